@@ -98,6 +98,13 @@ func known(name string) (knownServer, bool) {
 	return all[i], true
 }
 
+// KnownLanguageServer reports whether a manifest can name a language server without stating its
+// program and extensions.
+func KnownLanguageServer(name string) bool {
+	_, ok := known(name)
+	return ok
+}
+
 // readLSP reads the language servers of a manifest.
 func readLSP(v value) ([]definition[languageServer], bool) {
 	if v.isBoolean() {

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/opencode"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/starter"
+	"github.com/millhand/millhand/tasks"
 )
 
 func initCommand(w World) *cli.Command {
@@ -100,9 +101,12 @@ func (o initOptions) files(w World) (files []starter.File, next string, err erro
 
 // converted returns a manifest that is converted from OpenCode's configuration.
 func (o initOptions) converted(w World) (manifest []byte, next string, err error) {
-	known := func(name string) bool {
-		_, ok := provider.Lookup(name)
-		return ok
+	known := opencode.Known{
+		Provider: func(name string) bool {
+			_, ok := provider.Lookup(name)
+			return ok
+		},
+		LanguageServer: tasks.KnownLanguageServer,
 	}
 	manifest, notes, err := opencode.Convert(o.dir, known)
 	for _, note := range notes {

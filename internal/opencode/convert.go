@@ -20,17 +20,21 @@ var ErrNotFound = errors.New("no opencode.json, opencode.jsonc or .opencode foun
 // converter makes a manifest, and collects notes about the rest.
 type converter struct {
 	dir     string
-	known   func(provider string) bool
+	known   Known
 	defined *node    // the providers of the configuration
 	unknown []string // permissions without a built-in tool, of the rules that are being converted
 	notes   []string
 }
 
+// Known are the names that a manifest can use without a definition.
+type Known struct {
+	Provider, LanguageServer func(name string) bool
+}
+
 // Convert returns a manifest equivalent to the configuration in a directory,
 // with one task to fill in, and notes, each with FILE:LINE, about what has no
-// counterpart or needs the user. The manifest is meant for the same directory. known
-// reports whether millhand has a provider of this name.
-func Convert(dir string, known func(provider string) bool) (manifest []byte, notes []string, err error) {
+// counterpart or needs the user. The manifest is meant for the same directory.
+func Convert(dir string, known Known) (manifest []byte, notes []string, err error) {
 	config, err := read(dir)
 	if err != nil {
 		return nil, nil, err
@@ -79,15 +83,13 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if len(toolFiles) > 0 {
 		m.set("tools_from", list(".opencode"), "and allow their tools by name in the profile")
 	}
-	if len(plugins) > 0 {
-		m.set("plugins", list(plugins...), "")
-	}
+	packages := c.plugins(m, plugins, config.get("plugin"))
 	c.rest(m, config)
 	task := newMapping()
 	task.set("id", text("task"), "")
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
 	c.defaultAgent(task, config, agents)
-	m.set("tasks", sequence(task.node), "")
+	m.set("tasks", sequence(task.node), packages)
 
 	var out bytes.Buffer
 	out.WriteString("# Made from OpenCode's configuration by millhand init --from-opencode.\n")
@@ -167,7 +169,7 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 	case "gemini":
 		name = "google"
 	}
-	if c.known(name) {
+	if c.known.Provider(name) {
 		return name, true
 	}
 	if slices.Contains(c.defined.keys, name) {

@@ -28,7 +28,10 @@ func write(tb testing.TB, files ...string) string {
 	return dir
 }
 
-func known(provider string) bool { return provider == "openai" || provider == "together" }
+var known = Known{
+	Provider:       func(name string) bool { return name == "openai" || name == "together" },
+	LanguageServer: func(name string) bool { return name == "gopls" || name == "php" },
+}
 
 // converted returns the manifest without its first lines, and the notes.
 func converted(t *testing.T, dir string) (string, string) {
@@ -108,8 +111,56 @@ agents:
     prompt: Review.
 `, "opencode.json:1: agent \"my reviewer\" is named my-reviewer\nopencode.json:1: agent my-reviewer: top_p, color not converted"},
 		{
-			"what comes later", `{"model": "openai/m", "plugin": ["p"]}`, "model: openai/m\nprofile: build\n",
-			"opencode.json:1: plugin not converted: p; see docs/opencode.md",
+			"plugins", `{"model": "openai/m", "plugin": ["opencode-x@1.2.3", ["@a/y", {"level": 3}], "./guard.ts", "./pkg", "file://guard.ts", "./none.ts", "../x\n- y", "./notes.md"]}`,
+			"model: openai/m\nprofile: build\n# Plugins that are packages: install them here, and add their paths to plugins:\n# ./node_modules/opencode-x (npm install opencode-x@1.2.3)\n# ./node_modules/@a/y (npm install @a/y)\nplugins: [./guard.ts, ./pkg]\n",
+			`opencode.json:1: plugin "opencode-x@1.2.3" is not converted: a run installs no packages; npm install it here, and add ./node_modules/opencode-x to plugins
+opencode.json:1: the options of plugin "@a/y" are not converted: write {path: PATH, options: {KEY: VALUE}}
+opencode.json:1: plugin "@a/y" is not converted: a run installs no packages; npm install it here, and add ./node_modules/@a/y to plugins
+opencode.json:1: plugin "guard.ts" is not converted: it is not a file or a package in this directory
+opencode.json:1: plugin "./none.ts" is not converted: it is not a file or a package in this directory
+opencode.json:1: plugin "../x\n- y" is not converted: it is not a file or a package in this directory
+opencode.json:1: plugin "./notes.md" is not converted: it is not a file or a package in this directory`,
+		},
+		{
+			"only packages", `{"model": "openai/m", "plugin": ["p"]}`,
+			"model: openai/m\nprofile: build\n# Plugins that are packages: install them here, and add their paths to plugins:\n# ./node_modules/p (npm install p)\n",
+			`opencode.json:1: plugin "p" is not converted: a run installs no packages; npm install it here, and add ./node_modules/p to plugins`,
+		},
+		{
+			"language servers", `{"model": "openai/m", "lsp": {"gopls": {"env": {"GOFLAGS": "{env:GOFLAGS}", "B": "x"}, "initialization": {"buildFlags": ["-tags=x", "{env:A}"], "hints": {"all": true, "n": 2}, "licenceKey": "x", "dir": "{env:DIR}"}, "x": 1}, "php intelephense": {"disabled": true}, "own": {"command": ["own-server", "--stdio"], "extensions": [".own", "own"]}, "eslint": {"disabled": true}, "bare": {"command": ["bare"]}, "a b": {"command": ["x"], "extensions": [".x"]}, "home": {"command": ["{env:HOME}/x"], "extensions": [".x"]}}}`,
+			`model: openai/m
+profile: build
+lsp:
+  gopls:
+    env:
+      GOFLAGS: '{env:GOFLAGS}'
+    initialization:
+      buildFlags:
+        - -tags=x
+      hints:
+        all: true
+        n: 2
+  php:
+    disabled: true
+  own:
+    command: [own-server, --stdio]
+    extensions: [.own]
+`, `opencode.json:1: lsp.gopls.env.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
+opencode.json:1: lsp.gopls.initialization.buildFlags is not converted: options can't contain variables
+opencode.json:1: lsp.gopls.initialization.licenceKey is not converted, as its value could be a key
+opencode.json:1: lsp.gopls.initialization.dir is not converted: options can't contain variables
+opencode.json:1: lsp.gopls.x has no counterpart
+opencode.json:1: lsp.own.extensions "own" is not converted: write an extension with its dot
+opencode.json:1: lsp.eslint is not converted: it has no command, and millhand has none for this name
+opencode.json:1: lsp.bare is not converted: it has no extensions, and millhand has none for this name
+opencode.json:1: lsp.a b is not converted: a name has up to 32 letters, digits, _ and -
+opencode.json:1: lsp.home is not converted: its command contains variables
+opencode.json:1: lsp uses only the servers that it names, and downloads none; lsp: true uses the known ones that are on PATH`,
+		},
+		{
+			"options nested too deeply", `{"model": "openai/m", "lsp": {"gopls": {"initialization": {"a": ` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `}}}}`,
+			"model: openai/m\nprofile: build\nlsp:\n  gopls:\n    initialization:\n      a:\n        -" + strings.Repeat(" -", 18) + " []\n",
+			"opencode.json:1: lsp.gopls.initialization.a is not converted: options are nested too deeply\nopencode.json:1: lsp uses only the servers that it names, and downloads none; lsp: true uses the known ones that are on PATH",
 		},
 		{
 			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
@@ -142,11 +193,11 @@ opencode.json:1: skills.urls "https://example.com/s" is not converted: nothing i
 opencode.json:1: skills.x has no counterpart`,
 		},
 		{"nothing below keys that are not converted", `{"model": "openai/m", "lsp": {}, "formatter": false, "plugin": [], "command": {}}`, "model: openai/m\nprofile: build\n", ""},
-		{"a key that is switched on", `{"model": "openai/m", "lsp": true}`, "model: openai/m\nprofile: build\n", "opencode.json:1: lsp not converted; see docs/opencode.md"},
+		{"keys that are switched on", `{"model": "openai/m", "lsp": true, "formatter": true}`, "model: openai/m\nprofile: build\nlsp: true\n", "opencode.json:1: formatter not converted; see docs/opencode.md"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, notes := converted(t, write(t, "opencode.json", tt.config, "skills/x/SKILL.md", ""))
+			got, notes := converted(t, write(t, "opencode.json", tt.config, "skills/x/SKILL.md", "", "guard.ts", "", "pkg/package.json", "{}", "notes.md", ""))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("manifest (-want +got):\n%s", diff)
 			}
@@ -162,7 +213,8 @@ func TestFilesOfAConfiguration(t *testing.T) {
 		"opencode.jsonc", `{"model": "openai/old", "instructions": ["a.md", "none.md"], "permission": {"bash": {"*": "deny"}}}`,
 		"opencode.json", `{"model": "openai/new", "instructions": ["docs/*.md", "https://example.com/x.md", "AGENTS.md"], "permission": {"bash": {"ls *": "allow"}}}`,
 		".opencode/agent/helper.md", "---\ndescription: Helps.\n---\nHelp.\n",
-		".opencode/opencode.json", `{"agent": {"helper": {"model": "openai/x"}, "reader": {"prompt": "{file:./prompts/reader.md} {file:../outside}"}}}`,
+		".opencode/x.ts", "",
+		".opencode/opencode.json", `{"plugin": ["./x.ts"], "agent": {"helper": {"model": "openai/x"}, "reader": {"prompt": "{file:./prompts/reader.md} {file:../outside}"}}}`,
 		"a.md", "", "docs/b.md", "", "prompts/reader.md", "Read.\n",
 	)
 	got, notes := converted(t, dir)
@@ -181,6 +233,7 @@ agents:
   reader:
     description: The agent reader.
     prompt: 'Read. '
+plugins: [./.opencode/x.ts]
 `, got); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
@@ -283,6 +336,7 @@ func TestConfigurationsThatCannotBeRead(t *testing.T) {
 // Whatever the configuration, the manifest is YAML with one task.
 func FuzzConvert(f *testing.F) {
 	f.Add(`{"model": "a/b", "permission": {"bash": {"*": "ask"}}, "agent": {"x": {"prompt": "{file:p}"}}, "provider": {"a": {"npm": "@ai-sdk/anthropic"}}}`)
+	f.Add(`{"lsp": {"a": {"command": ["x"], "extensions": [".a"], "initialization": {"b": [1, {"c": null}]}}}, "plugin": ["x@1", "./y.ts"]}`)
 	f.Add(`{"instructions": ["*"], "mode": {"": {}}, "tools": {"bash": false}, "permission": "ask" /* */,}`)
 	f.Fuzz(func(t *testing.T, config string) {
 		manifest, _, err := Convert(write(t, "opencode.json", config), known)

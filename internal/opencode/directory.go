@@ -44,12 +44,18 @@ func scripts(dir string, names ...string) []string {
 			continue
 		}
 		for _, e := range entries {
-			if ext := path.Ext(e.Name()); !e.IsDir() && (ext == ".ts" || ext == ".js") && !strings.HasSuffix(e.Name(), ".d.ts") {
+			if !e.IsDir() && isScript(e.Name()) {
 				files = append(files, "./"+path.Join(".opencode", name, e.Name()))
 			}
 		}
 	}
 	return files
+}
+
+// isScript reports whether a file's name is that of a tool file or a plugin.
+func isScript(name string) bool {
+	ext := path.Ext(name)
+	return (ext == ".ts" || ext == ".js") && !strings.HasSuffix(name, ".d.ts")
 }
 
 // directory notes what .opencode has for OpenCode, and the manifest can't name.

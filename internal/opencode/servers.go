@@ -66,7 +66,7 @@ func (c *converter) remoteServer(server mapping, name string, s *node) []string 
 	}
 	server.set("type", plain("remote"), "")
 	server.set("url", text(address), "")
-	c.serverVariables(server, name, "headers", s.get("headers"))
+	c.serverVariables(server, "mcp."+name, "headers", s.get("headers"))
 	if slices.Contains(s.keys, "oauth") && !s.get("oauth").is(false) {
 		c.note(s.get("oauth"), "mcp.%s.oauth is not converted: nobody can log in during a run; write a token in headers", name)
 	}
@@ -80,17 +80,18 @@ func (c *converter) localServer(server mapping, name string, s *node) []string {
 		words = append(words, w.text())
 	}
 	server.set("command", list(words...), "")
-	c.serverVariables(server, name, "environment", s.get("environment"))
+	c.serverVariables(server, "mcp."+name, "environment", s.get("environment"))
 	return []string{"command", "environment"}
 }
 
-// serverVariables converts the variables or headers of a server that name variables.
-func (c *converter) serverVariables(server mapping, name, key string, n *node) {
+// serverVariables converts the variables or headers of a server that name variables. at is the
+// server's key.
+func (c *converter) serverVariables(server mapping, at, key string, n *node) {
 	all := newMapping()
 	for _, one := range n.keys {
 		value := n.get(one).text()
 		if !strings.Contains(value, "{env:") {
-			c.note(n.get(one), "mcp.%s.%s.%s is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}", name, key, one)
+			c.note(n.get(one), "%s.%s.%s is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}", at, key, one)
 			continue
 		}
 		all.set(one, text(value), "")

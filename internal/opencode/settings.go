@@ -14,10 +14,12 @@ func (c *converter) rest(m mapping, config *node) {
 	for _, key := range config.keys {
 		n := config.get(key)
 		switch key {
-		case "$schema", "model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent":
+		case "$schema", "model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent", "plugin":
 		case "mcp":
 			c.servers(m, n)
-		case "command", "plugin", "lsp", "formatter":
+		case "lsp":
+			c.languages(m, n)
+		case "command", "formatter":
 			c.absent(key, n)
 		case "experimental":
 			c.experimental(m, n)
