@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/lsp/lsptest"
 	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
@@ -20,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "mcp-server" {
 		os.Exit(mcptest.Main(os.Args[2:], os.Environ, os.Exit))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "language-server" {
+		os.Exit(lsptest.Main(os.Args[2:], os.Environ, os.Exit))
 	}
 	os.Exit(m.Run())
 }

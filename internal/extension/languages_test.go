@@ -1,0 +1,275 @@
+package extension
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/lsp"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// workspace is a directory with language servers, which are not confined.
+type workspace struct {
+	*testing.T
+	record
+	*Languages
+
+	dir string
+}
+
+// patience is a wait for diagnostics that no test should exceed.
+const patience = time.Minute
+
+// language returns a server for files with extensions, separated by spaces.
+func language(name, extensions string, args ...string) tasks.LanguageServer {
+	return tasks.LanguageServer{Name: name, Process: tasks.Process{Command: append([]string{"language-server"}, args...)}, Extensions: strings.Fields(extensions)}
+}
+
+// open returns a workspace. Servers whose program is "missing" are not on PATH.
+func open(t *testing.T, wait time.Duration, servers ...tasks.LanguageServer) *workspace {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workspace{T: t, dir: dir, record: record{last: map[string]event.Extension{}}}
+	w.Languages = NewLanguages(t.Context(), LanguageConfig{
+		LSP: tasks.LSP{Servers: servers, Wait: wait}, Root: root, Version: "1", Sandbox: "A", Now: time.Now,
+		Found: func(program string) bool { return program != "missing" },
+		Launch: func(_ context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+			if s.Process.Command[0] == "missing" {
+				return nil, nil, errors.New(`exec: "missing": executable file not found in $PATH`)
+			}
+			start := func(ctx context.Context) (*proc.Service, error) {
+				return proc.StartService(ctx, proc.Command{Args: append([]string{self}, s.Process.Command...), Dir: dir, Grace: 100 * time.Millisecond})
+			}
+			return start, func() error {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.ended = append(w.ended, s.Name)
+				return nil
+			}, nil
+		},
+		Emit: func(e event.Extension) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.last[e.Name] = e
+		},
+		Warn: func(text string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.warnings = append(w.warnings, text)
+		},
+	})
+	t.Cleanup(func() {
+		if err := errors.Join(w.Close(), root.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// write writes files, each NAME followed by its text, as one edit.
+func (w *workspace) write(files ...string) tools.Found {
+	w.Helper()
+	var paths []string
+	for i := 0; i < len(files); i += 2 {
+		paths = append(paths, filepath.Join(w.dir, files[i]))
+	}
+	after := w.Tools().Edit(w.Context(), paths)
+	for i, path := range paths {
+		if err := os.WriteFile(path, []byte(files[2*i+1]), 0o600); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return after(w.Context())
+}
+
+// messages returns the errors of an edit, each as FILE: TEXT.
+func messages(found tools.Found) (all []string) {
+	for _, f := range found.Files {
+		for _, e := range f.Errors {
+			all = append(all, filepath.Base(f.Path)+": "+e.Message)
+		}
+	}
+	return all
+}
+
+// status closes the servers and returns their states by name.
+func (w *workspace) status() map[string]event.ExtensionStatus {
+	w.Helper()
+	if err := w.Close(); err != nil {
+		w.Error(err)
+	}
+	all := map[string]event.ExtensionStatus{}
+	for name, e := range w.last {
+		all[name] = e.Status
+	}
+	return all
+}
+
+// Each server gets the files with its extensions, and starts with the first of them.
+func TestServersStartForTheirFiles(t *testing.T) {
+	found := language("found", ".none")
+	found.IfFound = true
+	w := open(t, patience, language("text", ".txt .d.text"), language("notes", ".md .txt"), language("idle", ".idle"), found)
+	got := w.write("a.TXT", "ERROR one\n", "b.d.text", "ERROR two\n", "c.md", "ERROR three\n", "d.text", "ERROR none\n")
+	if want := []string{"a.TXT: one", "b.d.text: two", "a.TXT: one", "c.md: three"}; !slices.Equal(messages(got), want) || got.Notes != nil {
+		t.Errorf("got %q, %q; want %q", messages(got), got.Notes, want)
+	}
+	_, server, err := w.Tools().Query(t.Context(), lsp.Query{Operation: "hover", Path: filepath.Join(w.dir, "a.TXT"), Line: 1, Column: 1})
+	if server != "text" || err != nil {
+		t.Errorf("asked %q: %v", server, err)
+	}
+	_, _, err = w.Tools().Query(t.Context(), lsp.Query{Operation: "hover", Path: filepath.Join(w.dir, "x.idle.text"), Line: 1, Column: 1})
+	if err == nil || err.Error() != "no language server for .text files is configured" {
+		t.Errorf("a file of no server: %v", err)
+	}
+	want := map[string]event.ExtensionStatus{"text": event.ExtensionReady, "notes": event.ExtensionReady, "idle": event.ExtensionNotNeeded}
+	if got := w.status(); !maps.Equal(got, want) {
+		t.Errorf("status %v, want %v", got, want)
+	}
+	if slices.Sort(w.ended); !slices.Equal(w.ended, []string{"notes", "text"}) {
+		t.Errorf("released %q", w.ended)
+	}
+}
+
+func TestReadingStartsAServer(t *testing.T) {
+	w := open(t, patience, language("text", ".txt"), language("notes", ".md"))
+	path := filepath.Join(w.dir, "a.txt")
+	if err := os.WriteFile(path, []byte("ERROR old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Tools().Opened(path)
+	if _, err := w.servers[0].live.Query(t.Context(), lsp.Query{Operation: "hover", Path: path, Line: 1, Column: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]event.ExtensionStatus{"text": event.ExtensionReady, "notes": event.ExtensionNotNeeded}
+	if got := w.status(); !maps.Equal(got, want) {
+		t.Errorf("status %v, want %v", got, want)
+	}
+	if e := w.last["text"]; e.Kind != "lsp" || e.Server == nil || *e.Server != (event.ServerInfo{Name: "lsptest", Version: "1.2.3"}) || e.Transport != "stdio" || e.Sandbox != "A" || e.Calls != 1 || e.Errors != 0 {
+		t.Errorf("report %+v", e)
+	}
+}
+
+// A known server that is not on PATH is left out; one that the manifest names fails, and the job
+// continues.
+func TestAbsentPrograms(t *testing.T) {
+	known, named := language("known", ".txt"), language("named", ".txt")
+	known.IfFound = true
+	known.Process.Command[0], named.Process.Command[0] = "missing", "missing"
+	w := open(t, patience, known, named)
+	if got := w.write("a.txt", "ERROR one\n"); len(got.Files)+len(got.Notes) > 0 {
+		t.Errorf("got %+v", got)
+	}
+	if got, want := w.status(), map[string]event.ExtensionStatus{"named": event.ExtensionFailed}; !maps.Equal(got, want) {
+		t.Errorf("status %v, want %v", got, want)
+	}
+	if e := w.last["named"]; !strings.Contains(e.Error, "executable file not found") {
+		t.Errorf("report %+v", e)
+	}
+	w.warned(t, `language server named: start: exec: "missing": executable file not found in $PATH; the job continues without it`)
+	if len(w.warnings) != 1 {
+		t.Errorf("warnings %q", w.warnings)
+	}
+}
+
+func TestNoLanguages(t *testing.T) {
+	var none *Languages
+	if none.Tools() != nil || none.Close() != nil {
+		t.Error("no servers have tools")
+	}
+}
+
+// After two edits without diagnostics in time, edits don't wait for the server.
+func TestTwoTimeoutsInARow(t *testing.T) {
+	w := open(t, 50*time.Millisecond, language("mute", ".txt", "-fault", "mute"))
+	for _, want := range []string{"no diagnostics from the language server mute within 50ms", "no diagnostics from the language server mute within 50ms", "", ""} {
+		got := w.write("a.txt", "ERROR "+want)
+		if strings.Join(got.Notes, "\n") != want || got.Files != nil {
+			t.Errorf("got %+v, want the note %q", got, want)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	w.warned(t, "language server mute twice had no diagnostics within 50ms after an edit; edits don't wait for it any more")
+	if len(w.warnings) != 1 {
+		t.Errorf("warnings %q", w.warnings)
+	}
+}
+
+// Without diagnostics, servers still learn of edits.
+func TestDiagnosticsThatAreOff(t *testing.T) {
+	w := open(t, 0, language("text", ".txt"))
+	if got := w.write("a.txt", "AT b.txt\n"); got.Files != nil || got.Notes != nil {
+		t.Errorf("got %+v", got)
+	}
+	results, _, err := w.Tools().Query(t.Context(), lsp.Query{Operation: "goToDefinition", Path: filepath.Join(w.dir, "a.txt"), Line: 1, Column: 1})
+	if err != nil || len(results) != 1 {
+		t.Errorf("results %s (%v)", results, err)
+	}
+}
+
+// Faults of servers are warnings, each once, and are in the report.
+func TestFaultsOfLanguageServers(t *testing.T) {
+	w := open(t, patience, language("asks", ".txt", "-fault", "asks,noise"), language("exits", ".md", "-fault", "exit"))
+	if got := messages(w.write("a.txt", "ERROR one\n", "b.md", "ERROR two\n")); !slices.Equal(got, []string{"a.txt: one"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := messages(w.write("a.txt", "ERROR one\nERROR two\n", "b.md", "")); !slices.Equal(got, []string{"a.txt: two"}) {
+		t.Errorf("got %q", got)
+	}
+	if got, want := w.status(), (map[string]event.ExtensionStatus{"asks": event.ExtensionReady, "exits": event.ExtensionFailed}); !maps.Equal(got, want) {
+		t.Errorf("status %v, want %v", got, want)
+	}
+	if e := w.last["asks"]; !maps.Equal(e.RefusedRequests, map[string]int{"workspace/applyEdit": 1, "window/showMessageRequest": 1, "strange/thing": 1}) {
+		t.Errorf("report %+v", e)
+	}
+	if e := w.last["exits"]; !strings.Contains(e.Error, "it exited with code 4") || e.StderrTail != "cannot find the toolchain\n" {
+		t.Errorf("report %+v", e)
+	}
+	w.warned(t, "language server exits: start: it exited with code 4; standard error: cannot find the toolchain; the job continues without it")
+	w.warned(t, "language server asks sent the request workspace/applyEdit, which was refused")
+	w.warned(t, "language server asks wrote text to its standard output that is not a message")
+	if len(w.warnings) != 3 {
+		t.Errorf("warnings %q", w.warnings)
+	}
+}
+
+// Servers get text of regular files in the workspace.
+func TestFilesThatServersGet(t *testing.T) {
+	w := open(t, patience, language("text", ".txt"))
+	outside := filepath.Join(t.TempDir(), "out.txt")
+	inside := func(name string) string { return filepath.Join(w.dir, name) }
+	err := errors.Join(
+		os.WriteFile(outside, []byte("x"), 0o600), os.WriteFile(inside("a.txt"), []byte("a\xff"), 0o600), os.WriteFile(inside("large.txt"), make([]byte, maxSource+1), 0o600),
+		os.Symlink(outside, inside("symlink.txt")), os.Mkdir(inside("dir.txt"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{inside("a.txt"): "a\uFFFD", outside: "", inside("large.txt"): "", inside("symlink.txt"): "", inside("dir.txt"): "", inside("none.txt"): ""} {
+		if got, ok := w.servers[0].read(path); got != want || ok != (want != "") {
+			t.Errorf("%s: %.20q, %v", path, got, ok)
+		}
+	}
+}
