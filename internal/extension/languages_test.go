@@ -152,6 +152,16 @@ func TestServersStartForTheirFiles(t *testing.T) {
 	}
 }
 
+// The errors in the edited files come before those in others, of whichever server.
+func TestEditedFilesComeFirst(t *testing.T) {
+	w := open(t, patience, language("text", ".txt"), language("notes", ".md"))
+	w.write("other.txt", "fine\n")
+	got := w.write("a.txt", "ELSEWHERE other.txt broken\n", "b.md", "ERROR one\n")
+	if want := []string{"b.md: one", "other.txt: broken"}; !slices.Equal(messages(got), want) || !got.Files[0].Edited || got.Files[1].Edited {
+		t.Errorf("got %+v, want %q", got.Files, want)
+	}
+}
+
 func TestReadingStartsAServer(t *testing.T) {
 	w := open(t, patience, language("text", ".txt"), language("notes", ".md"))
 	path := filepath.Join(w.dir, "a.txt")
