@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
@@ -131,7 +132,7 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 	if g.within != nil { // they count for the job's disk limit
 		g.within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
 	}
-	g.Beside = append(g.Beside, s.Readable...)
+	g.Beside = g.shown(slices.Concat(g.Beside, s.Readable), s)
 	if err := g.open(s); err != nil {
 		return nil, nil, err
 	}
@@ -154,6 +155,20 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		return proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
 	}
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
+}
+
+// shown returns what a process can read next to the manifest. Files in its own paths are not
+// hidden because of their names: packages have files such as token.py.
+func (g *CommandEnv) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
+	granted := func(path string) bool {
+		within := func(dir string) bool { return pathtree.Within(path, dir) }
+		return slices.ContainsFunc(s.Read, within) && g.Profile.Allows(permission.ExternalRead, path) ||
+			slices.ContainsFunc(s.Write, within) && g.Profile.Allows(permission.ExternalDirectory, path)
+	}
+	for i, r := range all {
+		all[i].Hidden = slices.DeleteFunc(slices.Clone(r.Hidden), granted)
+	}
+	return all
 }
 
 // open adds the single files that a process may read, and checks its paths: the sandbox

@@ -42,3 +42,19 @@ func TestProcessProfile(t *testing.T) {
 		}
 	}
 }
+
+// Files next to the manifest that are hidden because of their names are shown where the manifest
+// grants the process their directory, if the maximum profiles allow it.
+func TestGrantedFilesAreShown(t *testing.T) {
+	build, _ := permission.Preset("build")
+	s := tasks.Process{Read: []string{"/m/servers"}, Write: []string{"/m/data"}}
+	all := []tasks.Readable{{Path: "/m", Hidden: []string{"/m/.env", "/m/servers/token.py", "/m/data/key.pem", "/m/servers2/token.py"}}}
+	g := CommandEnv{Profile: ProcessProfile(build, "lsp.x", s)}
+	if got := g.shown(slices.Clone(all), s)[0].Hidden; !slices.Equal(got, []string{"/m/.env", "/m/servers2/token.py"}) {
+		t.Errorf("hidden %q", got)
+	}
+	g.Profile = ProcessProfile(build.Under(build), "lsp.x", s)
+	if got := g.shown(slices.Clone(all), s)[0].Hidden; !slices.Equal(got, all[0].Hidden) {
+		t.Errorf("hidden under a maximum %q", got)
+	}
+}
