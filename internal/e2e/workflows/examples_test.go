@@ -342,6 +342,8 @@ type gitLabJob struct {
 	When      string            `yaml:"when"`
 	Parallel  int               `yaml:"parallel"`
 	Timeout   string            `yaml:"timeout"`
+	Image     string            `yaml:"image"`
+	Before    []string          `yaml:"before_script"`
 	Variables map[string]string `yaml:"variables"`
 	Script    []string          `yaml:"script"`
 	Artifacts struct {
@@ -453,6 +455,45 @@ func TestThePipelineOfGitLab(t *testing.T) {
 	}
 	if exit, output := gitLab(t, merged, p, p.Report); exit == 0 {
 		t.Errorf("with a shard missing: exit 0\n%s", output)
+	}
+}
+
+// TestTheComponentOfGitLab runs the component's job, with its inputs filled in, on the manifest that
+// reviews merge requests. Nothing is published: that is tested with forges.
+func TestTheComponentOfGitLab(t *testing.T) {
+	_, text, found := strings.Cut(read(t, scripts.Root(t)+"/examples/gitlab/component.yml"), "\n---\n")
+	if !found {
+		t.Fatal("component.yml has no specification")
+	}
+	for input, value := range map[string]string{"job": "review", "stage": "test", "image": "golang:1.26", "manifest": "a b.yaml", "max-cost": "1", "max-time": "5m", "publish": "patch"} {
+		text = strings.ReplaceAll(text, "$[[ inputs."+input+" ]]", value)
+	}
+	var jobs map[string]gitLabJob
+	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil || strings.Contains(text, "$[[") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	job := jobs["review"]
+	if len(jobs) != 1 || strings.Contains(strings.Join(job.Script, " "), "a b.yaml") {
+		t.Errorf("an input is in a script: %v", job.Script)
+	}
+	dir := t.TempDir()
+	scripts.MakeRepo(t, dir, map[string]string{"a b.yaml": read(t, scripts.Root(t)+"/examples/gitlab/review.yaml"), "main.txt": "old\n"})
+	base := strings.TrimSpace(scripts.Git(t, dir, "rev-parse", "HEAD"))
+	if err := os.WriteFile(filepath.Join(dir, "main.txt"), []byte("new line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scripts.Git(t, dir, "commit", "-q", "-a", "-m", "change")
+	exit, output := gitLab(t, dir, gitLabPipeline{}, job, "CI_MERGE_REQUEST_IID=7", "CI_MERGE_REQUEST_DIFF_BASE_SHA="+base,
+		"OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL="+serveScript(t, "version: 1\nturns: [{text: Looks good., usage: {input: 10, output: 10}}]\n", nil))
+	if exit != 0 || jobsOf(t, filepath.Join(dir, ".millhand/report"))["review"] != "passed" {
+		t.Fatalf("exit %d\n%s", exit, output)
+	}
+	sessions, err := filepath.Glob(filepath.Join(dir, ".millhand/report/sessions/*.jsonl"))
+	if err != nil || len(sessions) != 1 || !strings.Contains(read(t, sessions[0]), "+new line") {
+		t.Errorf("the prompt does not have the change: %v %v", sessions, err)
+	}
+	if junit := read(t, filepath.Join(dir, job.Artifacts.Reports["junit"])); !strings.Contains(junit, "<testsuite") {
+		t.Errorf("junit: %s", junit)
 	}
 }
 
