@@ -269,3 +269,17 @@ func TestTooLargeNewFileIsNotRead(t *testing.T) {
 		t.Errorf("changes %v, refused %v; want none and %v", cs.Changes, cs.Refused, want)
 	}
 }
+
+func TestADirectoryThatBecameALoopIsDeleted(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a/b", "b\n", "c", "c\n")
+	base := s.Commit()
+	s.Write(".gitignore", "*\n")
+	must(t, os.RemoveAll(filepath.Join(s.Root, "a")))
+	s.Symlink("a", "a")
+	got, err := opened(s).Commit(t.Context(), measure(t, opened(s), base), options(base))
+	must(t, err)
+	if names := s.Run("ls-tree", "-r", "--name-only", got.Tree); names != "c" {
+		t.Errorf("the commit has %q, want c only", names)
+	}
+}

@@ -119,7 +119,13 @@ func (i *invention) work(n int) {
 			i.Write(path, i.text())
 		case kind < 11:
 			i.clear(path)
-			i.Symlink(of(i.r, "a", "..", "/etc/passwd", "nowhere", "sub"), path)
+			target := of(i.r, "a", "..", "/etc/passwd", "nowhere", "sub")
+			if (path == "a" || path == "sub") && (target == "a" || target == "sub") {
+				// git add leaves out files below a loop, with a warning, if it is ignored: it can't
+				// tell that they are gone. Their deletion is committed here.
+				target = "nowhere"
+			}
+			i.Symlink(target, path)
 		case kind < 13 && exists:
 			i.Remove(path)
 			continue
