@@ -61,10 +61,12 @@ func (e *event) value(path string) (value string, isText bool, err error) {
 	}
 	var at any = values
 	for key := range strings.SplitSeq(path, ".") {
-		m, ok := at.(map[string]any)
-		if at, ok = m[key]; !ok {
+		m, _ := at.(map[string]any) // a nil map has no key
+		next, ok := m[key]
+		if !ok {
 			return "", false, fmt.Errorf("the event has no %s", path)
 		}
+		at = next
 	}
 	switch v := at.(type) {
 	case nil:
