@@ -207,7 +207,7 @@ func secretsIn(dir string) (hidden []string, ok bool) {
 		if n++; n > maxBeside || len(hidden) > maxHidden {
 			return filepath.SkipAll
 		}
-		if err == nil && path != dir && looksSecret(e) {
+		if err == nil && path != dir && looksSecret(e, path) {
 			hidden = append(hidden, path)
 			if e.IsDir() {
 				return fs.SkipDir
@@ -218,10 +218,14 @@ func secretsIn(dir string) (hidden []string, ok bool) {
 	return hidden, n <= maxBeside && len(hidden) <= maxHidden
 }
 
-// looksSecret reports whether an entry has a name as secrets have, or can't be read by
-// every user.
-func looksSecret(e fs.DirEntry) bool {
-	if secretName.MatchString(e.Name()) || secretWord.MatchString(e.Name()) {
+// installed matches paths of files that package managers install: published modules such as
+// js-tokens have names as secrets have.
+var installed = regexp.MustCompile(`/(node_modules|site-packages)/`)
+
+// looksSecret reports whether an entry, given with its path, has a name as secrets have, or can't be
+// read by every user.
+func looksSecret(e fs.DirEntry, path string) bool {
+	if secretName.MatchString(e.Name()) || secretWord.MatchString(e.Name()) && !installed.MatchString(path) {
 		return true
 	}
 	info, err := e.Info()

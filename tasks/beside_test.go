@@ -146,3 +146,24 @@ func TestFilesNextToAProgramAreBounded(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Published modules with names as secrets have are not hidden; files that hold keys are.
+func TestInstalledModulesAreReadable(t *testing.T) {
+	ops := realDir(t.TempDir())
+	for _, name := range []string{"node_modules/js-tokens/index.js", "node_modules/js-tokens/.env", "node_modules/a/server.key", "venv/lib/site-packages/secrets.py", "token.txt"} {
+		file := filepath.Join(ops, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o644); err != nil { //nolint:gosec // readable by all
+			t.Fatal(err)
+		}
+	}
+	hidden, ok := secretsIn(ops)
+	for i := range hidden {
+		hidden[i] = strings.TrimPrefix(hidden[i], ops+"/")
+	}
+	if diff := cmp.Diff([]string{"node_modules/a/server.key", "node_modules/js-tokens/.env", "token.txt"}, hidden); diff != "" || !ok {
+		t.Errorf("%t, hidden files (-want +got):\n%s", ok, diff)
+	}
+}
