@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,12 +28,10 @@ type Image struct {
 func newResult(from *sdk.CallToolResult) *Result {
 	r := &Result{Failed: from.IsError}
 	var texts []string
-	structured := from.StructuredContent != nil
 	for _, c := range from.Content {
 		switch c := c.(type) {
 		case *sdk.TextContent:
 			texts = append(texts, c.Text)
-			structured = structured && c.Text == ""
 		case *sdk.ImageContent:
 			r.Images = append(r.Images, Image{c.MIMEType, c.Data})
 		case *sdk.AudioContent:
@@ -44,13 +44,54 @@ func newResult(from *sdk.CallToolResult) *Result {
 			texts = append(texts, fmt.Sprintf("(%T, not supported)", c))
 		}
 	}
-	if structured { // no text has the same content
+	if from.StructuredContent != nil && !said(from.StructuredContent, from.Content, texts) {
 		if text, err := json.Marshal(from.StructuredContent); err == nil {
 			texts = append(texts, string(text))
 		}
 	}
 	r.Text = strings.Join(texts, "\n")
 	return r
+}
+
+// said reports whether all values in a structured result are in its content, too.
+func said(structured any, content []sdk.Content, texts []string) bool {
+	switch v := structured.(type) {
+	case map[string]any:
+		for _, sub := range v {
+			if !said(sub, content, texts) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(sub any) bool { return !said(sub, content, texts) })
+	}
+	literal, err := json.Marshal(structured)
+	if err != nil {
+		return false
+	}
+	plain := string(literal)
+	text, isText := structured.(string)
+	if isText {
+		plain = text
+	}
+	for _, t := range texts {
+		if t != "" && (strings.Contains(t, plain) || strings.Contains(t, string(literal))) {
+			return true
+		}
+	}
+	return isText && slices.ContainsFunc(content, func(c sdk.Content) bool { return inMedia(c, text) })
+}
+
+// inMedia reports whether a text is the data, the type or the kind of an image or audio.
+func inMedia(c sdk.Content, text string) bool {
+	switch c := c.(type) {
+	case *sdk.ImageContent:
+		return text == "image" || text == c.MIMEType || text == base64.StdEncoding.EncodeToString(c.Data)
+	case *sdk.AudioContent:
+		return text == "audio" || text == c.MIMEType || text == base64.StdEncoding.EncodeToString(c.Data)
+	}
+	return false
 }
 
 // resourceText returns a resource that is in the result.
