@@ -112,7 +112,7 @@ func rooms() map[string]room {
 		"internal/jsontext":        {"", "texts"},
 		"internal/lsp":             {"internal/pathtree internal/proc internal/textcut", "servers and what they find in files, without knowing sessions or who may read what"},
 		"internal/lsp/lsptest":     {"", "a server for tests"},
-		"internal/mcp":             {"internal/proc", "servers and their tools, without knowing sessions or who allows calls"},
+		"internal/mcp":             {"internal/proc internal/textcut", "servers and their tools, without knowing sessions or who allows calls"},
 		"internal/hook":            {"internal/event internal/proc internal/redact internal/textcut tasks tools", "what hooks are told and may decide, without knowing how they are confined"},
 		"internal/extension":       {"internal/event internal/jshost internal/lsp internal/mcp internal/model internal/permission internal/proc internal/textcut tasks tools", "which servers a job needs and what they offer, without knowing how they are confined"},
 		"internal/mcp/mcptest":     {"", "a server for tests"},

@@ -182,10 +182,16 @@ func (c *conn) cause() error {
 	c.mu.Unlock()
 	if broken && why == nil { // the server ended by itself
 		c.Close() //nolint:errcheck // always nil; waits for the end
-		return proc.Ended(c.service.Result())
+		return &endedError{proc.Ended(c.service.Result())}
 	}
 	return why
 }
 
 // log returns the end of the standard error.
 func (c *conn) log() []byte { return c.service.Stderr() }
+
+// endedError is why a connection was lost whose server ended by itself.
+type endedError struct{ how error }
+
+func (e *endedError) Error() string { return e.how.Error() }
+func (e *endedError) Unwrap() error { return e.how }

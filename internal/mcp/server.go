@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // protocol is the newest revision that is offered to servers; the SDK's newer one
@@ -356,6 +357,8 @@ func (s *Server) explain(ctx context.Context, l *live, what string, err error) e
 		err = status
 	case errors.As(err, &lost):
 		err, unknown = lost.why, effectUnknown
+	case errors.As(cause, new(*endedError)):
+		err, unknown = cause, "; it ended while working on it"+effectUnknown+l.said()
 	case cause != nil:
 		err, unknown = cause, effectUnknown
 	case ctx.Err() != nil:
@@ -365,6 +368,18 @@ func (s *Server) explain(ctx context.Context, l *live, what string, err error) e
 		unknown = ""
 	}
 	return fmt.Errorf("MCP server %s: %s: %w%s", s.config.Name, what, err, unknown)
+}
+
+// maxSaid is the maximum length of the end of standard error in an error, in bytes.
+const maxSaid = 500
+
+// said returns the end of the standard error for an error; "" if there is nothing.
+func (l *live) said() string {
+	text := textcut.OneLine(strings.ToValidUTF8(string(l.conn.log()), "\uFFFD"))
+	if text == "" {
+		return ""
+	}
+	return "; standard error: " + textcut.Ends(text, 0, maxSaid, "...")
 }
 
 const effectUnknown = "; whether it had an effect is not known"
