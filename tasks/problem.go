@@ -17,6 +17,17 @@ type Problem struct {
 	Column int    // from 1, in characters
 	What   string
 	Fix    string // how to fix it; may be empty
+
+	src *source // the file; nil if it can't be shown
+}
+
+// Source returns the text of the problem's file with the line breaks \n; "" if it is not
+// known. Problems of one file share it.
+func (p Problem) Source() string {
+	if p.src == nil {
+		return ""
+	}
+	return p.src.text()
 }
 
 // String returns the problem as file:line:col: what; how to fix it.

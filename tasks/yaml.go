@@ -41,8 +41,11 @@ type source struct {
 
 // report adds a problem at a line and column.
 func (s *source) report(line, column int, what, fix string) {
-	s.found.add(Problem{File: s.name, Line: line, Column: column, What: what, Fix: fix})
+	s.found.add(Problem{File: s.name, Line: line, Column: column, What: what, Fix: fix, src: s})
 }
+
+// text returns the lines of the file, "" before they were parsed.
+func (s *source) text() string { return strings.Join(s.lines, "\n") }
 
 // lineBreak is what YAML counts as the end of a line.
 var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)

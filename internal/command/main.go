@@ -68,8 +68,9 @@ func Main(ctx context.Context, args []string, w World) int {
 		return int(event.ExitOK)
 	}
 	known := secrets(w, nil, nil)
+	shown := excerpts{known: known}
 	for _, p := range problemsOf(err) { // they quote the manifest
-		fmt.Fprintln(w.Err, printable.Text(known.Text(p.String())))
+		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.of(p))
 	}
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintln(w.Err, "millhand: "+printable.Text(known.Text(msg)))
