@@ -48,12 +48,12 @@ func (e *excerpts) of(p tasks.Problem) string {
 	return fmt.Sprintf("%s | %s\n%*s | %s^\n", number, strings.TrimRight(text, " \t"), len(number), "", blank(left))
 }
 
-// namedSecret matches the value of a key whose name says that it is secret, to the end of
+// namedSecret matches the value of a key with the name of a secret, to the end of
 // the line. References to variables are not secret.
 var namedSecret = regexp.MustCompile(`(?i)(?:key|token|secret|password|passwd|passphrase|authorization|credentials?|cookie|webhook)["']?\s*[:=]\s+["']?([^\s"'$#{[].*)`)
 
 // split divides a line before a column, and replaces secrets in it. A secret that contains
-// the column is in the second part.
+// the column is in the second half.
 func (e *excerpts) split(line string, column int) (before, after string) {
 	at := len(line)
 	for i := range line {
