@@ -35,12 +35,12 @@ func TestExcerpts(t *testing.T) {
 	const head = "version: 1\nmodel: openai/m\ntasks: [{id: a, prompt: p}]\n"
 	pem := "MIIEpAIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun"
 	for name, c := range map[string]struct{ manifest, want string }{
-		"a key":              {head + "modle: x", "    4 | modle: x\n      | ^\n"},
+		"a key":              {head + "modul: x", "    4 | modul: x\n      | ^\n"},
 		"a tab":              {head + "vars: {a: b,\tc: [1]}", "    4 | vars: {a: b,\tc: [1]}\n      |             \t   ^\n"},
 		"wide characters":    {head + "vars: {a: 漢字e\u0301, c: [1]}", "    4 | vars: {a: 漢字e\u0301, c: [1]}\n      |                     ^\n"},
 		"reordering":         {head + "vars: {a: '\u202e', c: [1]}", "    4 | vars: {a: '\uFFFD', c: [1]}\n      |                   ^\n"},
 		"a known secret":     {head + "vars: {a: held-secret-of-nine-9, c: [1]}", "    4 | vars: {a: [redacted], c: [1]}\n      |                          ^\n"},
-		"at a known secret":  {head + "modle-held-secret-of-nine-9: x", "    4 | modle-[redacted]: x\n      | ^\n"},
+		"at a known secret":  {head + "modul-held-secret-of-nine-9: x", "    4 | modul-[redacted]: x\n      | ^\n"},
 		"a named secret":     {head + "vars: {password: hunter2, c: [1]}", "    4 | vars: {password: [redacted]\n      |                  ^\n"},
 		"a reference":        {head + "vars: {password: $X, c: [1]}", "    4 | vars: {password: $X, c: [1]}\n      |                         ^\n"},
 		"a private key":      {head + "vars: {a: \"-----BEGIN RSA PRIVATE KEY-----\n  " + pem + "\n  " + pem + "\n  -----END RSA PRIVATE KEY-----\", c: [1]}", ""},
