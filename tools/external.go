@@ -22,6 +22,7 @@ type External struct {
 	Description string
 	Extension   string          // the program's name in the manifest
 	Schema      json.RawMessage // JSON Schema of the arguments; if it is missing or invalid, arguments are not checked
+	Checks      bool            // the program checks the arguments itself
 	// Call calls the tool. It must be safe for concurrent use. Of a result with an error, only the
 	// title and the metadata are used.
 	Call func(context.Context, ExternalCall) (ExternalResult, error)
@@ -77,7 +78,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	}
 	if t.schema != nil {
 		value = complete(coerce(value, t.spec.Schema), t.full)
-		if err := t.schema.Validate(value); err != nil {
+		if err := t.schema.Validate(value); err != nil && !t.Checks {
 			return Pending{}, argumentError(err)
 		}
 	}

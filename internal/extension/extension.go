@@ -149,7 +149,7 @@ func (set *Set) offer() error {
 		}
 		offer = append(offer, s.tool(names[i], t))
 	}
-	offered, most := 0, (*server)(nil)
+	offered, most := set.host.offers(), (*server)(nil)
 	for _, s := range servers {
 		slices.Sort(s.state.ToolsLeftOut)
 		offered += s.state.ToolsOffered
@@ -158,9 +158,16 @@ func (set *Set) offer() error {
 		}
 		s.emit()
 	}
+	if offered > maxOffered && most != nil {
+		of := "MCP servers"
+		if set.host.offers() > 0 {
+			of += ", tool files and plugins"
+		}
+		return fmt.Errorf("%d tools of %s would be offered, more than %d; the server %s has %d: leave some out with mcp.%s.tools, such as {\"*\": false, NAME: true}, or by rules of the profile",
+			offered, of, maxOffered, most.spec.Name, most.state.ToolsOffered, most.spec.Name)
+	}
 	if offered > maxOffered {
-		return fmt.Errorf("%d tools of MCP servers would be offered, more than %d; the server %s has %d: leave some out with mcp.%s.tools, such as {\"*\": false, NAME: true}, or by rules of the profile",
-			offered, maxOffered, most.spec.Name, most.state.ToolsOffered, most.spec.Name)
+		return fmt.Errorf("%d tools of tool files and plugins would be offered, more than %d: leave some out by rules of the profile", offered, maxOffered)
 	}
 	set.tools = offer
 	return nil

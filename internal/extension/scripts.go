@@ -142,6 +142,14 @@ func validName(name string) bool {
 	}) < 0
 }
 
+// offers returns how many tools the main session is offered.
+func (h *host) offers() int {
+	if h == nil {
+		return 0
+	}
+	return h.offered
+}
+
 // has reports whether the name of a tool is one of a tool file or a plugin.
 func (h *host) has(name string) bool {
 	return h != nil && slices.ContainsFunc(h.loaded, func(l jshost.Loaded) bool {
@@ -158,7 +166,7 @@ func (h *host) tools(session, agent string) []tools.Tool {
 	for _, l := range h.loaded {
 		for _, t := range l.Tools {
 			all = append(all, tools.NewExternal(tools.External{
-				Name: t.Name, Description: t.Description, Extension: kindJS, Schema: t.Schema,
+				Name: t.Name, Description: t.Description, Extension: kindJS, Schema: t.Schema, Checks: t.Checks,
 				Call: func(ctx context.Context, c tools.ExternalCall) (tools.ExternalResult, error) {
 					res, err := h.live.Call(ctx, jshost.ToolCall{Name: t.Name, ID: c.ID, Session: session, Agent: agent, Input: c.Arguments}, func(p jshost.Permission) error {
 						return decide(c.Decide, p)

@@ -3,6 +3,7 @@ package extension
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -101,6 +102,9 @@ func ofPlugins(e event.Event) []pluginEvent {
 	return nil
 }
 
+// patched matches the lines of a patch that name its files.
+var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add File|Update File|Delete File|Move to): (.*?)\s*$`)
+
 func ofCall(e event.Event, properties map[string]any) []pluginEvent {
 	c := e.Call
 	properties["tool"], properties["callID"] = c.Tool, c.ID
@@ -116,11 +120,16 @@ func ofCall(e event.Event, properties map[string]any) []pluginEvent {
 	all := []pluginEvent{{"tool.execute.after", properties}}
 	var input struct {
 		FilePath string          `json:"filePath"`
+		Patch    string          `json:"patchText"`
 		Todos    json.RawMessage `json:"todos"`
 	}
 	json.Unmarshal(c.Input, &input) //nolint:errcheck // the fields stay empty
 	switch {
-	case slices.Contains([]string{"edit", "write", "apply_patch"}, c.Tool):
+	case c.Tool == "apply_patch":
+		for _, m := range patched.FindAllStringSubmatch(input.Patch, -1) {
+			all = append(all, pluginEvent{"file.edited", map[string]any{"file": m[1]}})
+		}
+	case slices.Contains([]string{"edit", "write"}, c.Tool):
 		all = append(all, pluginEvent{"file.edited", map[string]any{"file": input.FilePath}})
 	case c.Tool == "todowrite":
 		all = append(all, pluginEvent{"todo.updated", map[string]any{"sessionID": e.Session, "todos": input.Todos}})

@@ -58,7 +58,8 @@ type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
-	Owner       string          `json:"owner"` // name of its module
+	Checks      bool            `json:"checks"` // the tool checks its arguments, and converts some that the schema excludes
+	Owner       string          `json:"owner"`  // name of its module
 }
 
 // Info describes a host. The counts are those so far.

@@ -83,7 +83,7 @@ async function argumentsOf(args) {
   }
   const { z } = await import("./zod.mjs");
   const current = isZod(shape) ? "_zod" in shape : Object.values(shape).every((value) => "_zod" in value);
-  if (!current) return { schema: olderSchema(shape), parse: (given) => olderParse(shape, given) };
+  if (!current) return { schema: olderSchema(shape), checks: true, parse: (given) => olderParse(shape, given) };
   const object = isZod(shape) ? shape : z.object(shape);
   let schema;
   try {
@@ -93,6 +93,7 @@ async function argumentsOf(args) {
   }
   return {
     schema,
+    checks: true,
     parse: async (given) => {
       const res = await object.safeParseAsync(given);
       if (!res.success) throw new Error("invalid arguments:\n" + z.prettifyError(res.error));
@@ -119,9 +120,9 @@ async function olderParse(shape, given) {
 }
 
 async function addTool(name, definition, owner) {
-  const { schema, parse } = await argumentsOf(definition.args);
+  const { schema, parse, checks } = await argumentsOf(definition.args);
   tools.set(name, { definition, parse });
-  return { name, description: String(definition.description ?? ""), schema, owner };
+  return { name, description: String(definition.description ?? ""), schema, checks, owner };
 }
 
 const unsupported = ["auth", "provider", "command.execute.before"];
@@ -191,6 +192,8 @@ async function addFile(entry, module) {
 
 const methods = {
   async load(params) {
+    const [major] = process.versions.node.split(".");
+    if (major < 20) throw new Error(`Node.js ${process.versions.node} is too old: version 20 or later is required`);
     site = { ...params, config: params.config ?? {} };
     const loaded = [];
     for (const [index, entry] of params.entries.entries()) {
@@ -209,7 +212,7 @@ const methods = {
     const { definition, parse } = tools.get(params.name);
     const said = {};
     const context = {
-      sessionID: params.session, messageID: params.message, callID: params.call, agent: params.agent,
+      sessionID: params.session, messageID: `msg_${params.call}`, callID: params.call, agent: params.agent,
       directory: site.directory, worktree: site.worktree, abort: signal,
       metadata: ({ title, metadata } = {}) => {
         if (title !== undefined) said.title = String(title);
@@ -247,7 +250,7 @@ const methods = {
 
   async ask(params) {
     const output = { status: "allow" };
-    const input = { id: params.call, type: params.permission, pattern: params.patterns, sessionID: params.session, messageID: "", callID: params.call, title: params.permission, metadata: { tool: params.tool }, time: { created: Date.now() } };
+    const input = { id: params.call, type: params.permission, pattern: params.patterns, sessionID: params.session, messageID: `msg_${params.call}`, callID: params.call, title: params.permission, metadata: { tool: params.tool }, time: { created: Date.now() } };
     for (const hooks of plugins[params.plugin]) await hooks["permission.ask"]?.(input, output);
     return { denied: output.status === "deny" };
   },
