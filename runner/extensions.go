@@ -33,6 +33,8 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	main := w.ownSpec()
 	scripts, err := w.startScripts(fail)
 	if err != nil {
+		failed := extension.NotCompiled(err)
+		j.emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
 		return &stop{code: event.CodeExtension, detail: fmt.Sprintf("tool files and plugins: %v", err)}
 	}
 	c := extension.Config{

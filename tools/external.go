@@ -87,7 +87,14 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 		return Pending{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
-		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, func(r permission.Request) permission.Decision { return env.Profile.Decide(r) }})
+		decide := func(r permission.Request) permission.Decision {
+			d := env.Profile.Decide(r)
+			if d.Allowed() {
+				d = env.ask(ctx, t.Name, Call{ID: callID(ctx), Name: t.Name, Input: string(arguments)}, d, []permission.Request{r})
+			}
+			return d
+		}
+		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, decide})
 		if err != nil {
 			out := Result{Title: res.Title}
 			out.Metadata.custom(res.Metadata)

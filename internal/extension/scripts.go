@@ -54,6 +54,11 @@ type host struct {
 // kindJS is the kind of the host in reports, and its name.
 const kindJS = "js"
 
+// NotCompiled returns the state of the host of tool files and plugins that could not be compiled.
+func NotCompiled(err error) event.Extension {
+	return event.Extension{Kind: kindJS, Name: kindJS, Status: event.ExtensionFailed, Error: textcut.Head(err.Error(), maxError, "...")}
+}
+
 // start starts the process.
 func (h *host) start(ctx context.Context) {
 	start, end, err := h.scripts.Launch(ctx)

@@ -43,7 +43,8 @@ type request struct {
 // conn is the connection to one process.
 type conn struct {
 	service *proc.Service
-	read    chan struct{} // closed after the last message
+	read    chan struct{}  // closed after the last message
+	asks    sync.WaitGroup // decisions that functions wait for
 	writing sync.Mutex
 	writes  sync.WaitGroup
 
@@ -80,6 +81,7 @@ func (c *conn) receive() {
 		err = errEnded
 	}
 	c.fail(err)
+	c.asks.Wait()
 }
 
 // decode reads a message. Each is of one kind.
@@ -103,10 +105,15 @@ func (c *conn) take(m message) {
 		response := map[string]any{"response": m.Ask}
 		if r.ask == nil {
 			response["error"] = map[string]string{"message": "ask is not available here"}
-		} else if err := r.ask(m.Params); err != nil {
-			response["error"] = map[string]string{"message": err.Error()}
+			c.send(response) //nolint:errcheck // it can be encoded
+			return
 		}
-		c.send(response) //nolint:errcheck // it can be encoded
+		c.asks.Go(func() { // hooks of the same process decide, too
+			if err := r.ask(m.Params); err != nil {
+				response["error"] = map[string]string{"message": err.Error()}
+			}
+			c.send(response) //nolint:errcheck // it can be encoded
+		})
 	default:
 		c.mu.Lock()
 		r, ok := c.waiting[m.ID]
