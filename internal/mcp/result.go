@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,13 +45,43 @@ func newResult(from *sdk.CallToolResult) *Result {
 			texts = append(texts, fmt.Sprintf("(%T, not supported)", c))
 		}
 	}
-	if from.StructuredContent != nil && !said(from.StructuredContent, from.Content, texts) {
+	if !repeated(from.StructuredContent, from.Content, texts) {
 		if text, err := json.Marshal(from.StructuredContent); err == nil {
 			texts = append(texts, string(text))
 		}
 	}
 	r.Text = strings.Join(texts, "\n")
 	return r
+}
+
+// maxCompared limits the search of values in texts: their number times the bytes.
+const maxCompared = 64 << 20
+
+// repeated reports whether a structured result adds nothing to the content. For a large one that is
+// assumed, because servers repeat it as text.
+func repeated(structured any, content []sdk.Content, texts []string) bool {
+	size := len(strings.Join(texts, ""))
+	if structured == nil || size > 0 && values(structured) > maxCompared/size {
+		return true
+	}
+	return said(structured, content, texts)
+}
+
+// values returns the number of values in a structured result.
+func values(structured any) (n int) {
+	switch v := structured.(type) {
+	case map[string]any:
+		for _, sub := range v {
+			n += values(sub)
+		}
+		return n
+	case []any:
+		for _, sub := range v {
+			n += values(sub)
+		}
+		return n
+	}
+	return 1
 }
 
 // said reports whether all values in a structured result are in its content, too.
@@ -70,17 +101,17 @@ func said(structured any, content []sdk.Content, texts []string) bool {
 	if err != nil {
 		return false
 	}
-	plain := string(literal)
 	text, isText := structured.(string)
-	if isText {
-		plain = text
+	if !isText { // 1 is not in 10
+		exact := regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(string(literal)) + `(?:$|[^\w.]|\.(?:\D|$))`)
+		return slices.ContainsFunc(texts, exact.MatchString)
 	}
 	for _, t := range texts {
-		if t != "" && (strings.Contains(t, plain) || strings.Contains(t, string(literal))) {
+		if t != "" && (strings.Contains(t, text) || strings.Contains(t, string(literal))) {
 			return true
 		}
 	}
-	return isText && slices.ContainsFunc(content, func(c sdk.Content) bool { return inMedia(c, text) })
+	return slices.ContainsFunc(content, func(c sdk.Content) bool { return inMedia(c, text) })
 }
 
 // inMedia reports whether a text is the data, the type or the kind of an image or audio.
