@@ -41,7 +41,7 @@ func (b *Baseline) result() string {
 type compared struct {
 	name   string
 	before Baseline
-	after  *event.Verify // nil if it did not run
+	after  *Verify // nil if it did not run
 }
 
 // compare returns the verify commands with a result before the agent started.

@@ -59,8 +59,8 @@ func (j *Job) hasStarted() bool { return j.Sandbox.Level != "" }
 
 // verifies groups the runs of verify commands by command, in the order of their first
 // runs; the last run of each is its result.
-func (j *Job) verifies() [][]event.Verify {
-	var all [][]event.Verify
+func (j *Job) verifies() [][]Verify {
+	var all [][]Verify
 	index := map[string]int{}
 	for _, v := range j.Verify {
 		i, ok := index[v.Name]

@@ -164,6 +164,7 @@ func (f *Fold) runReport() Run {
 		run.Policies = append(run.Policies, f.run.Policies...)
 		run.Sources = withLists(f.run.Sources)
 		run.Shard, run.Prices, run.StartedBy = clone(f.run.Shard), clone(f.run.Prices), clone(f.run.StartedBy)
+		run.MaxCostUSD = clone(f.run.MaxCostUSD)
 	}
 	if f.run != nil && f.run.ForkedFrom != nil {
 		from := f.run.ForkedFrom

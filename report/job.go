@@ -26,7 +26,7 @@ type job struct {
 	earlier  []earlier // replaced runs of the job, in a merged stream
 	attempts int
 	baseline []Baseline
-	verify   []event.Verify
+	verify   []Verify
 
 	verifiedIn, baselineIn int // inRun of the last event of each
 	changes                []event.Change
@@ -62,6 +62,7 @@ type turn struct {
 	cost    *money.USD  // nil if unknown, and until the turn ends
 	calls   int
 	retries int
+	started time.Time
 	end     event.Turn // zero until it ends
 }
 
@@ -117,8 +118,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeExtension
 	case event.Reverted:
 		return (*job).takeRevert
-	case event.PhaseEnded:
-		return func(*job, event.Event) {} // it only marks the job as started
+	case event.PhaseStarted, event.PhaseEnded:
+		return (*job).takePhase
 	default:
 		return nil
 	}
@@ -195,6 +196,7 @@ func (j *job) takeTurn(e event.Event) {
 	t := j.session(e.Session).turn(e.Turn.Number)
 	if e.Type == event.TurnStarted {
 		j.session(e.Session).reverted = nil
+		t.started = e.Time
 		return
 	}
 	j.withdrawCalls(e.Session, e.Turn.Number)
@@ -281,11 +283,11 @@ func (j *job) addCall(key callKey) *call {
 
 func (j *job) takeVerify(e event.Event) {
 	if e.Verify != nil {
-		v := *e.Verify
+		v := Verify{*e.Verify, stamp(e.Time.Add(-time.Duration(e.Verify.ElapsedMS) * time.Millisecond))}
 		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
 		if j.verifiedIn != j.inRun {           // a run that is resumed repeats the attempt that a kill interrupted
 			j.verifiedIn = j.inRun
-			j.verify = slices.DeleteFunc(j.verify, func(earlier event.Verify) bool { return earlier.Attempt >= v.Attempt })
+			j.verify = slices.DeleteFunc(j.verify, func(earlier Verify) bool { return earlier.Attempt >= v.Attempt })
 		}
 		j.verify = append(j.verify, v)
 	}
@@ -374,15 +376,18 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Attempts:     end.Attempts,
 		Reruns:       len(j.earlier),
 		Turns:        end.Turns,
+		StartedAt:    stamp(j.begunAt),
 		ElapsedMS:    end.ElapsedMS,
+		Phases:       append([]Phase{}, j.around.phases...),
 		Usage:        end.Usage,
 		CostUSD:      clone(end.CostUSD),
 		FinalMessage: end.FinalMessage,
 		Output:       end.Output,
 		OutputFile:   end.OutputFile,
 		Baseline:     append([]Baseline{}, j.baseline...),
-		Verify:       append([]event.Verify{}, j.verify...),
+		Verify:       append([]Verify{}, j.verify...),
 		Changes:      append([]event.Change{}, j.changes...),
+		Patch:        end.Patch,
 		Untracked:    append([]event.Untracked{}, end.UntrackedInputs...),
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),

@@ -295,7 +295,7 @@ func (j *Job) baselineText() string {
 
 // verifyCase reports the last run of a verify command as its result, and earlier
 // failed runs as output.
-func verifyCase(j *Job, runs []event.Verify) testcase {
+func verifyCase(j *Job, runs []Verify) testcase {
 	last := runs[len(runs)-1]
 	c := testcase{
 		Classname: xmlText(j.Task),

@@ -151,7 +151,7 @@ func (p *page) addJob(j *Job) {
 	}
 	for _, runs := range j.verifies() {
 		if last := runs[len(runs)-1]; !last.Passed {
-			p.addVerify(last)
+			p.addVerify(&last)
 		}
 	}
 	if message := strings.TrimSpace(j.FinalMessage); message != "" {
@@ -161,7 +161,7 @@ func (p *page) addJob(j *Job) {
 	p.addNetwork(j.Network)
 }
 
-func (p *page) addVerify(v event.Verify) {
+func (p *page) addVerify(v *Verify) {
 	output := "No output.\n"
 	if v.Tail != "" {
 		output = fence("text", tail(v.Tail, maxTail))

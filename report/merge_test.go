@@ -169,7 +169,14 @@ func bulkRun(tb testing.TB, id string, minute, index, total int) []byte {
 func timeless(r *report.Report, runs ...string) *report.Report {
 	r.Run.ID, r.Run.StartedAt, r.Run.FinishedAt, r.Run.ElapsedMS = "", report.Time{}, report.Time{}, 0
 	for i := range r.Jobs {
+		r.Jobs[i].StartedAt = report.Time{}
+		for k := range r.Jobs[i].Verify {
+			r.Jobs[i].Verify[k].StartedAt = report.Time{}
+		}
 		for k := range r.Jobs[i].Sessions {
+			for n := range r.Jobs[i].Sessions[k].TurnCosts {
+				r.Jobs[i].Sessions[k].TurnCosts[n].StartedAt = report.Time{}
+			}
 			for _, run := range runs {
 				r.Jobs[i].Sessions[k].ID = strings.TrimPrefix(r.Jobs[i].Sessions[k].ID, run)
 			}

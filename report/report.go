@@ -35,6 +35,9 @@ type Run struct {
 	Policies   []event.PolicyFile `json:"policies"`    // that applied to the plan
 	Sources    []event.Source     `json:"sources"`     // of repositories, with what forges have listed
 	Prices     *event.PriceTable  `json:"prices"`      // that costs were calculated with, of shards the oldest; nil if unknown
+
+	MaxCostUSD *money.USD `json:"max_cost_usd"` // budget of the run; nil for none, and after a merge
+
 	Outcome    event.Outcome      `json:"outcome"`
 	ExitCode   event.Exit         `json:"exit_code"`
 	Totals     Totals             `json:"totals"`
@@ -81,7 +84,9 @@ type Job struct {
 	Attempts     int                `json:"attempts"`
 	Reruns       int                `json:"reruns"` // number of earlier runs of the job that this one replaces, after a merge
 	Turns        int                `json:"turns"`  // like usage and cost, the sum over all runs of the job; other fields are of the last run
+	StartedAt    Time               `json:"started_at"`
 	ElapsedMS    int64              `json:"elapsed_ms"`
+	Phases       []Phase            `json:"phases"` // in their order
 	Model        string             `json:"model"`
 	ModelServed  string             `json:"model_served"` // that of the last turn of the job's own session that has one
 	Profile      string             `json:"profile"`
@@ -93,8 +98,9 @@ type Job struct {
 	Output       json.RawMessage    `json:"output"`      // nil without an output schema
 	OutputFile   string             `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
 	Baseline     []Baseline         `json:"baseline"`    // verify commands before the agent started
-	Verify       []event.Verify     `json:"verify"`      // in the order of the runs, all attempts
+	Verify       []Verify           `json:"verify"`      // in the order of the runs, all attempts
 	Changes      []event.Change     `json:"changes"`
+	Patch        string             `json:"patch"` // path of the changes as a patch below the report directory; empty for none
 	Untracked    []event.Untracked  `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
 	Commit       *event.Commit      `json:"commit"`
 	Published    *Published         `json:"published"`
@@ -120,6 +126,20 @@ type Job struct {
 type Base struct {
 	Ref    string `json:"ref"` // branch, tag or commit that it was resolved from; empty if it has no name
 	Commit string `json:"commit"`
+}
+
+// Phase is a phase of a job, such as prepare, session or commit.
+type Phase struct {
+	Name      string `json:"name"`
+	StartedAt Time   `json:"started_at"`
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Error     string `json:"error"`
+}
+
+// Verify is a run of a verify command.
+type Verify struct {
+	event.Verify
+	StartedAt Time `json:"started_at"`
 }
 
 // Published is a pushed commit.
@@ -195,6 +215,11 @@ type TurnCost struct {
 	Turn    int           `json:"turn"`
 	Model   string        `json:"model"`        // that responded, as the manifest names it
 	Served  string        `json:"model_served"` // its name in the response; empty if it has none
+	Finish  string        `json:"finish"`       // why the response ended; empty without one
+
+	StartedAt Time  `json:"started_at"`
+	ElapsedMS int64 `json:"elapsed_ms"` // the model call with its retries, without tool calls
+
 	Usage   money.Usage   `json:"usage"`
 	CostUSD *money.USD    `json:"cost_usd"` // nil if unknown
 	Retries int           `json:"retries"`

@@ -27,7 +27,8 @@ func (j *job) takeRetry(e event.Event) {
 // report returns the usage and cost of the turn, in a session with the given model.
 func (t *turn) report(model string) TurnCost {
 	return TurnCost{
-		Turn: t.number, Model: cmp.Or(t.end.Model, model), Served: t.end.ModelServed, Usage: t.usage, CostUSD: t.cost, Retries: t.retries,
+		Turn: t.number, Model: cmp.Or(t.end.Model, model), Served: t.end.ModelServed, Finish: t.end.Finish,
+		StartedAt: stamp(t.started), ElapsedMS: t.end.ElapsedMS, Usage: t.usage, CostUSD: t.cost, Retries: t.retries,
 		Lost: t.end.Lost, Error: t.end.Error,
 	}
 }

@@ -192,11 +192,11 @@ func TestSummaryIsTruncatedAtALine(t *testing.T) {
 
 func TestFailedVerifyIsAnnotated(t *testing.T) {
 	here := action.Checkout{Repository: "/repo", Dir: "/repo/sub"}
-	rep := &report.Report{Run: report.Run{Manifest: []string{"m.yaml"}}, Jobs: []report.Job{{ID: "a", Attempts: 2, Verify: []event.Verify{
-		{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "first"},
-		{Name: "vet", Attempt: 2, Passed: true},
-		{Name: "tests", Attempt: 2, ExitCode: 1, Tail: strings.Repeat("line\n", 100) + "::set-output name=x::y\n"},
-		{Name: "slow", Attempt: 2, ExitCode: -1},
+	rep := &report.Report{Run: report.Run{Manifest: []string{"m.yaml"}}, Jobs: []report.Job{{ID: "a", Attempts: 2, Verify: []report.Verify{
+		{Verify: event.Verify{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "first"}},
+		{Verify: event.Verify{Name: "vet", Attempt: 2, Passed: true}},
+		{Verify: event.Verify{Name: "tests", Attempt: 2, ExitCode: 1, Tail: strings.Repeat("line\n", 100) + "::set-output name=x::y\n"}},
+		{Verify: event.Verify{Name: "slow", Attempt: 2, ExitCode: -1}},
 	}}}}
 	got := action.Failures(rep, here)
 	want := []action.Annotation{
@@ -220,7 +220,7 @@ func TestFailedVerifyIsAnnotated(t *testing.T) {
 // Many jobs can end for one reason, and GitHub shows few annotations.
 func TestReasonsAreAnnotatedOnce(t *testing.T) {
 	lint := []report.Baseline{{Name: "vet", Passed: true, Tail: "ok"}, {Name: "lint", ExitCode: 127, Tail: "lint: command not found\n"}}
-	failed := []event.Verify{{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "FAIL"}}
+	failed := []report.Verify{{Verify: event.Verify{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "FAIL"}}}
 	rep := &report.Report{Jobs: []report.Job{
 		{ID: "a", Outcome: event.Error, Reason: "install lint", Baseline: lint},
 		{ID: "b", Outcome: event.Passed, Attempts: 1, Baseline: lint},
