@@ -4,42 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/printable"
 )
-
-// hidden reports whether a character is invisible or changes how others are displayed:
-// control characters except tab and newline, direction marks and similar. It excludes
-// the two joiners, which scripts and emoji need.
-func hidden(r rune) bool {
-	switch r {
-	case '\t', '\n', '\u200c', '\u200d':
-		return false
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
-// visible removes styles and makes hidden characters visible: control characters as control pictures,
-// others as their code point. Line endings become newlines.
-func visible(s string) string {
-	s = strings.ReplaceAll(printable.Unstyled(s), "\r\n", "\n")
-	var b strings.Builder
-	for _, r := range s { // invalid UTF-8 becomes U+FFFD
-		switch {
-		case !hidden(r):
-			b.WriteRune(r)
-		case r < 0x20:
-			b.WriteRune('\u2400' + r)
-		case r == 0x7f:
-			b.WriteRune('\u2421')
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		}
-	}
-	return b.String()
-}
 
 // plain formats a text as one line for a terminal, without hidden characters.
 func plain(s string) string {
@@ -47,7 +15,7 @@ func plain(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case hidden(r):
+		case printable.Hidden(r):
 			return -1
 		}
 		return r
@@ -77,14 +45,14 @@ var webAddress = regexp.MustCompile(`(?i)\bwww\.`)
 
 // inline escapes any text as one line of Markdown.
 func inline(s string) string {
-	s = markup.Replace(visible(s))
+	s = markup.Replace(printable.Visible(s))
 	return webAddress.ReplaceAllStringFunc(s, func(www string) string { return www[:3] + "&#8203;." })
 }
 
 // code formats a short text as a code span, or as escaped HTML if it has special
 // characters.
 func code(s string) string {
-	s = visible(strings.TrimSpace(s))
+	s = printable.Visible(strings.TrimSpace(s))
 	switch {
 	case s == "":
 		return ""
@@ -97,7 +65,7 @@ func code(s string) string {
 // fence formats a text as a code block of a language, whose fence is longer than any run
 // of backticks in it.
 func fence(language, s string) string {
-	s = disarm(strings.TrimRight(visible(s), "\n"))
+	s = disarm(strings.TrimRight(printable.Visible(s), "\n"))
 	ticks := printable.Fence(s)
 	return ticks + language + "\n" + s + "\n" + ticks + "\n"
 }

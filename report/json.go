@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf16"
+
+	"github.com/millhand/millhand/internal/printable"
 )
 
 //go:embed report.schema.json
@@ -164,7 +166,7 @@ func appendString(out, token []byte) []byte {
 			out = append(out, `\n`...)
 		case r == '\t':
 			out = append(out, `\t`...)
-		case !hidden(r):
+		case !printable.Hidden(r):
 			out = append(out, string(r)...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

@@ -127,7 +127,7 @@ var directive = regexp.MustCompile(`\[\[([A-Za-z]+\|)`)
 // MarshalText always succeeds.
 func (t xmlText) MarshalText() ([]byte, error) {
 	text := strings.Map(func(r rune) rune {
-		if hidden(r) && r != '\r' || r == 0xfffe || r == 0xffff {
+		if printable.Hidden(r) && r != '\r' || r == 0xfffe || r == 0xffff {
 			return '\ufffd'
 		}
 		return r

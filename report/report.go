@@ -38,9 +38,9 @@ type Run struct {
 
 	MaxCostUSD *money.USD `json:"max_cost_usd"` // budget of the run; nil for none, and after a merge
 
-	Outcome    event.Outcome      `json:"outcome"`
-	ExitCode   event.Exit         `json:"exit_code"`
-	Totals     Totals             `json:"totals"`
+	Outcome  event.Outcome `json:"outcome"`
+	ExitCode event.Exit    `json:"exit_code"`
+	Totals   Totals        `json:"totals"`
 }
 
 // ForkedFrom is the message of another run's session from which a run was forked. Turns,
@@ -100,7 +100,7 @@ type Job struct {
 	Baseline     []Baseline         `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify           `json:"verify"`      // in the order of the runs, all attempts
 	Changes      []event.Change     `json:"changes"`
-	Patch        string             `json:"patch"` // path of the changes as a patch below the report directory; empty for none
+	Patch        string             `json:"patch"`            // path of the changes as a patch below the report directory; empty for none
 	Untracked    []event.Untracked  `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
 	Commit       *event.Commit      `json:"commit"`
 	Published    *Published         `json:"published"`
@@ -212,10 +212,10 @@ type Session struct {
 
 // TurnCost is the usage and cost of one turn, including failed requests.
 type TurnCost struct {
-	Turn    int           `json:"turn"`
-	Model   string        `json:"model"`        // that responded, as the manifest names it
-	Served  string        `json:"model_served"` // its name in the response; empty if it has none
-	Finish  string        `json:"finish"`       // why the response ended; empty without one
+	Turn   int    `json:"turn"`
+	Model  string `json:"model"`        // that responded, as the manifest names it
+	Served string `json:"model_served"` // its name in the response; empty if it has none
+	Finish string `json:"finish"`       // why the response ended; empty without one
 
 	StartedAt Time  `json:"started_at"`
 	ElapsedMS int64 `json:"elapsed_ms"` // the model call with its retries, without tool calls

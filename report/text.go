@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // Text writes the report for a terminal: the final message of a single job, a table of
@@ -49,7 +50,7 @@ func finalMessage(r *Report) string {
 	if len(r.Jobs) != 1 {
 		return ""
 	}
-	return disarm(visible(strings.TrimRight(r.Jobs[0].FinalMessage, " \t\r\n")))
+	return disarm(printable.Visible(strings.TrimRight(r.Jobs[0].FinalMessage, " \t\r\n")))
 }
 
 func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) error {

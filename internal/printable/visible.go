@@ -1,0 +1,38 @@
+package printable
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Hidden reports whether a character is invisible or changes how others are displayed:
+// control characters except tab and newline, direction marks and similar. It excludes
+// the two joiners, which scripts and emoji need.
+func Hidden(r rune) bool {
+	switch r {
+	case '\t', '\n', '\u200c', '\u200d':
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// Visible removes styles and makes hidden characters visible: control characters as control pictures,
+// others as their code point. Line endings become newlines.
+func Visible(s string) string {
+	s = strings.ReplaceAll(Unstyled(s), "\r\n", "\n")
+	var b strings.Builder
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
+		switch {
+		case !Hidden(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune('\u2400' + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	return b.String()
+}
