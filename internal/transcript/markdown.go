@@ -30,7 +30,7 @@ func Markdown(w io.Writer, s *Session) error {
 		fmt.Fprintf(b, "- %s\n", span(f))
 	}
 	last := ""
-	for _, e := range s.entries() {
+	for _, e := range s.Entries() {
 		switch {
 		case e.Session != nil:
 			b.block("\n## System prompt\n", e.Session.System)

@@ -45,7 +45,7 @@ func Text(w io.Writer, s *Session, paint func(Style, string) string) error {
 	t.line("", Heading, "session "+line(s.Name))
 	t.line("", Aside, strings.Join(s.facts(), ", "))
 	last := ""
-	for _, e := range s.entries() {
+	for _, e := range s.Entries() {
 		switch {
 		case e.Session != nil:
 			t.line("", Aside, fmt.Sprintf("system prompt: %s, tools: %s", figures.Count(len(e.Session.System), "byte"), line(join(e.Session.Tools))))

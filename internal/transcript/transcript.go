@@ -32,7 +32,7 @@ type Session struct {
 // were removed from the conversation later to save space.
 func (s *Session) Messages() []journal.Message {
 	var all []journal.Message
-	for _, e := range s.entries() {
+	for _, e := range s.Entries() {
 		if e.Message != nil {
 			all = append(all, *e.Message)
 		}
@@ -40,8 +40,8 @@ func (s *Session) Messages() []journal.Message {
 	return all
 }
 
-// entries returns the history without the messages that replace others.
-func (s *Session) entries() []journal.Entry {
+// Entries returns the history without the messages that replace others.
+func (s *Session) Entries() []journal.Entry {
 	var all []journal.Entry
 	seen := map[string]bool{}
 	for _, e := range s.State.History {

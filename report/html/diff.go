@@ -1,0 +1,105 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/millhand/millhand/internal/figures"
+)
+
+// lines renders the lines of a unified diff.
+func lines(diff string) g.Node {
+	var all []g.Node
+	for line := range strings.Lines(diff) {
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			class = "at"
+		case strings.HasPrefix(line, "+"):
+			class = "add"
+		case strings.HasPrefix(line, "-"):
+			class = "del"
+		}
+		line = strings.TrimRight(line, "\r\n") + "\n"
+		if class == "" {
+			all = append(all, text(line))
+			continue
+		}
+		all = append(all, h.Span(h.Class(class), text(line)))
+	}
+	return h.Pre(h.Class("diff"), g.Group(all))
+}
+
+// replaced is the diff of two texts, without file names.
+func replaced(before, after string) g.Node {
+	diff := udiff.Unified("a", "b", ending(before), ending(after))
+	_, diff, _ = strings.Cut(diff, "\n")
+	_, diff, _ = strings.Cut(diff, "\n")
+	return lines(diff)
+}
+
+// ending completes the last line of a text.
+func ending(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return s
+	}
+	return s + "\n"
+}
+
+// openLines is the number of lines up to which the diff of a file is open.
+const openLines = 60
+
+// patch renders a patch of git, a fold for each file, at most limit bytes.
+func patch(diff string, limit int) []g.Node {
+	var all []g.Node
+	left := limit
+	files := strings.Split("\n"+diff, "\ndiff --git ")[1:]
+	for i, file := range files {
+		if left <= 0 {
+			all = append(all, h.P(g.Text(figures.Count(len(files)-i, "other file")+" in the patch.")))
+			break
+		}
+		name, body, _ := strings.Cut(file, "\n")
+		at := strings.Index(body, "\n@@")
+		about := body
+		hunks := ""
+		if strings.HasPrefix(body, "@@") {
+			at, about, hunks = 0, "", body
+		} else if at >= 0 {
+			about, hunks = body[:at], body[at+1:]
+		}
+		added, removed := counted(hunks)
+		summary := []g.Node{code(path(name, about)), g.Text(fmt.Sprintf(" +%d −%d", added, removed))}
+		content := []g.Node{g.If(!strings.HasPrefix(about, "index "), block("about", about)), lines(cut(hunks, left))}
+		all = append(all, h.Details(h.Class("file"), g.If(added+removed <= openLines && len(files) <= 5, g.Attr("open")), h.Summary(summary...), h.Div(content...)))
+		left -= len(file)
+	}
+	return all
+}
+
+// path returns the path of a file in a patch: of its new version, unless it was deleted.
+func path(header, about string) string {
+	for _, prefix := range []string{"\n+++ b/", "\n--- a/"} {
+		if _, rest, ok := strings.Cut("\n"+about, prefix); ok {
+			name, _, _ := strings.Cut(rest, "\n")
+			return strings.TrimSuffix(name, "\t")
+		}
+	}
+	return header
+}
+
+func counted(hunks string) (added, removed int) {
+	for line := range strings.Lines(hunks) {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	return added, removed
+}

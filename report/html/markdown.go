@@ -1,0 +1,139 @@
+package html
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/millhand/millhand/internal/printable"
+)
+
+// maxMarkdown is the length of a text up to which it is rendered as Markdown: the time of
+// parsers may grow faster than the text.
+const maxMarkdown = 64 << 10
+
+// renderers is created once, since it is expensive.
+var renderers = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.Strikethrough), // no styles: the policy forbids them
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100))),
+	)
+})
+
+// markdown renders a model's Markdown: paragraphs, lists, tables and code. HTML is shown as
+// text, links and images as their text and address.
+func markdown(s string) g.Node {
+	s = printable.Visible(s)
+	var b bytes.Buffer
+	if len(s) > maxMarkdown || renderers().Convert([]byte(s), &b) != nil {
+		return block("", s)
+	}
+	return h.Div(h.Class("md"), g.Raw(b.String()))
+}
+
+// harmless renders what goldmark would render as HTML of the text, as links, images and
+// headings.
+type harmless struct{}
+
+// RegisterFuncs implements [renderer.NodeRenderer].
+func (r harmless) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindRawHTML, r.rawHTML)
+	reg.Register(ast.KindHTMLBlock, r.htmlBlock)
+	reg.Register(ast.KindLink, r.link)
+	reg.Register(ast.KindImage, r.image)
+	reg.Register(ast.KindAutoLink, r.autoLink)
+	reg.Register(ast.KindHeading, r.heading)
+}
+
+func escaped(w util.BufWriter, text []byte) error {
+	_, err := w.Write(util.EscapeHTML(text))
+	return err
+}
+
+func (harmless) rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkSkipChildren, nil
+	}
+	segments := n.(*ast.RawHTML).Segments
+	for i := range segments.Len() {
+		at := segments.At(i)
+		if err := escaped(w, at.Value(source)); err != nil {
+			return ast.WalkStop, err
+		}
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func (harmless) htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	block := n.(*ast.HTMLBlock)
+	if !entering {
+		if block.HasClosure() {
+			if err := escaped(w, block.ClosureLine.Value(source)); err != nil {
+				return ast.WalkStop, err
+			}
+		}
+		_, err := w.WriteString("</pre>\n")
+		return ast.WalkContinue, err
+	}
+	if _, err := w.WriteString("<pre>"); err != nil {
+		return ast.WalkStop, err
+	}
+	for i := range block.Lines().Len() {
+		at := block.Lines().At(i)
+		if err := escaped(w, at.Value(source)); err != nil {
+			return ast.WalkStop, err
+		}
+	}
+	return ast.WalkContinue, nil
+}
+
+// target writes an address after the text of its link.
+func target(w util.BufWriter, url []byte) (ast.WalkStatus, error) {
+	if _, err := w.WriteString(" <code>"); err != nil {
+		return ast.WalkStop, err
+	}
+	if err := escaped(w, url); err != nil {
+		return ast.WalkStop, err
+	}
+	_, err := w.WriteString("</code>")
+	return ast.WalkContinue, err
+}
+
+func (harmless) link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		return ast.WalkContinue, nil
+	}
+	return target(w, n.(*ast.Link).Destination)
+}
+
+func (harmless) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, err := w.WriteString("image: ")
+		return ast.WalkContinue, err
+	}
+	return target(w, n.(*ast.Image).Destination)
+}
+
+func (harmless) autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	return target(w, n.(*ast.AutoLink).URL(source))
+}
+
+// heading writes a heading as a bold paragraph: those of the page have their own order.
+func (harmless) heading(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag := "<p><strong>"
+	if !entering {
+		tag = "</strong></p>\n"
+	}
+	_, err := w.WriteString(tag)
+	return ast.WalkContinue, err
+}
