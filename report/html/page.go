@@ -1,0 +1,195 @@
+package html
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/report"
+)
+
+// Limits of lists on the page.
+const (
+	maxNamed    = 8    // jobs named for a reason
+	maxReasons  = 50   // reasons
+	maxReason   = 2000 // bytes of one
+	maxWarnings = 200
+)
+
+// page is what stands on the page before the jobs are opened.
+type page struct {
+	r            *report.Report
+	repos, tasks bool // there are several
+}
+
+func newPage(r *report.Report) *page {
+	p := &page{r: r}
+	for _, j := range r.Jobs {
+		p.repos = p.repos || j.Repo != r.Jobs[0].Repo
+		p.tasks = p.tasks || j.Task != r.Jobs[0].Task
+	}
+	return p
+}
+
+func (p *page) header() g.Node {
+	run := p.r.Run
+	facts := []g.Node{g.Text("Run "), code(run.ID)}
+	if len(run.Manifest) > 0 {
+		facts = append(facts, g.Text(" of "), code(names(run.Manifest, 3, "manifest")))
+	}
+	if !run.StartedAt.IsZero() {
+		facts = append(facts, g.Text(", started "), h.Time(h.DateTime(run.StartedAt.UTC().Format(time.RFC3339)), g.Text(run.StartedAt.UTC().Format("2006-01-02 15:04 UTC"))))
+	}
+	if s := run.StartedBy; s != nil {
+		facts = append(facts, text(fmt.Sprintf(" by %s (%s, %s)", s.Actor, s.CI, s.Event)))
+		if s.RunURL != "" {
+			facts = append(facts, g.Text(": "), address(s.RunURL))
+		}
+	}
+	if s := run.Shard; s != nil {
+		facts = append(facts, g.Text(fmt.Sprintf(", shard %d of %d", s.Index, s.Total)))
+	}
+	return h.Header(h.H1(g.Text("millhand "), badge(string(run.Outcome)), h.Small(g.Text(fmt.Sprintf(" exit code %d", run.ExitCode)))), h.P(facts...))
+}
+
+func (p *page) main() g.Node {
+	return h.Main(p.totals(), p.outcomes(), p.reasons(), p.warnings(), p.jobs())
+}
+
+// figure is a number with its name.
+func figure(name string, value ...g.Node) g.Node { return h.Div(h.Dt(text(name)), h.Dd(value...)) }
+
+func (p *page) totals() g.Node {
+	t := p.r.Run.Totals
+	cost := []g.Node{g.Text(money.Rounded(t.CostUSD))}
+	if t.CostAtLeast != nil && *t.CostAtLeast > 0 {
+		cost = []g.Node{g.Text("at least " + money.Rounded(t.CostAtLeast))}
+	}
+	if limit := p.r.Run.MaxCostUSD; limit != nil {
+		cost = append(cost, h.Small(g.Text(" of "+money.Rounded(limit))))
+		if t.CostUSD != nil && *limit > 0 {
+			cost = append(cost, meter(float64(*t.CostUSD)/float64(*limit)))
+		}
+	}
+	calls := []g.Node{g.Text(strconv.Itoa(t.ToolCalls))}
+	if t.DeniedCalls > 0 {
+		calls = append(calls, h.Small(g.Text(fmt.Sprintf(" %d denied", t.DeniedCalls))))
+	}
+	turns := []g.Node{g.Text(strconv.Itoa(t.Turns))}
+	if t.Retries > 0 {
+		turns = append(turns, h.Small(g.Text(" "+figures.Count(t.Retries, "retry"))))
+	}
+	return h.Section(h.Class("totals"), h.Aria("label", "Totals"), h.Dl(
+		figure("Jobs", g.Text(strconv.Itoa(t.Jobs))),
+		figure("Passed", g.Text(strconv.Itoa(t.Passed)), g.If(t.Skipped > 0, h.Small(g.Text(fmt.Sprintf(" %d skipped", t.Skipped))))),
+		figure("Failed", g.Text(strconv.Itoa(t.Failed))),
+		figure("Cost", cost...),
+		figure("Time", g.Text(figures.Duration(p.r.Run.ElapsedMS))),
+		figure("Turns", turns...),
+		figure("Tool calls", calls...),
+		figure("Changed paths", g.Text(strconv.Itoa(t.Changes))),
+		figure("Tokens", g.Text(tokens(t.Usage.Input)+" in, "+tokens(t.Usage.Output)+" out"), g.If(t.Usage.CacheRead > 0, h.Small(g.Text(" "+tokens(t.Usage.CacheRead)+" cached")))),
+	))
+}
+
+// meter is a bar that is filled to a fraction.
+func meter(fraction float64) g.Node {
+	return svg("meter", 100, 4, rect("", "bar", 0, 0, min(max(fraction, 0), 1)*100, 4))
+}
+
+// outcomes is a bar of all jobs by outcome, with a legend.
+func (p *page) outcomes() g.Node {
+	if len(p.r.Jobs) == 0 {
+		return nil
+	}
+	count := map[event.Outcome]int{}
+	var order []event.Outcome
+	for _, j := range p.r.Jobs {
+		if count[j.Outcome]++; count[j.Outcome] == 1 {
+			order = append(order, j.Outcome)
+		}
+	}
+	rank := []event.Outcome{event.Passed, event.Skipped, event.Cancelled, event.Limit, event.Budget, event.Provider, event.Policy, event.Publish, event.Failed, event.Error}
+	slices.SortFunc(order, func(a, b event.Outcome) int { return slices.Index(rank, a) - slices.Index(rank, b) })
+	var bars, legend []g.Node
+	var label []string
+	x := 0.0
+	for _, o := range order {
+		width := 1000 * float64(count[o]) / float64(len(p.r.Jobs))
+		name := figures.Count(count[o], "job") + " " + string(o)
+		bars = append(bars, rect(name, tone(string(o)), x, 0, width, 10))
+		legend = append(legend, h.Li(badge(string(o)), g.Text(" "+strconv.Itoa(count[o]))))
+		label = append(label, name)
+		x += width
+	}
+	return h.Section(h.Class("outcomes"), h.Aria("label", "Outcomes"), svgImage("Jobs by outcome: "+strings.Join(label, ", "), "stack", 1000, 10, bars...), h.Ul(legend...))
+}
+
+// reasons lists the reasons of jobs that did not pass, the most frequent first.
+func (p *page) reasons() g.Node {
+	type group struct {
+		outcome event.Outcome
+		reason  string
+		code    event.Code
+		jobs    []string
+	}
+	var all []*group
+	byReason := map[string]*group{}
+	for i := range p.r.Jobs {
+		j := &p.r.Jobs[i]
+		if j.Outcome == event.Passed || j.Outcome == event.Skipped {
+			continue
+		}
+		key := string(j.Outcome) + "\x00" + j.Reason
+		found := byReason[key]
+		if found == nil {
+			found = &group{outcome: j.Outcome, reason: j.Reason, code: j.ReasonCode}
+			byReason[key] = found
+			all = append(all, found)
+		}
+		found.jobs = append(found.jobs, j.ID)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b *group) int { return len(b.jobs) - len(a.jobs) })
+	var items []g.Node
+	for _, one := range all[:min(len(all), maxReasons)] {
+		items = append(items, h.Li(
+			badge(string(one.outcome)), g.Text(" "), h.Strong(text(names(one.jobs, maxNamed, "job"))),
+			g.If(one.code != "", g.Group{g.Text(" "), code(string(one.code))}),
+			block("reason", cut(one.reason, maxReason)),
+		))
+	}
+	if more := len(all) - maxReasons; more > 0 {
+		items = append(items, h.Li(g.Text(figures.Count(more, "other reason")+": see the jobs below.")))
+	}
+	return h.Section(h.Class("reasons"), h.H2(g.Text("Did not pass")), h.Ul(items...))
+}
+
+func (p *page) warnings() g.Node {
+	all := p.r.Warnings
+	if len(all) == 0 {
+		return nil
+	}
+	var items []g.Node
+	for _, w := range all[:min(len(all), maxWarnings)] {
+		about := ""
+		if w.Job != nil {
+			about = *w.Job + ": "
+		}
+		items = append(items, h.Li(text(about+cut(w.Message, maxReason))))
+	}
+	if more := len(all) - maxWarnings; more > 0 {
+		items = append(items, h.Li(g.Text(fmt.Sprintf("and %d more in report.json", more))))
+	}
+	return fold("warnings", []g.Node{h.H2(g.Text(figures.Count(len(all), "warning")))}, []g.Node{h.Ul(items...)})
+}
