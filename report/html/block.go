@@ -1,0 +1,92 @@
+package html
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"fmt"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/millhand/millhand/report"
+)
+
+// Limits of the compressed details, in bytes of the file.
+const (
+	maxBlocks = 48 << 20 // of all jobs
+	maxBlock  = 8 << 20  // of one
+)
+
+// bounds are the maximum lengths of texts in the details of a job, in bytes.
+type bounds struct {
+	result int // of a result, an argument, the output of a verify command
+	text   int // of a message of the model and a prompt
+	patch  int
+}
+
+// levels are the bounds that are tried until the details fit.
+var levels = []bounds{ //nolint:gochecknoglobals // constant
+	{16 << 10, 64 << 10, 512 << 10},
+	{4 << 10, 16 << 10, 64 << 10},
+	{1 << 10, 4 << 10, 16 << 10},
+	{200, 1 << 10, 2 << 10},
+}
+
+// blocks writes the details of the jobs, and divides the space among them.
+type blocks struct {
+	left, jobs int // bytes and jobs
+	level      int // of the last job
+	deflate    *flate.Writer
+	plain      bytes.Buffer
+	packed     bytes.Buffer
+}
+
+func newBlocks(jobs, size int) *blocks {
+	deflate, err := flate.NewWriter(nil, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // unreachable: the level is valid
+	}
+	return &blocks{left: size, jobs: jobs, deflate: deflate}
+}
+
+// write writes the details of a job with the longest texts that fit.
+func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report.Job, d Detail) error {
+	share := min(2*b.left/max(1, b.jobs), maxBlock)
+	for level := max(0, b.level-1); level <= len(levels); level++ {
+		var content g.Node = h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
+		if level < len(levels) {
+			content = newJobPage(r, j, d, levels[level]).render()
+		}
+		if err := b.pack(content); err != nil {
+			return err
+		}
+		if base64.StdEncoding.EncodedLen(b.packed.Len()) <= share || level == len(levels) {
+			b.level = level
+			break
+		}
+	}
+	start := out.Len()
+	fmt.Fprintf(out, "<script type=\"text/plain\" id=\"d%d\">", index)
+	encoder := base64.NewEncoder(base64.StdEncoding, out)
+	encoder.Write(b.packed.Bytes()) //nolint:errcheck // a buffer takes everything
+	encoder.Close()                 //nolint:errcheck // as above
+	out.WriteString("</script>\n")
+	b.left = max(0, b.left-(out.Len()-start))
+	b.jobs--
+	return nil
+}
+
+// pack renders and compresses the content.
+func (b *blocks) pack(content g.Node) error {
+	b.plain.Reset()
+	if err := content.Render(&b.plain); err != nil {
+		return err
+	}
+	b.packed.Reset()
+	b.deflate.Reset(&b.packed)
+	if _, err := b.deflate.Write(b.plain.Bytes()); err != nil {
+		return err
+	}
+	return b.deflate.Close()
+}
