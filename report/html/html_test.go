@@ -1,0 +1,305 @@
+package html
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	xhtml "golang.org/x/net/html"
+	g "maragu.dev/gomponents"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/transcript"
+	"github.com/millhand/millhand/report"
+)
+
+// hostile has everything that must stay text.
+const hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)> \x1b[31mred\x1b[0m \u202egnp.exe\u202c {{x}} ]]> <!-- ` $(id)"
+
+func page1(t testing.TB, r *report.Report, detail func(*report.Job) Detail) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, r, detail); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var packed = regexp.MustCompile(`<script type="text/plain" id="d(\d+)">([^<]*)</script>`)
+
+// inflated returns the details of the jobs of a page.
+func inflated(t testing.TB, page string) []string {
+	t.Helper()
+	var all []string
+	for _, m := range packed.FindAllStringSubmatch(page, -1) {
+		raw, err := base64.StdEncoding.DecodeString(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(text))
+	}
+	return all
+}
+
+// wellFormed checks that each tag is closed, in order, and returns the names of all tags and
+// the attributes.
+func wellFormed(t testing.TB, text string) (tags, attributes map[string]int) {
+	t.Helper()
+	tags, attributes = map[string]int{}, map[string]int{}
+	void := map[string]bool{"meta": true, "input": true, "br": true, "hr": true}
+	var open []string
+	for z := xhtml.NewTokenizer(strings.NewReader(text)); ; {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
+		case xhtml.ErrorToken:
+			if len(open) > 0 {
+				t.Errorf("not closed: %v", open)
+			}
+			return tags, attributes
+		case xhtml.StartTagToken:
+			tags[token.Data]++
+			for _, a := range token.Attr {
+				attributes[a.Key]++
+			}
+			if !void[token.Data] {
+				open = append(open, token.Data)
+			}
+		case xhtml.EndTagToken:
+			if len(open) == 0 || open[len(open)-1] != token.Data {
+				t.Fatalf("</%s> closes %v", token.Data, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+func TestReportsOfGoldenStreams(t *testing.T) {
+	files, err := filepath.Glob("../testdata/*.jsonl")
+	if err != nil || len(files) < 5 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			r, err := report.Load(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := page1(t, r, nil)
+			tags, _ := wellFormed(t, page)
+			if rest := len(r.Jobs) + 1; tags["script"] != rest {
+				t.Errorf("%d scripts, want %d", tags["script"], rest)
+			}
+			all := inflated(t, page)
+			if len(all) != len(r.Jobs) {
+				t.Fatalf("%d details of %d jobs", len(all), len(r.Jobs))
+			}
+			for i, detail := range all {
+				tags, attributes := wellFormed(t, detail)
+				if tags["script"]+tags["img"]+tags["iframe"]+tags["style"]+attributes["style"]+attributes["onerror"]+attributes["src"] > 0 {
+					t.Errorf("job %d: %v %v", i, tags, attributes)
+				}
+			}
+			if page != page1(t, r, nil) {
+				t.Error("two pages of one report differ")
+			}
+		})
+	}
+}
+
+// hostileReport is a run whose texts are hostile, with a conversation and a patch.
+func hostileReport() (*report.Report, func(*report.Job) Detail) {
+	at := report.Time{Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
+	raw, _ := json.Marshal(hostile) //nolint:errcheck // a string
+	id := "r/" + hostile
+	r := &report.Report{Run: report.Run{ID: hostile, Manifest: []string{hostile}, Version: hostile, Outcome: event.Failed, StartedAt: at, StartedBy: &event.StartedBy{Actor: hostile, RunURL: "javascript:alert(1)"}}}
+	r.Warnings = []report.Warning{{Job: new(hostile), Message: hostile}}
+	r.Jobs = []report.Job{{
+		ID: hostile, Task: hostile, Repo: hostile, Matrix: map[string]string{hostile: hostile}, Outcome: event.Failed, Reason: hostile, ReasonCode: event.Code(hostile), Model: hostile, Profile: hostile,
+		FinalMessage: hostile, Patch: hostile, Phases: []report.Phase{{Name: hostile, StartedAt: at, ElapsedMS: 9}},
+		Baseline: []report.Baseline{{Name: hostile, Tail: hostile}}, Verify: []report.Verify{{Verify: event.Verify{Name: hostile, Tail: hostile}, StartedAt: at}},
+		Changes: []event.Change{{Path: hostile, Kind: hostile}}, Untracked: []event.Untracked{{Path: hostile, Kind: hostile}},
+		Commit: &event.Commit{Hash: hostile, Branch: hostile}, Published: &report.Published{Remote: hostile}, PullRequest: &event.PullRequest{URL: "javascript:alert(1)//" + hostile, State: hostile},
+		Comment: &report.Comment{URL: "https://x/" + hostile}, Base: &report.Base{Ref: hostile, Commit: hostile}, Sandbox: event.Sandbox{Level: "A", Reason: hostile},
+		Calls: []report.Call{{
+			ID: "c", Session: id, Turn: 1, Tool: hostile, Extension: hostile, Input: raw, InputGiven: raw, Status: event.CallDenied, Title: hostile, Error: hostile, StartedAt: at,
+			Decision: &event.Decision{Effect: "deny", Rule: hostile, Source: hostile}, Metadata: &event.CallMetadata{OutputPath: hostile, Matcher: hostile},
+		}, {ID: "d", Session: id, Turn: 1, Tool: "edit", Input: json.RawMessage(`{"oldString":` + string(raw) + `,"newString":` + string(raw) + `,` + string(raw) + `:` + string(raw) + `}`)}},
+		Denied:     []report.Denial{{Tool: hostile, Input: raw, Rule: hostile, Source: hostile}},
+		Network:    []report.NetworkDenial{{Host: hostile, Reason: hostile, Fix: hostile}},
+		Fallbacks:  []report.Fallback{{From: hostile, To: hostile, Error: hostile}},
+		Extensions: []report.Extension{{Kind: hostile, Name: hostile, Error: hostile, StderrTail: hostile, Server: &event.ServerInfo{Name: hostile, Version: hostile}}},
+		Sessions:   []report.Session{{ID: id, Agent: hostile, Model: hostile, End: hostile, TurnCosts: []report.TurnCost{{Turn: 1, Model: hostile, Error: hostile, StartedAt: at}}}},
+	}}
+	entries := []journal.Entry{
+		{Session: &journal.Session{System: hostile, Tools: []string{hostile}}},
+		{Message: &journal.Message{ID: "1", Message: model.Message{Role: model.User, Text: hostile}}},
+		{Message: &journal.Message{ID: "2", Turn: 1, Message: model.Message{Role: model.Assistant, Text: hostile, Reasoning: hostile}}},
+		{Message: &journal.Message{ID: "3", Turn: 1, Message: model.Message{Role: model.ToolRole, CallID: "c", Text: hostile, Attachments: []model.Attachment{{Name: hostile, MIME: hostile}}}}},
+		{Compaction: &journal.Compaction{By: journal.Message{ID: "4", Message: model.Message{Text: hostile}}}},
+	}
+	d := Detail{
+		Sessions: map[string]*transcript.Session{id: {State: &journal.State{History: entries}}},
+		Patch:    "diff --git a/x b/x\n--- a/" + hostile + "\n+++ b/" + hostile + "\n@@ -1 +1 @@\n-" + hostile + "\n+" + hostile + "\n",
+	}
+	return r, func(*report.Job) Detail { return d }
+}
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	r, detail := hostileReport()
+	page := page1(t, r, detail)
+	all := inflated(t, page)
+	if len(all) != 1 {
+		t.Fatalf("%d details", len(all))
+	}
+	for _, c := range []struct {
+		text    string
+		scripts int
+	}{{page, 2}, {all[0], 0}} {
+		tags, attributes := wellFormed(t, c.text)
+		if tags["script"] != c.scripts || tags["img"] > 0 || attributes["onerror"] > 0 || attributes["src"] > 0 {
+			t.Errorf("tags %v, attributes %v", tags, attributes)
+		}
+		if strings.ContainsAny(c.text, "\x1b\u202e") || strings.Contains(c.text, `="javascript:`) {
+			at := max(strings.IndexAny(c.text, "\x1b\u202e"), strings.Index(c.text, `="javascript:`))
+			t.Errorf("a hidden character or an address of a script: %q", c.text[max(0, at-80):at+20])
+		}
+		if n := strings.Count(c.text, "alert(1)&lt;/script&gt;"); n < 4 {
+			t.Errorf("the text is shown %d times", n)
+		}
+	}
+	for _, section := range []string{"Reason", "Final message", "Timeline", "Cost by turn", "Verify", "Changes", "Denied calls", "Denied network access", "Extensions", "Conversation"} {
+		if !strings.Contains(all[0], "<h3>"+section+"</h3>") {
+			t.Errorf("section %s not found", section)
+		}
+	}
+}
+
+// TestSpaceIsDivided writes details whose texts are too long for the space.
+func TestSpaceIsDivided(t *testing.T) {
+	r, detail := hostileReport()
+	var noise []byte
+	for i := range 1 << 14 {
+		noise = fmt.Appendf(noise, "%x\n", uint64(i)*0x9e3779b97f4a7c15>>28)
+	}
+	job := &r.Jobs[0]
+	job.FinalMessage = string(noise)
+	d := detail(job)
+	d.Patch = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n" + string(noise)
+	const jobs, size = 50, 800 << 10 // 16 KiB for each
+	var b bytes.Buffer
+	blocks := newBlocks(jobs, size)
+	for i := range jobs {
+		if err := blocks.write(&b, i, r, job, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := inflated(t, b.String())
+	if b.Len() > size || b.Len() < size/4 || len(all) != jobs {
+		t.Errorf("%d bytes, %d details", b.Len(), len(all))
+	}
+	for i, one := range all {
+		if !strings.Contains(one, "<h3>Conversation</h3>") || !strings.Contains(one, "omitted …") {
+			t.Fatalf("job %d has no conversation, or it is complete", i)
+		}
+	}
+}
+
+func rendered(t testing.TB, n g.Node) string {
+	t.Helper()
+	var b strings.Builder
+	if err := n.Render(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestMarkdown(t *testing.T) {
+	for in, want := range map[string]string{
+		"# a\n\n*b* `c`":                "<p><strong>a</strong></p>\n<p><em>b</em> <code>c</code></p>",
+		"x <b onclick=y>z</b>":          "<p>x &lt;b onclick=y&gt;z&lt;/b&gt;</p>",
+		"<script>\nalert(1)\n</script>": "<pre>&lt;script&gt;\nalert(1)\n&lt;/script&gt;</pre>",
+		"[a](javascript:x)":             "<p>a <code>javascript:x</code></p>",
+		"![a](https://x/y.png)":         "<p>image: a <code>https://x/y.png</code></p>",
+		"<https://x.example>":           "<p> <code>https://x.example</code></p>",
+		"| a |\n|:-|\n| b |":            "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n</tr>\n</tbody>\n</table>",
+		"- [x] done":                    "<ul>\n<li>[x] done</li>\n</ul>",
+		"a\u202eb":                      "<p>a\\u{202e}b</p>",
+	} {
+		got := strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(rendered(t, markdown(in)), `<div class="md">`)), "</div>")
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzMarkdown checks that no Markdown has tags or attributes that could load or run something.
+func FuzzMarkdown(f *testing.F) {
+	for _, s := range []string{hostile, "[a]: <b>\n[a]", "```x\" onload=1\n```", "<a href=x>b</a>", "***a*__b__", "| a |\n|--|\n| <br> |", "<!-- a", "&#60;script&#62;"} {
+		f.Add(s)
+	}
+	harmless := map[string]bool{}
+	for _, tag := range strings.Fields("div p strong em code pre ul ol li blockquote table thead tbody tr th td del hr br") {
+		harmless[tag] = true
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		tags, attributes := wellFormed(t, rendered(t, markdown(in)))
+		for tag := range tags {
+			if !harmless[tag] {
+				t.Errorf("%q has the tag %s", in, tag)
+			}
+		}
+		for name := range attributes {
+			if name != "class" && name != "start" {
+				t.Errorf("%q has the attribute %s", in, name)
+			}
+		}
+	})
+}
+
+// FuzzPatch checks that patches of repositories stay texts.
+func FuzzPatch(f *testing.F) {
+	f.Add("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", 100)
+	f.Add("diff --git a/x b/x\nBinary files differ\ndiff --git a/y b/y\n@@", 3)
+	f.Fuzz(func(t *testing.T, in string, limit int) {
+		if limit < 0 || limit > 1<<20 {
+			return
+		}
+		wellFormed(t, rendered(t, g.Group(patch(in, limit))))
+	})
+}
+
+// TestIdleTimesAreShort draws a job that was resumed a day later.
+func TestIdleTimesAreShort(t *testing.T) {
+	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	at := func(d time.Duration) report.Time { return report.Time{Time: start.Add(d)} }
+	var l lane
+	l.add(at(0), 10_000, "model", "turn 1")
+	l.add(at(24*time.Hour), 10_000, "model", "turn 2")
+	s := newScale([]lane{l})
+	for d, want := range map[time.Duration]float64{0: 0, 10 * time.Second: 490, 24 * time.Hour: 510, 24*time.Hour + 10*time.Second: 1000} {
+		if got := s.position(start.Add(d)); got < want-1 || got > want+1 {
+			t.Errorf("%s: position %.1f, want %.0f", d, got, want)
+		}
+	}
+}
