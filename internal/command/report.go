@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/html"
 )
 
 type reportOptions struct {
@@ -22,14 +25,17 @@ func reportCommand(w World) *cli.Command {
 	c := &cli.Command{Name: "report", Usage: "Print a report of a saved run, or merge the reports of shards"}
 	for _, f := range []struct {
 		name, usage string
-		write       func(io.Writer, *report.Report) error
+		write       func(io.Writer, *report.Report, fs.FS) error
 	}{
-		{"show", "Print the run as a table", func(out io.Writer, r *report.Report) error {
+		{"show", "Print the run as a table", func(out io.Writer, r *report.Report, _ fs.FS) error {
 			return report.PaintedText(out, r, view.Outcomes(out, w.Getenv))
 		}},
-		{"json", "Print report.json", report.JSON},
-		{"junit", "Print junit.xml", report.JUnit},
-		{"markdown", "Print summary.md", report.Markdown},
+		{"json", "Print report.json", alone(report.JSON)},
+		{"junit", "Print junit.xml", alone(report.JUnit)},
+		{"markdown", "Print summary.md", alone(report.Markdown)},
+		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
+			return html.Write(out, r, rundir.Details(files))
+		}},
 	} {
 		o := &reportOptions{}
 		c.Subcommands = append(c.Subcommands, &cli.Command{
@@ -38,7 +44,7 @@ func reportCommand(w World) *cli.Command {
 		})
 	}
 	c.Subcommands = append(c.Subcommands, mergeCommand(w))
-	for _, name := range []string{"html", "sarif", "diff"} {
+	for _, name := range []string{"sarif", "diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
 			Action: func(*cli.Context) error { return fail(event.ExitUsage, "report %s is not supported yet", name) },
@@ -55,7 +61,12 @@ func (o *reportOptions) parse(args []string) error {
 	return nil
 }
 
-func printReport(w World, o reportOptions, write func(io.Writer, *report.Report) error) error {
+// alone is a format that follows from the report alone.
+func alone(write func(io.Writer, *report.Report) error) func(io.Writer, *report.Report, fs.FS) error {
+	return func(out io.Writer, r *report.Report, _ fs.FS) error { return write(out, r) }
+}
+
+func printReport(w World, o reportOptions, write func(io.Writer, *report.Report, fs.FS) error) error {
 	file, err := findEvents(o.run)
 	if err != nil {
 		return failure{event.ExitUsage, err}
@@ -65,7 +76,12 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report)
 	if err != nil {
 		return fail(event.ExitUsage, "%s: %w", file.Name(), err)
 	}
-	if err := write(w.Out, rep); err != nil {
+	files, err := os.OpenRoot(filepath.Dir(file.Name()))
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	defer files.Close()
+	if err := write(w.Out, rep, files.FS()); err != nil {
 		return fail(event.ExitInternal, "print the report: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -109,9 +110,10 @@ func (d *Dir) freeSpace(err error) bool {
 }
 
 // formats lists the reports that a run writes.
-func formats() map[string]func(io.Writer, *report.Report) error {
+func (d *Dir) formats() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown, "failed.txt": report.Failed,
+		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(d.dir.FS())) },
 	}
 }
 
@@ -124,7 +126,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	}
 	var files []file
 	var errs []error
-	for name, write := range formats() {
+	for name, write := range d.formats() {
 		var text bytes.Buffer
 		if err := write(&text, rep); err != nil {
 			errs = append(errs, fmt.Errorf("format %s: %w", name, err))

@@ -1,0 +1,60 @@
+package rundir
+
+import (
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/transcript"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/html"
+)
+
+// Limits of files that are read for the details of a job, in bytes. They are far above what
+// a report shows.
+const (
+	maxConversation = 64 << 20
+	maxPatch        = 4 << 20
+)
+
+// Details returns a function that reads the conversations and the patch of a job from the
+// files of a report directory. What can't be read is missing.
+func Details(files fs.FS) func(*report.Job) html.Detail {
+	return func(j *report.Job) html.Detail {
+		d := html.Detail{Sessions: map[string]*transcript.Session{}}
+		for _, about := range j.Sessions {
+			name := about.ID[strings.LastIndexByte(about.ID, '/')+1:]
+			if state := conversation(files, path.Join("sessions", name+".jsonl")); state != nil {
+				d.Sessions[about.ID] = &transcript.Session{Name: name, About: about, State: state}
+			}
+		}
+		if j.Patch == "" {
+			return d
+		}
+		if f, err := files.Open(path.Clean(j.Patch)); err == nil {
+			defer f.Close()
+			text, _ := io.ReadAll(io.LimitReader(f, maxPatch)) //nolint:errcheck // what was read is shown
+			d.Patch = string(text)
+		}
+		return d
+	}
+}
+
+// conversation reads the journal of a session; nil if it can't be read, or is too large.
+func conversation(files fs.FS, name string) *journal.State {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxConversation {
+		return nil
+	}
+	state, _, err := journal.Read(f)
+	if err != nil {
+		return nil
+	}
+	return state
+}
