@@ -74,8 +74,8 @@ func (j *Job) verifies() [][]Verify {
 	return all
 }
 
-// by formats the rule that denied the call and its location; only the source if there is
-// no rule.
+// by formats the rule that denied the call and its location; only the source without a
+// rule.
 func (d *Denial) by(quote func(string) string) string {
 	if d.Rule == "" {
 		return quote(d.Source)

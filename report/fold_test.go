@@ -384,7 +384,7 @@ func TestJobThatEndsTwice(t *testing.T) {
 		want   result
 	}{
 		"after a resume":                    {[]event.Event{planned("a"), first, planned("a"), last}, result{0, 3, 7}},
-		"after a resume that began it anew": {[]event.Event{planned("a"), first, planned("a"), started("a"), last}, result{0, 3, 7}},
+		"after a resume that restarted it": {[]event.Event{planned("a"), first, planned("a"), started("a"), last}, result{0, 3, 7}},
 		"in a merged stream":                {[]event.Event{planned("a"), first, started("a"), last}, result{1, 5, 12}},
 		"in one that never began it again":  {[]event.Event{planned("a"), first, first, last}, result{2, 7, 17}},
 		"and is still at work":              {[]event.Event{planned("a"), first, started("a")}, result{1, 2, 5}},

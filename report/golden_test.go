@@ -19,7 +19,7 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "regenerate the golden files")
 
 // writers are the formats, by the ending of their golden file.
 func writers() map[string]func(io.Writer, *report.Report) error {

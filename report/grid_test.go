@@ -33,7 +33,7 @@ func ended(outcome event.Outcome, usd float64) event.JobEnd {
 	return event.JobEnd{Outcome: outcome, Turns: 1, CostUSD: costs(usd)}
 }
 
-// overview is the summary's part between the run's line and the table of jobs.
+// overview is the summary's section between the run's line and the table of jobs.
 func overview(tb testing.TB, r *report.Report) string {
 	tb.Helper()
 	summary := render(tb, report.Markdown, r)

@@ -195,8 +195,7 @@ func (j *job) takeTurn(e event.Event) {
 	}
 	t := j.session(e.Session).turn(e.Turn.Number)
 	if e.Type == event.TurnStarted {
-		j.session(e.Session).reverted = nil
-		t.started = e.Time
+		j.session(e.Session).reverted, t.started = nil, e.Time
 		return
 	}
 	j.withdrawCalls(e.Session, e.Turn.Number)

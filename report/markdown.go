@@ -26,7 +26,7 @@ const (
 )
 
 // Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Text of a
-// model never becomes markup, a link, an image or a mention.
+// model never becomes markup, a hyperlink, an image or a mention.
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200} // space for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))

@@ -230,8 +230,8 @@ func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 	return ends, nil
 }
 
-// firstLine returns the first line without its newline; nil if there is no
-// newline.
+// firstLine returns the first line without its newline; nil without
+// one.
 func firstLine(in io.ReaderAt, size int64) ([]byte, error) {
 	var line []byte
 	for off, chunk := int64(0), make([]byte, 32<<10); off < min(size, maxFirst); {

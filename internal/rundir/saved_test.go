@@ -123,7 +123,7 @@ func FuzzStreamEnds(f *testing.F) {
 			}
 		case events[0].Type != event.RunStarted || events[0].Run == nil:
 			if err == nil {
-				t.Fatalf("begins with %s: no error", events[0].Type)
+				t.Fatalf("starts with %s: no error", events[0].Type)
 			}
 		case err != nil || !cmp.Equal(ends.run, events[0].Run):
 			t.Fatalf("first: %+v, %v; want %+v", ends.run, err, events[0].Run)

@@ -69,7 +69,7 @@ func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report
 	start := out.Len()
 	fmt.Fprintf(out, "<script type=\"text/plain\" id=\"d%d\">", index)
 	encoder := base64.NewEncoder(base64.StdEncoding, out)
-	encoder.Write(b.packed.Bytes()) //nolint:errcheck // a buffer takes everything
+	encoder.Write(b.packed.Bytes()) //nolint:errcheck // writes to a buffer do not fail
 	encoder.Close()                 //nolint:errcheck // as above
 	out.WriteString("</script>\n")
 	b.left = max(0, b.left-(out.Len()-start))

@@ -5,7 +5,7 @@
 // inflates when the job is opened, so that a page with thousands of jobs opens fast.
 //
 // Texts of models, tools and repositories are untrusted: they are escaped, control
-// characters are made visible, and their Markdown has no HTML, links or images. A content
+// characters are made visible, and their Markdown has no HTML, hyperlinks or images. A content
 // security policy permits the style and the script of the page only.
 //
 // The package reads no files: the caller provides conversations and patches.

@@ -40,7 +40,7 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail) error
 	flush := func(nodes ...g.Node) error {
 		for _, n := range nodes {
 			if err := n.Render(&b); err != nil {
-				return err // unreachable: a buffer takes everything
+				return err // unreachable: writes to a buffer do not fail
 			}
 			b.WriteByte('\n')
 		}

@@ -28,7 +28,7 @@ var renderers = sync.OnceValue(func() goldmark.Markdown {
 })
 
 // markdown renders a model's Markdown: paragraphs, lists, tables and code. HTML is shown as
-// text, links and images as their text and address.
+// text, hyperlinks and images as their text and address.
 func markdown(s string) g.Node {
 	s = printable.Visible(s)
 	var b bytes.Buffer
@@ -38,7 +38,7 @@ func markdown(s string) g.Node {
 	return h.Div(h.Class("md"), g.Raw(b.String()))
 }
 
-// harmless renders what goldmark would render as HTML of the text, as links, images and
+// harmless renders what goldmark would render as HTML of the text, as hyperlinks, images and
 // headings.
 type harmless struct{}
 
@@ -46,9 +46,9 @@ type harmless struct{}
 func (r harmless) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindRawHTML, r.rawHTML)
 	reg.Register(ast.KindHTMLBlock, r.htmlBlock)
-	reg.Register(ast.KindLink, r.link)
+	reg.Register(ast.KindLink, r.hyperlink)
 	reg.Register(ast.KindImage, r.image)
-	reg.Register(ast.KindAutoLink, r.autoLink)
+	reg.Register(ast.KindAutoLink, r.autolink)
 	reg.Register(ast.KindHeading, r.heading)
 }
 
@@ -94,7 +94,7 @@ func (harmless) htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering 
 	return ast.WalkContinue, nil
 }
 
-// target writes an address after the text of its link.
+// target writes an address after the text of its hyperlink.
 func target(w util.BufWriter, url []byte) (ast.WalkStatus, error) {
 	if _, err := w.WriteString(" <code>"); err != nil {
 		return ast.WalkStop, err
@@ -106,7 +106,7 @@ func target(w util.BufWriter, url []byte) (ast.WalkStatus, error) {
 	return ast.WalkContinue, err
 }
 
-func (harmless) link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+func (harmless) hyperlink(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		return ast.WalkContinue, nil
 	}
@@ -121,7 +121,7 @@ func (harmless) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (as
 	return target(w, n.(*ast.Image).Destination)
 }
 
-func (harmless) autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+func (harmless) autolink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}

@@ -39,7 +39,7 @@ func cut(s string, limit int) string {
 	return fmt.Sprintf("%s\n… %s omitted …\n%s", s[:from], figures.Bytes(int64(to-from)), s[to:])
 }
 
-// fold is a part of the page that is closed at first.
+// fold is a section of the page that is closed at first.
 func fold(class string, summary, content []g.Node) g.Node {
 	return h.Details(g.If(class != "", h.Class(class)), h.Summary(summary...), h.Div(content...))
 }
