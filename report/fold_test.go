@@ -383,11 +383,11 @@ func TestJobThatEndsTwice(t *testing.T) {
 		events []event.Event
 		want   result
 	}{
-		"after a resume":                    {[]event.Event{planned("a"), first, planned("a"), last}, result{0, 3, 7}},
+		"after a resume":                   {[]event.Event{planned("a"), first, planned("a"), last}, result{0, 3, 7}},
 		"after a resume that restarted it": {[]event.Event{planned("a"), first, planned("a"), started("a"), last}, result{0, 3, 7}},
-		"in a merged stream":                {[]event.Event{planned("a"), first, started("a"), last}, result{1, 5, 12}},
-		"in one that never began it again":  {[]event.Event{planned("a"), first, first, last}, result{2, 7, 17}},
-		"and is still at work":              {[]event.Event{planned("a"), first, started("a")}, result{1, 2, 5}},
+		"in a merged stream":               {[]event.Event{planned("a"), first, started("a"), last}, result{1, 5, 12}},
+		"in one that never began it again": {[]event.Event{planned("a"), first, first, last}, result{2, 7, 17}},
+		"and is still at work":             {[]event.Event{planned("a"), first, started("a")}, result{1, 2, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := fold(t, c.events...).Jobs[0]
