@@ -187,7 +187,7 @@ func (p *jobPage) call(c *report.Call, result *journal.Message) g.Node {
 			title = preview(command)
 		}
 	}
-	summary := []g.Node{badge(string(c.Status)), g.Text(" "), h.Strong(text(c.Tool)), g.Text(" "), code(cut(title, 300)), h.Span(h.Class("note"), text(" "+about))}
+	summary := []g.Node{badge(string(c.Status)), g.Text(" "), h.Strong(text(c.Tool)), g.If(title != "", g.Group{g.Text(" "), code(cut(title, 300))}), h.Span(h.Class("note"), text(" "+about))}
 	content := p.arguments(c)
 	if d := c.Decision; d != nil {
 		verb := "Allowed by "
@@ -199,7 +199,7 @@ func (p *jobPage) call(c *report.Call, result *journal.Message) g.Node {
 	if c.Error != "" {
 		content = append(content, block("reason", cut(c.Error, p.max.result)))
 	}
-	if result != nil && result.Text != "" && result.Text != c.Error {
+	if result != nil && result.Text != "" && strings.TrimPrefix(result.Text, "Error: ") != c.Error {
 		content = append(content, h.H5(g.Text("Result")), block("", cut(result.Text, p.max.result)))
 	}
 	if result != nil {
