@@ -239,7 +239,7 @@ func planned(jobs []tasks.Job, shard int) []event.PlannedJob {
 func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	return event.PlannedJob{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name,
-		Shard: shard, Location: j.Repo.Location(), Index: j.Index, Hash: j.Hash,
+		Shard: shard, Location: j.Repo.Location(), Index: j.Index, Hash: j.Hash, Findings: j.Findings,
 	}
 }
 

@@ -167,7 +167,7 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 - {id: j, prompt: p, output: {schema: {properties: {a: 1, a: {}}}}}
 - {id: k, prompt: p, output: [a]}
 `, []string{
-			`m.yaml:4:39: "schema" must be a JSON Schema, not the string "x"; write for example {type: object, properties: {summary: {type: string}}}`,
+			`m.yaml:4:39: invalid output schema "x"; write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}`,
 			`m.yaml:4:42: unknown key "foo"; known here: file, schema`,
 			`m.yaml:5:46: the schema must be that of an object; write type: object`,
 			`m.yaml:6:72: invalid JSON Schema: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; compare it with json-schema.org`,

@@ -44,7 +44,7 @@ func (b *builder) settingsOf(t *task) settings {
 	if len(models) > 1 {
 		out.fallback = models[1:]
 	}
-	out.digest = [3]string{out.profile.digest, t.manifest.instructed, digest(t.output.schema)}
+	out.digest = [3]string{out.profile.digest, t.manifest.instructed, digest(t.output.schema.doc)}
 	return out
 }
 
@@ -53,8 +53,8 @@ func (b *builder) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
 	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.s, getenv: b.options.Getenv, event: b.options.event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
-	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.output.schema
-	j.Output = outputOf(t, s)
+	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.output.schema.doc
+	j.Output, j.Findings = outputOf(t, s), t.output.schema.findings
 	j.Profile = with.profile.Profile
 	j.Protect = b.options.Policies.Protected()
 	if own := t.commit.protect; len(own) > 0 && !t.commit.off {

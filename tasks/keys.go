@@ -159,7 +159,7 @@ func (c *change) keys() keys {
 
 func (o *output) keys() keys {
 	return keys{
-		{"schema", into(&o.schema, schemaForm), "", "JSON Schema of an object that the final message must match"},
+		{"schema", into(&o.schema, outputSchemaForm), "", "What the final message must match: findings, the built-in schema of reviews, or the JSON Schema of an object"},
 		{"file", into(&o.file, optional(templateForm)), "", "File below the manifest's directory that the final message is written to; may contain ${{ VARIABLE }}"},
 	}
 }

@@ -65,6 +65,7 @@ type Job struct {
 	Fallback     []Model // in their order, for when the provider of the one before is down
 	Sampling     Sampling
 	Schema       map[string]any // JSON Schema of the final message; nil for any
+	Findings     bool           `json:",omitzero"` // Schema is that of package findings
 	Profile      permission.Profile
 	Protect      []permission.Rule `json:"-"` // of Profile, which hold for paths of the repository, too
 	Limits       Limits

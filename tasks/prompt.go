@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/findings"
 )
 
 // Prompt is a task without a manifest, on the current repository.
@@ -23,6 +25,7 @@ type Prompt struct {
 	Cache    []string       // of the profile: auto, none or names of caches; nil for that of the profile
 	Comment  *Comment       // where the final message is posted; nil for nowhere
 	Schema   map[string]any // of the final message; nil for any
+	Findings bool           // the final message has the built-in schema of findings
 	Output   string         // file for the final message, relative to the current directory; "" for none
 	NoCommit bool           // change the working tree itself, also if it has uncommitted changes
 	Branch   string         // of the commit; "" for the default
@@ -64,7 +67,9 @@ func (p Prompt) Manifest() []byte {
 		task["publish"] = map[string]any{"comment": map[string]any{p.Comment.key(): p.Comment.Number, "sticky": p.Comment.Sticky}}
 	}
 	output := map[string]any{}
-	if p.Schema != nil {
+	if p.Findings {
+		output["schema"] = findings.Name
+	} else if p.Schema != nil {
 		output["schema"] = p.Schema
 	}
 	if p.Output != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/schema"
 )
 
@@ -24,6 +25,27 @@ var (
 		return readSchema(v)
 	}}
 )
+
+// outputSchema is what the final message must match.
+type outputSchema struct {
+	doc      map[string]any // nil: any
+	findings bool           // it is the built-in one
+}
+
+var outputSchemaForm = form[outputSchema]{Type{Name: "enum", Values: []string{findings.Name}, Or: &schemaForm.Type}, readOutputSchema}
+
+// readOutputSchema reads the name of a built-in schema, or a JSON Schema.
+func readOutputSchema(v value) (outputSchema, bool) {
+	if v.isScalar() && v.node.Value == findings.Name {
+		return outputSchema{findings.Schema(), true}, true
+	}
+	if v.isScalar() && !v.empty() {
+		v.problem("invalid output schema "+quote(v.node.Value), "write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}")
+		return outputSchema{}, false
+	}
+	doc, ok := readSchema(v)
+	return outputSchema{doc: doc}, ok
+}
 
 // readSchema reads a JSON Schema of an object.
 func readSchema(v value) (map[string]any, bool) {

@@ -118,8 +118,8 @@ func readTaskID(v value) (text, bool) {
 
 // output is how a task's final message must be, and where it goes.
 type output struct {
-	schema map[string]any // nil: any
-	file   *template      // nil for none
+	schema outputSchema
+	file   *template // nil for none
 }
 
 var checkForm = form[check]{Type{Name: "string", Scalar: true, Or: new(typeOf((*check).keys))}, readCheck}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
@@ -33,7 +34,7 @@ func (o *promptOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input) in the current directory instead of a manifest, and print the final message"},
 		&cli.GenericFlag{Name: "verify", Category: promptFlags, Value: (*values)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
-		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`"},
+		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
 		&cli.StringFlag{Name: "output-file", Category: promptFlags, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
 		&cli.BoolFlag{Name: "commit", Category: promptFlags, Destination: &o.commit, EnvVars: noVariable(), Usage: "Commit the changes to a new branch instead of changing the working tree"},
 	}
@@ -111,10 +112,21 @@ func (o *promptOptions) manifest(w World, id string, publish tasks.PublishMode) 
 		p.NoCommit = publish != tasks.PublishPatch
 	}
 	var err error
+	if p.Findings = o.schema == findings.Name; p.Findings {
+		return p.Manifest(), nil
+	}
 	if p.Schema, err = o.readSchema(); err != nil {
 		return nil, err
 	}
 	return p.Manifest(), nil
+}
+
+// schemaFile returns the file of --output-schema; "" if it names the built-in schema.
+func (o *promptOptions) schemaFile() string {
+	if o.schema == findings.Name {
+		return ""
+	}
+	return o.schema
 }
 
 // readSchema reads the file of --output-schema; nil without one.

@@ -118,7 +118,7 @@ func (o *runOptions) parse(args []string) error {
 		return nil
 	}
 	if err := o.prompt.check(args, o.json); err != nil || o.prompt.text != nil {
-		o.plan.paths = append(o.plan.paths, flagPath{"--output-schema", o.prompt.schema}, flagPath{"--output-file", o.prompt.output})
+		o.plan.paths = append(o.plan.paths, flagPath{"--output-schema", o.prompt.schemaFile()}, flagPath{"--output-file", o.prompt.output})
 		return err
 	}
 	return o.plan.parse("run", args)

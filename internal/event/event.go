@@ -193,6 +193,7 @@ type PlannedJob struct {
 	Index    int    `json:"place,omitempty"`    // its index in the entire plan, from 1; 0 if unknown
 	Shard    int    `json:"shard,omitempty"`    // index of the shard with this job, from 1; 0 without shards
 	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, optionally with " ref=REF"
+	Findings bool   `json:"findings,omitempty"` // the output of the job has the schema of findings
 }
 
 // Sandbox describes how the child processes of a job are confined.
