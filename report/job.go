@@ -403,7 +403,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		out.Extensions = append(out.Extensions, newExtension(e))
 	}
 	if j.planned != nil {
-		out.Task, out.Repo = j.planned.Task, j.planned.Repo
+		out.Task, out.Repo, out.Review = j.planned.Task, j.planned.Repo, review(j.planned, end.Output)
 		out.Model, out.Profile = j.planned.Model, j.planned.Profile
 		out.location = j.planned.Location
 		maps.Copy(out.Matrix, j.planned.Matrix)

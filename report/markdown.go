@@ -38,11 +38,12 @@ func Markdown(w io.Writer, r *Report) error {
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
 	for i := range r.Jobs {
-		shown := len(r.Jobs) <= maxMessages && r.Jobs[i].FinalMessage != ""
+		shown := len(r.Jobs) <= maxMessages && r.Jobs[i].FinalMessage != "" && r.Jobs[i].Review == nil
 		if j := &r.Jobs[i]; j.Outcome != event.Skipped && !j.notBegun() && (j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0 || shown) {
 			p.addJob(j)
 		}
 	}
+	p.addReviews(r.Jobs)
 	p.addSkipped(r.Jobs)
 	if p.full {
 		p.b.WriteString("**This summary was truncated at 900 KiB; report.json is complete.**\n")
@@ -154,7 +155,7 @@ func (p *page) addJob(j *Job) {
 			p.addVerify(&last)
 		}
 	}
-	if message := strings.TrimSpace(j.FinalMessage); message != "" {
+	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
 		p.add("Final message:\n\n" + fence("markdown", head(message, maxMessage)) + "\n")
 	}
 	p.addDenied(j)
@@ -206,6 +207,15 @@ func (p *page) addNetwork(denied []NetworkDenial) {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
 	}
 	p.add("\n")
+}
+
+// addReviews adds the findings of reviews as tables.
+func (p *page) addReviews(jobs []Job) {
+	for i := range jobs {
+		if j := &jobs[i]; j.Review != nil {
+			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Review.Markdown(func(s string) string { return inline(head(s, maxReason)) })))
+		}
+	}
 }
 
 // addSkipped lists skipped jobs with the reasons.

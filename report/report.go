@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -96,6 +97,7 @@ type Job struct {
 	CostUSD      *money.USD         `json:"cost_usd"` // nil if unknown, 0 without a model call
 	FinalMessage string             `json:"final_message"`
 	Output       json.RawMessage    `json:"output"`      // nil without an output schema
+	Review       *findings.Review   `json:"review"`      // the output as findings; nil for other schemas
 	OutputFile   string             `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
 	Baseline     []Baseline         `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify           `json:"verify"`      // in the order of the runs, all attempts

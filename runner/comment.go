@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/publish"
@@ -62,6 +63,9 @@ func (l *landing) comment(ctx context.Context) *stop {
 	c := &publish.Comment{CommentTarget: j.start.comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
 	if len(l.result.output) > 0 {
 		c.Output = j.opts.Redact.JSON(l.result.output)
+		if review, err := findings.Parse(c.Output); err == nil && j.spec.Findings {
+			c.Facts.Review = review
+		}
 	}
 	err := c.Post(ctx)
 	var failed *publish.Failure

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/report"
 )
 
@@ -76,6 +77,31 @@ func Failures(rep *report.Report, w Checkout) []Annotation {
 		}
 		if len(all) >= maxAnnotations {
 			return all[:maxAnnotations]
+		}
+	}
+	return all
+}
+
+// Findings returns an annotation for each finding of reviews of the checked out repository, as
+// many as GitHub shows.
+func Findings(rep *report.Report, w Checkout) []Annotation {
+	levels := map[findings.Severity]string{findings.Error: "error", findings.Warning: "warning", findings.Note: "notice"}
+	count := map[string]int{}
+	var all []Annotation
+	for i := range rep.Jobs {
+		if dir := rep.Jobs[i].Directory(); rep.Jobs[i].Review == nil || dir == "" || w.Location(dir, 0, 0) == (Location{}) {
+			continue
+		}
+		for _, f := range rep.Jobs[i].Review.Findings {
+			level := levels[f.Severity]
+			if count[level]++; count[level] > maxAnnotations || f.Path == "" {
+				continue
+			}
+			message := f.Message
+			if f.Suggestion != "" {
+				message += "\nSuggestion: " + f.Suggestion
+			}
+			all = append(all, Annotation{Level: level, Title: f.Rule, Location: Location{f.Path, f.Line, 0}, Message: message})
 		}
 	}
 	return all

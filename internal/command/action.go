@@ -71,7 +71,7 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 	exit = s.execute(ctx, in)
 	rep := s.report(before)
 	if rep != nil {
-		for _, a := range action.Failures(rep, s.where) {
+		for _, a := range slices.Concat(action.Failures(rep, s.where), action.Findings(rep, s.where)) {
 			s.log.Annotate(a)
 		}
 		if in.Summary {

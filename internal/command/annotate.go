@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"slices"
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/view"
@@ -16,7 +17,7 @@ func annotate(w World, log *view.Log, rep *report.Report) {
 	}
 	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE")}
 	where.Dir, _ = os.Getwd() // without it there are no locations
-	all := action.Failures(rep, where)
+	all := slices.Concat(action.Failures(rep, where), action.Findings(rep, where))
 	if log.Annotated(true) {
 		all = append(all, action.Warnings(rep)...)
 	}

@@ -33,6 +33,7 @@ func reportCommand(w World) *cli.Command {
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(report.JUnit)},
 		{"markdown", "Print summary.md", alone(report.Markdown)},
+		{"sarif", "Print the findings of reviews as SARIF", alone(report.SARIF)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
 			return html.Write(out, r, rundir.Details(files))
 		}},
@@ -44,7 +45,7 @@ func reportCommand(w World) *cli.Command {
 		})
 	}
 	c.Subcommands = append(c.Subcommands, mergeCommand(w))
-	for _, name := range []string{"sarif", "diff"} {
+	for _, name := range []string{"diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
 			Action: func(*cli.Context) error { return fail(event.ExitUsage, "report %s is not supported yet", name) },

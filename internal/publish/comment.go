@@ -86,6 +86,8 @@ func (c *Comment) marker() string {
 func (f Facts) Comment(output json.RawMessage) string {
 	text := ""
 	switch {
+	case f.Review != nil:
+		text = textcut.Head(f.Review.Markdown(func(text string) string { return cellHead(text, maxFinding) }), maxBody, truncated)
 	case len(output) > 0:
 		text = codeOf(output)
 	case f.Session != nil:

@@ -14,6 +14,7 @@ const (
 	maxBody    = 60_000
 	maxSummary = 30_000
 	maxComment = 50_000 // its size grows where it is made harmless
+	maxFinding = 1_000  // of one text of a finding, in characters
 )
 
 // harmless returns a model's text as Markdown that notifies nobody, closes no issue, runs
@@ -35,9 +36,12 @@ func closed(text string) string {
 
 const truncated = "\n\n[truncated]"
 
-// cell returns a text in one line of a table.
-func cell(text string) string {
-	return strings.ReplaceAll(harmless(printable.Line(text, printable.Width)), "|", `\|`)
+// cell returns a short text in one line of a table.
+func cell(text string) string { return cellHead(text, printable.Width) }
+
+// cellHead returns at most n characters of a text in one line of a table.
+func cellHead(text string, n int) string {
+	return strings.ReplaceAll(harmless(printable.Line(text, n)), "|", `\|`)
 }
 
 func titleText(text string) string {

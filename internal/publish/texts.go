@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
@@ -17,7 +18,8 @@ type Facts struct {
 	RunURL    string // of the CI run that has the report; "" without one
 	Message   string // of the commit
 	Session   *Session
-	Verify    []Verify // that passed after the change
+	Verify    []Verify         // that passed after the change
+	Review    *findings.Review // the output as findings; nil for others
 }
 
 // Session is how a change was made; nil in [Facts] if an earlier run did.

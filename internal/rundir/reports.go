@@ -109,10 +109,14 @@ func (d *Dir) freeSpace(err error) bool {
 	return true
 }
 
+// findingsFile has the findings of reviews; runs without reviews don't write it.
+const findingsFile = "findings.sarif"
+
 // formats lists the reports that a run writes.
 func (d *Dir) formats() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown, "failed.txt": report.Failed,
+		findingsFile:  report.SARIF,
 		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(d.dir.FS())) },
 	}
 }
@@ -127,6 +131,9 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	var files []file
 	var errs []error
 	for name, write := range d.formats() {
+		if name == findingsFile && !rep.HasFindings() {
+			continue
+		}
 		var text bytes.Buffer
 		if err := write(&text, rep); err != nil {
 			errs = append(errs, fmt.Errorf("format %s: %w", name, err))

@@ -20,8 +20,9 @@ import (
 
 // Limits of lists in the details of a job.
 const (
-	maxChanges = 500
-	maxDenied  = 200
+	maxChanges  = 500
+	maxDenied   = 200
+	maxFindings = 1000
 )
 
 // jobPage is the details of a job.
@@ -112,6 +113,8 @@ func (p *jobPage) reason() g.Node {
 func (p *jobPage) final() g.Node {
 	var content g.Node
 	switch {
+	case p.j.Review != nil:
+		return p.review()
 	case len(p.j.Output) > 0:
 		content = block("", cut(indented(p.j.Output), p.max.text))
 	case strings.TrimSpace(p.j.FinalMessage) != "":
@@ -120,6 +123,27 @@ func (p *jobPage) final() g.Node {
 		return nil
 	}
 	return h.Section(h.H3(g.Text("Final message")), content)
+}
+
+// review shows the findings of a review.
+func (p *jobPage) review() g.Node {
+	r := p.j.Review
+	var rows []g.Node
+	for _, f := range r.Findings[:min(len(r.Findings), maxFindings)] {
+		what := []g.Node{text(cut(f.Message, p.max.result))}
+		if f.Suggestion != "" {
+			what = append(what, h.P(h.Class("note"), text("Suggestion: "+cut(f.Suggestion, p.max.result))))
+		}
+		rows = append(rows, h.Tr(h.Td(badge(string(f.Severity))), h.Th(g.Attr("scope", "row"), code(f.Location())), h.Td(text(f.Rule)), h.Td(what...)))
+	}
+	if len(rows) == 0 {
+		return h.Section(h.H3(g.Text("Findings")), h.P(text(r.Summary)), h.P(g.Text("No findings.")))
+	}
+	var head []g.Node
+	for _, name := range []string{"Severity", "Location", "Rule", "Finding"} {
+		head = append(head, h.Th(g.Attr("scope", "col"), g.Text(name)))
+	}
+	return h.Section(h.H3(g.Text(figures.Count(len(r.Findings), "finding"))), h.P(text(r.Summary)), h.Table(h.THead(h.Tr(head...)), h.TBody(rows...)))
 }
 
 // indented formats JSON for people.

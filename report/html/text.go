@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -54,9 +55,9 @@ func tone(status string) string {
 	switch status {
 	case string(event.Passed), string(event.CallCompleted), "ready":
 		return "good"
-	case string(event.Skipped), "not_needed":
+	case string(findings.Note), string(event.Skipped), "not_needed":
 		return "calm"
-	case string(event.Limit), string(event.Budget), string(event.Cancelled), string(event.Provider), "absent":
+	case string(findings.Warning), string(event.Limit), string(event.Budget), string(event.Cancelled), string(event.Provider), "absent":
 		return "warn"
 	case string(event.Policy), string(event.CallDenied):
 		return "deny"
