@@ -20,17 +20,11 @@ func (c Change) IsZero() bool {
 	return c.Paths == nil && c.MaxFiles == 0 && c.MaxLines == 0 && !c.NoDeletedTests
 }
 
-var changePathsForm = form[[]changePath]{upTo(maxCells, listOf(globForm)).Type, readChangePaths}
-
-// changePath is one glob of change.paths.
-type changePath struct {
-	value
-	glob string
-}
+var changePathsForm = form[[]template]{upTo(maxCells, listOf(globForm)).Type, readChangePaths}
 
 // readChangePaths reads globs of the paths that a task may change.
-func readChangePaths(v value) ([]changePath, bool) {
-	globs, ok := upTo(maxCells, listOf(form[changePath]{globForm.Type, readChangePath})).read(v)
+func readChangePaths(v value) ([]template, bool) {
+	globs, ok := upTo(maxCells, listOf(form[template]{globForm.Type, readChangePath})).read(v)
 	if ok && len(globs) == 0 {
 		v.problem(v.name+" is empty", "name at least one glob, remove it, or use the profile readonly")
 		return nil, false
@@ -38,36 +32,48 @@ func readChangePaths(v value) ([]changePath, bool) {
 	return globs, ok
 }
 
-func readChangePath(v value) (changePath, bool) {
-	glob, ok := globForm.read(v)
-	if !ok {
-		return changePath{}, false
+func readChangePath(v value) (template, bool) {
+	t, ok := readTemplate(v)
+	if ok && t.literal() {
+		_, ok = v.changeGlob(t.segments[0].text)
 	}
+	return t, ok
+}
+
+// changeGlob cleans a glob of change.paths, or records what is wrong with it.
+func (v value) changeGlob(glob string) (string, bool) {
 	clean := strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	switch {
+	case !v.validGlob(glob):
 	case strings.HasPrefix(glob, "!"):
 		v.problem(fmt.Sprintf("glob %s: exclusions are not supported here", quote(glob)), "put the path under commit.protect")
 	case path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../"):
 		v.problem(fmt.Sprintf("glob %s is not in the workspace", quote(glob)), "write it relative to the workspace or the repository")
 	case clean == "." || clean == "":
-		return changePath{v, "**"}, true
+		return "**", true
 	default:
-		return changePath{v, clean}, true
+		return clean, true
 	}
-	return changePath{}, false
+	return "", false
 }
 
 // change is what a task may change, as it is written.
 type change struct {
 	Change
-	paths []changePath
+	paths []template
 }
 
-func (c change) limits() Change {
+// of returns what a job may change.
+func (c change) of(b *builder, s scope) Change {
+	limits := c.Change
 	for _, p := range c.paths {
-		c.Paths = append(c.Paths, p.glob)
+		glob := b.render(p, s)
+		if glob != "" { // else there is a problem
+			glob, _ = p.changeGlob(glob)
+		}
+		limits.Paths = append(limits.Paths, glob)
 	}
-	return c.Change
+	return limits
 }
 
 var (
@@ -81,13 +87,13 @@ func (t *task) noteChange(j Job, found *collector) {
 	if !j.Profile.BarsAny() {
 		return
 	}
-	for _, p := range t.change.paths {
-		if unclearGlob.MatchString(p.glob) {
+	for i, glob := range j.Change.Paths {
+		if unclearGlob.MatchString(glob) {
 			continue
 		}
-		some := wildcards.ReplaceAllString(p.glob, "qzjxv") // what no rule names
+		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
 		if d, barred := j.Profile.Bars(some); barred {
-			found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", p.source(), quote(t.id.s), quote(p.glob), d.By()))
+			found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), quote(t.id.s), quote(glob), d.By()))
 		}
 	}
 }

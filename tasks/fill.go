@@ -63,7 +63,7 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Instructions = t.manifest.instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
-	j.Change = t.change.limits()
+	j.Change = t.change.of(b, s)
 	d.digest = with.digest
 	var values []span
 	inPrompt := s

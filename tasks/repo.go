@@ -215,11 +215,20 @@ func isRevision(s string) bool {
 // readGlob reads a pattern for paths.
 func readGlob(v value) (string, bool) {
 	t, ok := v.filled()
-	if ok && !doublestar.ValidatePattern(t.s) {
-		v.problem("invalid glob "+quote(t.s), "close its brackets")
+	if ok && strings.Contains(t.s, opening) {
+		v.problem("glob "+quote(t.s)+": variables are not supported here", "write the path itself")
 		return "", false
 	}
-	return t.s, ok
+	return t.s, ok && v.validGlob(t.s)
+}
+
+// validGlob reports whether a glob is valid, or records that it is not.
+func (v value) validGlob(glob string) bool {
+	if !doublestar.ValidatePattern(glob) {
+		v.problem("invalid glob "+quote(glob), "close its brackets")
+		return false
+	}
+	return true
 }
 
 // readProtect reads globs of paths that nothing may change.
