@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,12 +14,10 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
@@ -31,6 +28,7 @@ import (
 // The statuses of a check.
 const (
 	checkOK      = "ok"
+	checkFixed   = "fixed"   // ok after --fix
 	checkWarning = "warning" // works with restrictions
 	checkMissing = "missing" // does not work
 )
@@ -42,7 +40,8 @@ type check struct {
 	Found  string `json:"found"`
 	Fix    string `json:"fix,omitempty"`
 
-	exit event.Exit // of a run that fails for this reason; 0 if it doesn't
+	exit   event.Exit             // of a run that fails for this reason; 0 if it doesn't
+	repair func() (string, error) // fixes it and returns what was done; nil if only the user can
 }
 
 // examination is what `millhand doctor --json` prints.
@@ -69,6 +68,7 @@ type sandboxDocument struct {
 type doctorOptions struct {
 	mode     string // of the sandbox
 	manifest string // whose extensions are checked; "" for none
+	fix      bool
 	json     bool
 }
 
@@ -76,9 +76,14 @@ func doctorCommand(w World) *cli.Command {
 	o := &doctorOptions{}
 	return &cli.Command{
 		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
-		UsageText: "millhand doctor\nmillhand doctor --manifest millhand.yaml\nmillhand doctor --sandbox require --json",
-		Flags:     []cli.Flag{sandboxFlag(&o.mode, ""), &cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Also check the programs of the extensions in `FILE`"}, jsonFlag(&o.json, "Print one JSON document")},
-		Action:    act(o.parse, func(ctx context.Context) error { return runDoctor(ctx, w, *o) }),
+		UsageText: "millhand doctor\nmillhand doctor --fix\nmillhand doctor --manifest millhand.yaml\nmillhand doctor --sandbox require --json",
+		Flags: []cli.Flag{
+			sandboxFlag(&o.mode, ""),
+			&cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Also check the programs of the extensions in `FILE`"},
+			&cli.BoolFlag{Name: "fix", Destination: &o.fix, Usage: "Remove what killed runs left, and make millhand's own directories writable"},
+			jsonFlag(&o.json, "Print one JSON document"),
+		},
+		Action: act(o.parse, func(ctx context.Context) error { return runDoctor(ctx, w, *o) }),
 	}
 }
 
@@ -93,7 +98,11 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 		}
 		extensions = checkExtensions(w, plan)
 	}
-	e, err := examine(ctx, w, sandbox.Mode(o.mode), extensions)
+	examine := func() (*examination, error) { return examine(ctx, w, sandbox.Mode(o.mode), extensions) }
+	e, err := examine()
+	if err == nil && o.fix {
+		e, err = e.fix(examine)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,10 +128,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*ex
 		tmp = os.TempDir()
 	}
 	e := &examination{Version: version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, UID: os.Geteuid()}
-	private := directory("temporary files", tmp, "set TMPDIR to a directory that you can write to")
-	if err := checkResources(w); err != nil && private.exit == event.ExitOK {
-		private.Status, private.exit, private.Found, private.Fix = checkMissing, event.ExitFailed, err.Error(), ""
-	}
+	private := temporaryFiles(w, tmp)
 	if private.exit == event.ExitOK {
 		e.confinement(mode, sandbox.Probe(ctx, tmp))
 	} else {
@@ -135,12 +141,12 @@ func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*ex
 	if err != nil {
 		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
 	}
-	e.Checks = append(e.Checks, directory("reports", runs, "run millhand in a writable directory, or set --report-dir"))
-	cache := directory("mirrors", cacheDir(w), "set MILLHAND_CACHE_DIR to a directory that you can write to")
-	if cache.Status == checkMissing { // only url: repositories need it
-		cache.Status, cache.exit = checkWarning, event.ExitOK
+	e.Checks = append(e.Checks, directory("reports", runs, filepath.Dir(runs), "run millhand in a writable directory, or set --report-dir"))
+	e.Checks = append(e.Checks, dataDirectories(w)...)
+	e.Checks = append(e.Checks, buildCaches(ctx, w, tmp, sandbox.Level(e.Sandbox.Level)), checkPolicy(ctx, w))
+	if private.exit == event.ExitOK {
+		e.Checks = append(e.Checks, killedRuns(w, tmp))
 	}
-	e.Checks = append(e.Checks, cache, buildCaches(ctx, w, tmp, sandbox.Level(e.Sandbox.Level)), checkPolicy(ctx, w))
 	e.Checks = append(e.Checks, more...)
 	for _, c := range e.Checks {
 		switch {
@@ -229,12 +235,12 @@ func programs(ctx context.Context, w World) []check {
 		name, program, without string
 		exit                   event.Exit
 	}{
-		{"bash", "bash", "install bash: profiles with bash, setup and verify require it", event.ExitFailed},
-		{"git", "git", "install git: without it worktrees are created more slowly, file: remotes are not supported, and agents can't inspect the history", 0},
+		{"bash", "bash", "profiles with bash, setup and verify require it", event.ExitFailed},
+		{"git", "git", "without it worktrees are created more slowly, file: remotes are not supported, and agents can't inspect the history", 0},
 	} {
 		path, err := proc.Look(p.program, []string{"PATH=" + w.Getenv("PATH")})
 		if err != nil {
-			c := check{Name: p.name, Status: checkWarning, Found: "not on PATH", Fix: p.without, exit: p.exit}
+			c := check{Name: p.name, Status: checkWarning, Found: "not on PATH", Fix: install(w, p.program) + ": " + p.without, exit: p.exit}
 			if p.exit != 0 {
 				c.Status = checkMissing
 			}
@@ -245,13 +251,28 @@ func programs(ctx context.Context, w World) []check {
 		c := check{Name: p.name, Status: checkOK, Found: path + ", " + version}
 		switch {
 		case err != nil:
-			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s --version: %v", path, err), "reinstall "+p.name
+			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s --version: %v", path, err), "re"+install(w, p.program)
 		case p.name == "git" && oldGit(version):
 			c.Status, c.Fix = checkWarning, fmt.Sprintf("install git 2.%d or later: older versions are not tested, and some ignore settings that restrict them", minGit)
 		}
 		list = append(list, c)
 	}
 	return list
+}
+
+// install returns how to install a program, with the command of the package manager.
+func install(w World, program string) string {
+	for _, command := range []string{"apt-get install", "dnf install", "apk add", "pacman -S", "zypper install", "brew install"} {
+		manager, _, _ := strings.Cut(command, " ")
+		if _, err := proc.Look(manager, []string{"PATH=" + w.Getenv("PATH")}); err != nil {
+			continue
+		}
+		if os.Geteuid() != 0 && manager != "brew" {
+			command = "sudo " + command
+		}
+		return fmt.Sprintf("install %s (%s %s)", program, command, program)
+	}
+	return "install " + program
 }
 
 // minGit is the minor version of git 2 that Debian 11 has, the oldest that is
@@ -314,7 +335,7 @@ func keys(w World) check {
 		c.Found = "not set"
 	}
 	if !model {
-		c.Status, c.Fix = checkWarning, "set the key of your model's provider, for example OPENAI_API_KEY or ANTHROPIC_API_KEY; local servers and scripted models need no key"
+		c.Status, c.Fix = checkWarning, "set the key of your model's provider, for example: export OPENAI_API_KEY=KEY, or ANTHROPIC_API_KEY; local servers and scripted models need no key"
 	}
 	return c
 }
@@ -348,60 +369,6 @@ func endpoints(w World) check {
 		c.Fix = "set the endpoint, its key and headers under providers: in the manifest"
 	}
 	return c
-}
-
-// The free disk space that runs need for worktrees and reports, in bytes.
-const (
-	lowDiskSpace = 1 << 30
-	noSpace      = 64 << 20
-)
-
-// directory checks whether a directory is writable or can be created, and the free
-// space of its disk. It leaves no files.
-func directory(name, dir, fix string) check {
-	c := check{Name: name, Status: checkOK}
-	at := dir
-	for {
-		if _, err := os.Stat(at); err == nil || filepath.Dir(at) == at {
-			break
-		}
-		at = filepath.Dir(at)
-	}
-	err := tryWrite(at)
-	var st unix.Statfs_t
-	if err == nil {
-		err = unix.Statfs(at, &st)
-	}
-	if err != nil {
-		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s is not writable: %v", dir, err), fix, event.ExitFailed
-		return c
-	}
-	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
-	c.Found = fmt.Sprintf("%s, writable, %s free", dir, figures.Bytes(free))
-	switch {
-	case free < noSpace:
-		c.Status, c.Fix, c.exit = checkMissing, "free space on that disk", event.ExitFailed
-	case free < lowDiskSpace:
-		c.Status, c.Fix = checkWarning, "free space on that disk: worktrees and builds are written there"
-	}
-	return c
-}
-
-// tryWrite writes a file, which a process that is killed meanwhile does not leave if the file
-// system permits that.
-func tryWrite(dir string) error {
-	f, err := nameless(dir)
-	remove := func() error { return nil }
-	if errors.Is(err, errors.ErrUnsupported) {
-		if f, err = os.CreateTemp(dir, ".millhand-doctor-"); err == nil {
-			remove = func() error { return os.Remove(f.Name()) }
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("x")
-	return errors.Join(err, f.Close(), remove())
 }
 
 // buildCaches reports which caches of the user jobs can read, and how they see them.
