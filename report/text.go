@@ -82,7 +82,7 @@ func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) e
 
 func writeReasons(b *bytes.Buffer, r *Report) {
 	for _, j := range r.Jobs {
-		if j.Outcome == event.Passed && j.Reason == "" {
+		if j.Reason == "" {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, plain(j.ID))

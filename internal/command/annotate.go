@@ -12,7 +12,7 @@ import (
 // annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. The
 // action annotates its log itself: it passes no commands of a run on.
 func annotate(w World, log *view.Log, rep *report.Report) {
-	if _, ok := w.Err.(*action.Log); ok || !log.Annotated(false) {
+	if isAction(w) || !log.Annotated(false) {
 		return
 	}
 	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE")}
@@ -25,4 +25,20 @@ func annotate(w World, log *view.Log, rep *report.Report) {
 	for _, a := range all {
 		out.Annotate(a)
 	}
+}
+
+// isAction reports whether the action runs the command. Its log has both streams.
+func isAction(w World) bool {
+	_, ok := w.Err.(*action.Log)
+	return ok
+}
+
+// withoutReasons returns a report without the reasons of jobs, which the log of the run has.
+func withoutReasons(rep *report.Report) *report.Report {
+	brief := *rep
+	brief.Jobs = slices.Clone(rep.Jobs)
+	for i := range brief.Jobs {
+		brief.Jobs[i].Reason = ""
+	}
+	return &brief
 }

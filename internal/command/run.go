@@ -303,6 +303,9 @@ func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.Prefligh
 
 // printText prints the result of a run for people: the report and its directory.
 func printText(w World, rep *report.Report, dir string) {
+	if isAction(w) {
+		rep = withoutReasons(rep)
+	}
 	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // the reports are written even if stdout is closed
 	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
 	if here, err := os.Getwd(); err == nil {
