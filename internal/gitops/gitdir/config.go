@@ -1,9 +1,7 @@
 package gitdir
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,7 +17,7 @@ type ConfigFiles []ConfigFile
 // ReadConfigFile reads a configuration file. A missing one is empty.
 func ReadConfigFile(name string) (ConfigFile, error) {
 	data, err := ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
+	if Absent(err) {
 		return ConfigFile{}, nil
 	}
 	if err != nil {

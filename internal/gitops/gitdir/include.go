@@ -1,9 +1,7 @@
 package gitdir
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -34,7 +32,7 @@ type includer struct {
 func (r *includer) read(name string) (ConfigFile, error) {
 	var c ConfigFile
 	err := r.decode(&c, name, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if Absent(err) {
 		err = nil
 	}
 	return c, err
@@ -59,7 +57,7 @@ func (r *includer) decode(c *ConfigFile, name string, depth int) error {
 			return nil
 		}
 		err := r.decode(c, included, depth+1)
-		if errors.Is(err, fs.ErrNotExist) {
+		if Absent(err) {
 			return nil // as in git
 		}
 		return err

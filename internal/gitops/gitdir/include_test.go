@@ -32,6 +32,7 @@ func TestIncludesMatchGit(t *testing.T) {
 		{name: "a path below the home directory", home: []string{".gitconfig", "[include]\n\tpath = ~/more\n", "more", set}},
 		{name: "from the repository", local: "[include]\n\tpath = ~/more\n", home: []string{"more", set}},
 		{name: "relative to the git directory", local: "[include]\n\tpath = ../more\n", home: []string{"../repo/more", set}},
+		{name: "a path below a file", home: []string{".gitconfig", set + "[include]\n\tpath = .gitconfig/more\n"}},
 		{name: "a missing file", home: []string{".gitconfig", set + "[include]\n\tpath = nothing\n"}},
 		{name: "values behind the include win", home: []string{".gitconfig", "[include]\n\tpath = more\n[core]\n\texcludesFile = /later\n", "more", set}},
 		{name: "values before the include lose", home: []string{".gitconfig", "[core]\n\texcludesFile = /earlier\n[include]\n\tpath = more\n", "more", set}},
@@ -82,6 +83,15 @@ func TestIncludesMatchGit(t *testing.T) {
 				t.Errorf("core.excludesFile is %q, git has %q", got, want)
 			}
 		})
+	}
+}
+
+// TestAHomeThatIsAFile: HOME=/dev/null is common where there is no home directory.
+func TestAHomeThatIsAFile(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Home = os.DevNull
+	if _, err := open(s); err != nil {
+		t.Error(err)
 	}
 }
 
