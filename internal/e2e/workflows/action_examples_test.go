@@ -33,6 +33,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 			Permissions map[string]string
 			Concurrency *struct{ Group string }
 			Jobs        map[string]struct {
+				Concurrency    *struct{ Group string }
 				Permissions    *map[string]string
 				TimeoutMinutes int `yaml:"timeout-minutes"`
 				Steps          []struct {
@@ -45,10 +46,13 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 			t.Fatal(file, err)
 		}
 		example := slices.Contains(files, file)
-		if w.Permissions == nil || example && (len(w.Permissions) > 0 || w.Concurrency == nil) {
-			t.Errorf("%s: permissions %v, concurrency %v", file, w.Permissions, w.Concurrency)
+		if w.Permissions == nil || example && len(w.Permissions) > 0 {
+			t.Errorf("%s: permissions %v", file, w.Permissions)
 		}
 		for name, job := range w.Jobs {
+			if example && w.Concurrency == nil && job.Concurrency == nil {
+				t.Errorf("%s: the job %s has no concurrency group", file, name)
+			}
 			if job.TimeoutMinutes == 0 || example && job.Permissions == nil {
 				t.Errorf("%s: job %s has no timeout or says no permissions", file, name)
 			}
