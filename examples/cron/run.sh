@@ -18,6 +18,9 @@ if [ -z "${OPENAI_API_KEY:-}" ]; then
   set +a
 fi
 
+# What runs share. systemd lets them write here only, and the home directory may not exist.
+export MILLHAND_CACHE_DIR="${MILLHAND_CACHE_DIR:-$PWD/cache}"
+
 # The report directory is the same every night. A run that is still active blocks the
 # next one (exit code 2), and the reports of earlier runs are in reports/earlier.
 mkdir -p reports

@@ -106,11 +106,12 @@ func parseCrontab(t *testing.T, text string) cronJob {
 }
 
 // start starts the job as cron would, but with standard input closed, and with
-// nothing in its environment that the crontab does not set: no HOME either.
+// nothing in its environment that the crontab does not set, except a HOME that does not exist,
+// as that of the README's user.
 func (j cronJob) start(t *testing.T) (wait func() (exit int, output string)) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `exec "$0" -c "$1" <&-`, j.shell, j.command)
-	cmd.Env, cmd.Dir = j.env, "/"
+	cmd.Env, cmd.Dir = append([]string{"HOME=/dev/null/none"}, j.env...), "/"
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -221,6 +222,10 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 		t.Errorf("README is %q", got)
 	}
 	scripts.Git(t, filepath.Join(dir, "shop"), "branch", "-D", branches[0]) // the next run may be in the same second
+
+	if log := read(t, filepath.Join(dir, "run.log")); strings.Contains(log, "warning") {
+		t.Errorf("warnings every night:\n%s", log)
+	}
 
 	if exit, output := job.start(t)(); exit != 0 || output != "" {
 		t.Errorf("the run afterwards: exit %d\n%s", exit, output)
