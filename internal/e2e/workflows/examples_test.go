@@ -361,6 +361,11 @@ type gitLabJob struct {
 
 // gitLabPipeline is the example's file; an unknown key is a mistake.
 type gitLabPipeline struct {
+	Workflow struct {
+		Rules []struct {
+			If string `yaml:"if"`
+		} `yaml:"rules"`
+	} `yaml:"workflow"`
 	Stages  []string `yaml:"stages"`
 	Default struct {
 		Image        string   `yaml:"image"`
@@ -388,6 +393,9 @@ func TestGitLabPipelineKeepsArtifactsOfFailures(t *testing.T) {
 	}
 	if p.Work.Parallel < 2 || p.Work.Artifacts.When != "always" || p.Report.When != "always" || p.Report.Artifacts.When != "always" {
 		t.Errorf("a failed job would lose its work or its report: %+v", p)
+	}
+	if rules := p.Workflow.Rules; len(rules) != 1 || rules[0].If != `$CI_PIPELINE_SOURCE == "schedule" || $CI_PIPELINE_SOURCE == "web"` {
+		t.Errorf("pipelines that somebody's push starts cost money: %v", rules)
 	}
 	if p.Report.Artifacts.Reports["junit"] != "report/junit.xml" {
 		t.Errorf("reports: %v", p.Report.Artifacts.Reports)
@@ -466,12 +474,30 @@ func TestThePipelineOfGitLab(t *testing.T) {
 // TestTheComponentOfGitLab runs the component's job, with its inputs filled in, on the manifest that
 // reviews merge requests. Nothing is published: that is tested with forges.
 func TestTheComponentOfGitLab(t *testing.T) {
-	_, text, found := strings.Cut(read(t, scripts.Root(t)+"/examples/gitlab/component.yml"), "\n---\n")
+	head, text, found := strings.Cut(read(t, scripts.Root(t)+"/examples/gitlab/component.yml"), "\n---\n")
 	if !found {
 		t.Fatal("component.yml has no specification")
 	}
-	for input, value := range map[string]string{"job": "review", "stage": "test", "image": "golang:1.26", "manifest": "a b.yaml", "max-cost": "1", "max-time": "5m", "publish": "patch"} {
-		text = strings.ReplaceAll(text, "$[[ inputs."+input+" ]]", value)
+	var component struct {
+		Spec struct {
+			Inputs map[string]struct{ Default *string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(head), &component); err != nil {
+		t.Fatal(err)
+	}
+	with := map[string]string{"job": "review", "manifest": "a b.yaml", "publish": "patch"}
+	for input, spec := range component.Spec.Inputs {
+		switch value, given := with[input]; {
+		case spec.Default == nil:
+			t.Errorf("the input %s has no default", input)
+		case input == "publish" && *spec.Default != "": // none would be a flag that comments nothing
+			t.Errorf("the component publishes %q, whatever the manifest says", *spec.Default)
+		case given:
+			text = strings.ReplaceAll(text, "$[[ inputs."+input+" ]]", value)
+		default:
+			text = strings.ReplaceAll(text, "$[[ inputs."+input+" ]]", *spec.Default)
+		}
 	}
 	var jobs map[string]gitLabJob
 	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil || strings.Contains(text, "$[[") {
