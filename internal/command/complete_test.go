@@ -75,6 +75,11 @@ func TestManualPageHasEveryCommandAndFlag(t *testing.T) {
 	if n < 20 {
 		t.Errorf("only %d commands", n)
 	}
+	for _, v := range variableDocs() {
+		if !strings.Contains(b.String(), roff(strings.Join(v.names, ", "))) {
+			t.Errorf("no variable %q", v.names)
+		}
+	}
 	for _, e := range event.Exits() {
 		if !strings.Contains(b.String(), roff(strings.ReplaceAll(e.Doc, "`", ""))) {
 			t.Errorf("no exit code %d", e.Exit)

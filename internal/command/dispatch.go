@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/signing"
 )
 
 // dispatch runs the command of the arguments. Commands and flags are values of
@@ -205,9 +204,9 @@ func near(word string, names []string) string {
 // misspeltVariables returns warnings about variables whose names are similar to those that
 // set flags. Others that start with MILLHAND_ may be those of another program.
 func misspeltVariables(root *cli.Command, names []string) []string {
-	known := []string{
-		"MILLHAND_CACHE_DIR", "MILLHAND_GIT_TOKEN", "MILLHAND_GIT_HOSTS", "MILLHAND_GITHUB_APP_ID", "MILLHAND_GITHUB_APP_KEY",
-		"MILLHAND_SSH_KEY", "MILLHAND_SSH_PASSPHRASE", "MILLHAND_KNOWN_HOSTS", signing.KeyVariable, signing.PassphraseVariable,
+	var known []string
+	for _, v := range variableDocs() {
+		known = append(known, v.names...)
 	}
 	var add func(c *cli.Command)
 	add = func(c *cli.Command) {

@@ -42,6 +42,9 @@ func writeMan(out io.Writer, root *cli.Command) error {
 		fmt.Fprintf(&b, ".TP\n%d\n%s\n", e.Exit, roff(strings.ReplaceAll(e.Doc, "`", "")))
 	}
 	b.WriteString(".SH ENVIRONMENT\n" + roff("MILLHAND_FLAG sets the flag of that name, with underscores for hyphens: MILLHAND_REPORT_DIR sets --report-dir.") + "\n")
+	for _, v := range variableDocs() {
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(strings.Join(v.names, ", ")), roff(v.text))
+	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }

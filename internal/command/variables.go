@@ -1,0 +1,34 @@
+package command
+
+import "github.com/millhand/millhand/internal/signing"
+
+// variableDoc documents environment variables that set no flag.
+type variableDoc struct {
+	names []string
+	text  string // Markdown, one sentence
+}
+
+// variableDocs returns the variables that commands read, except those of flags and of
+// model providers, and those that describe a CI's job.
+func variableDocs() []variableDoc {
+	return []variableDoc{
+		{[]string{"MILLHAND_POLICY"}, "Policy file that applies in addition to those of --policy."},
+		{[]string{"MILLHAND_CACHE_DIR"}, "Directory of mirrors of repositories and downloaded prices (default: millhand in XDG_CACHE_HOME or ~/.cache)."},
+		{[]string{"XDG_STATE_HOME"}, "Directory of the state of daily budgets, in millhand (default: ~/.local/state)."},
+		{[]string{"TMPDIR"}, "Directory of temporary files."},
+		{[]string{"MILLHAND_GIT_TOKEN"}, "Token for git servers over https."},
+		{[]string{"MILLHAND_GIT_HOSTS"}, "Servers that get MILLHAND_GIT_TOKEN, separated by commas."},
+		{[]string{"GITHUB_TOKEN", "GH_TOKEN"}, "Token for GitHub."},
+		{[]string{"GITLAB_TOKEN", "CI_JOB_TOKEN"}, "Token for GitLab."},
+		{[]string{"GITEA_TOKEN"}, "Token for Gitea."},
+		{[]string{"MILLHAND_GITHUB_APP_ID", "MILLHAND_GITHUB_APP_KEY"}, "GitHub App whose installations have the tokens: its ID, and its private key or the path of it."},
+		{[]string{"MILLHAND_SSH_KEY", "MILLHAND_SSH_PASSPHRASE", "SSH_AUTH_SOCK"}, "Key file for git over ssh, its passphrase, and the agent that has keys."},
+		{[]string{"MILLHAND_KNOWN_HOSTS"}, "Host keys of ssh servers (default: ~/.ssh/known_hosts)."},
+		{[]string{signing.KeyVariable, signing.PassphraseVariable}, "Key that signs commits, as a path or text, and its passphrase."},
+		{[]string{"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}, "Committer of signed commits, if both are set."},
+		{[]string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"}, "Proxy for requests to models, forges and git servers."},
+		{[]string{"SSL_CERT_FILE", "SSL_CERT_DIR"}, "Certificates of trusted authorities."},
+		{[]string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"}, "Print no colours, or print them also where the output is not a terminal."},
+		{[]string{"PAGER"}, "Program that shows conversations on a terminal (default: less)."},
+	}
+}
