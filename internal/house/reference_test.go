@@ -18,8 +18,7 @@ func keyRow(k tasks.Key) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type, def, strings.ReplaceAll(k.Doc, "|", `\|`))
 }
 
-// docs/manifest.md has every key of a manifest, every function of an if, and the
-// variables of every provider.
+// docs/manifest.md has every key of a manifest, and every function of an if.
 func TestManifestPage(t *testing.T) {
 	page := read(t, "docs/manifest.md")
 	for _, k := range tasks.Keys() {
@@ -32,23 +31,36 @@ func TestManifestPage(t *testing.T) {
 			t.Errorf("docs/manifest.md lacks %s", name)
 		}
 	}
+}
+
+// docs/models.md has the variables and the endpoint of every provider.
+func TestModelsPage(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| models | key | endpoint | default endpoint | not read |\n|---|---|---|---|---|\n")
 	for _, name := range provider.Names() {
-		if row := variablesRow(name); !strings.HasPrefix(name, "openai-") && !strings.Contains(page, row) {
-			t.Errorf("docs/manifest.md lacks the row\n%s", row)
+		if !strings.HasPrefix(name, "openai-") { // kinds of endpoints, not prefixes of models
+			table.WriteString(variablesRow(name))
 		}
+	}
+	if want := "\n" + table.String() + "\n"; !strings.Contains(read(t, "docs/models.md"), want) {
+		t.Errorf("docs/models.md lacks the table\n%s", want)
 	}
 }
 
-// variablesRow returns the row of a provider in docs/manifest.md.
+// variablesRow returns the row of a provider in docs/models.md.
 func variablesRow(name string) string {
 	kind, _ := provider.Lookup(name)
+	var base []string
+	if kind.BaseURL != "" {
+		base = []string{kind.BaseURL}
+	}
 	var row strings.Builder
 	row.WriteString("| `" + name + "/` |")
-	for _, variables := range [][]string{kind.KeyEnv, kind.BaseEnv, kind.Unread} {
-		if len(variables) > 0 {
-			row.WriteString(" `" + strings.Join(variables, "`, `") + "`")
+	for _, values := range [][]string{kind.KeyEnv, kind.BaseEnv, base, kind.Unread} {
+		if len(values) > 0 {
+			row.WriteString(" `" + strings.Join(values, "`, `") + "`")
 		}
 		row.WriteString(" |")
 	}
-	return row.String()
+	return row.String() + "\n"
 }
