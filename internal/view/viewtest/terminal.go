@@ -14,8 +14,15 @@ type Terminal struct {
 	Cols, Rows int
 	Writes     int // calls of Write
 
-	text     [][]rune // rows
+	text     [][]cell // rows
 	row, col int
+	style    string // of what is written next: the argument of the last sequence m
+}
+
+// cell is a character of a row.
+type cell struct {
+	char  rune
+	style string
 }
 
 // Size returns the size of the terminal.
@@ -61,6 +68,7 @@ func (v *Terminal) control(argument string, command byte) {
 		v.clip(v.row)
 		v.text = v.text[:min(len(v.text), v.row+1)]
 	case command == 'm':
+		v.style = strings.TrimPrefix(argument, "0")
 	default:
 		v.TB.Fatalf("unknown sequence %s%c", argument, command)
 	}
@@ -84,9 +92,9 @@ func (v *Terminal) put(r rune) {
 	v.at(v.row)
 	line := v.text[v.row]
 	for len(line) <= v.col {
-		line = append(line, ' ')
+		line = append(line, cell{char: ' '})
 	}
-	line[v.col] = r
+	line[v.col] = cell{r, v.style}
 	v.text[v.row], v.col = line, v.col+1
 }
 
@@ -94,15 +102,24 @@ func (v *Terminal) put(r rune) {
 func (v *Terminal) String() string {
 	var b strings.Builder
 	for _, line := range v.text {
-		b.WriteString(strings.TrimRight(string(line), " ") + "\n")
+		b.WriteString(plain(line) + "\n")
 	}
 	return b.String()
+}
+
+// plain returns the text of a row, without spaces at its end.
+func plain(line []cell) string {
+	text := make([]rune, len(line))
+	for i, c := range line {
+		text[i] = c.char
+	}
+	return strings.TrimRight(string(text), " ")
 }
 
 // Resize wraps the rows again, as most terminals do. It knows no rows that were wrapped
 // before.
 func (v *Terminal) Resize(cols int) {
-	var text [][]rune
+	var text [][]cell
 	row := v.row
 	for i, line := range v.text {
 		for len(line) > cols {
