@@ -2,11 +2,8 @@ package event
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -17,32 +14,6 @@ func read(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// README has the table of [Exits]; codes with the same text share a row.
-func TestREADMEHasTheTableOfExitCodes(t *testing.T) {
-	var table strings.Builder
-	table.WriteString("| code | meaning |\n|---|---|\n")
-	for rows := Exits(); len(rows) > 0; {
-		codes := []string{strconv.Itoa(int(rows[0].Exit))}
-		doc := rows[0].Doc
-		for rows = rows[1:]; len(rows) > 0 && rows[0].Doc == doc; rows = rows[1:] {
-			codes = append(codes, strconv.Itoa(int(rows[0].Exit)))
-		}
-		fmt.Fprintf(&table, "| %s | %s |\n", strings.Join(codes, ", "), doc)
-	}
-	want := table.String()
-	if !strings.Contains(string(read(t, "../../README.md")), "\n"+want+"\n") {
-		t.Errorf("README.md lacks this table of exit codes:\n%s", want)
-	}
-	var codes []string
-	for _, exit := range severity() {
-		codes = append(codes, strconv.Itoa(int(exit)))
-	}
-	order := "the exit code is the first of " + strings.Join(codes, ", ")
-	if !strings.Contains(string(read(t, "../../README.md")), order+"\nthat occurred") {
-		t.Errorf("README.md lacks the order of exit codes: %q", order)
-	}
 }
 
 func TestTheSchemaListsTheReasonCodes(t *testing.T) {

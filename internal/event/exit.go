@@ -30,7 +30,7 @@ type ExitDoc struct {
 	Doc     string  // Markdown, one line
 }
 
-// Exits returns the table of exit codes, in the order of README.
+// Exits returns the table of exit codes, in the order of docs/cli.md.
 func Exits() []ExitDoc {
 	const signals = "SIGINT, SIGTERM (or SIGHUP): commands were killed, patches and reports written"
 	return []ExitDoc{

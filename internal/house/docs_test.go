@@ -124,3 +124,10 @@ func TestThePolicyOfTheDocs(t *testing.T) {
 		t.Errorf("policy %+v", p)
 	}
 }
+
+// README is what fits on a few screens: the documents have the rest.
+func TestReadmeIsShort(t *testing.T) {
+	if lines := strings.Count(read(t, "README.md"), "\n"); lines > 150 {
+		t.Errorf("README.md has %d lines, at most 150 are allowed", lines)
+	}
+}

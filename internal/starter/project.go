@@ -125,7 +125,7 @@ func read(root *os.Root, name string) string {
 // Manifest returns a first manifest for the project.
 func (p Project) Manifest(model string) []byte {
 	var b strings.Builder
-	b.WriteString("# All keys: docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate\n")
+	b.WriteString("# All keys: docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate millhand.yaml\n")
 	fmt.Fprintf(&b, "version: 1\nmodel: %s\n", model)
 	if len(p.Tests) == 0 {
 		b.WriteString(untested)
