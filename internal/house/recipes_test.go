@@ -1,0 +1,126 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/starter"
+	"github.com/millhand/millhand/tasks"
+)
+
+// The recipes of docs/ci.md have the commands that millhand init writes for a repository with
+// the files of that language.
+func TestRecipesByLanguage(t *testing.T) {
+	_, page, _ := strings.Cut(read(t, "docs/ci.md"), "## By language")
+	for language, files := range map[string]map[string]string{
+		"Go":      {"go.mod": "module a\n"},
+		"Node.js": {"package-lock.json": "{}", "package.json": `{"scripts": {"test": "node --test"}}`},
+		"Python":  {"requirements.txt": "pytest==8\n"},
+		"Java":    {"pom.xml": "<project/>"},
+		"Rust":    {"Cargo.lock": "", "Cargo.toml": "[package]\n"},
+		"Ruby":    {"Gemfile": "gem 'rspec'\n"},
+		"PHP":     {"composer.json": `{"require-dev": {"phpunit/phpunit": "^12"}}`},
+	} {
+		_, section, found := strings.Cut(page, "\n### "+language+"\n")
+		block := yamlBlock.FindStringSubmatch(section)
+		if !found || block == nil {
+			t.Errorf("docs/ci.md has no recipe for %s", language)
+			continue
+		}
+		dir := t.TempDir()
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "millhand.yaml"), []byte(block[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		project, err := starter.Look(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := tasks.Load(t.Context(), []string{"millhand.yaml"}, tasks.Options{Dir: dir})
+		if err != nil {
+			t.Fatalf("%s: %v", language, err)
+		}
+		job := plan.Jobs[0]
+		if want := core(project.Setup); want == "" || !strings.Contains(core(job.Setup), want) {
+			t.Errorf("%s: setup %q, and millhand init writes %q", language, job.Setup, project.Setup)
+		}
+		if want := core(project.Tests); want == "" || !strings.Contains(job.Verify[0].Run, want) {
+			t.Errorf("%s: verify %q, and millhand init writes %q", language, job.Verify[0].Run, project.Tests)
+		}
+	}
+}
+
+// core returns the first command without the Python that runs it: a recipe can use that of a
+// virtual environment.
+func core(commands []string) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(commands[0], "python3 -m ")
+}
+
+// Steps of workflows in the documents give the action only inputs that it has, and read only
+// outputs that it has. .github/action/lint checks complete workflows.
+func TestStepsOfTheDocuments(t *testing.T) {
+	type step struct {
+		Uses string
+		With map[string]any
+	}
+	var metadata struct{ Inputs, Outputs map[string]any }
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &metadata); err != nil {
+		t.Fatal(err)
+	}
+	output := regexp.MustCompile(`steps\.millhand\.outputs\.([\w-]+)`)
+	n := 0
+	for _, name := range documents(t) {
+		for _, block := range regexp.MustCompile("(?s)```yml\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
+			var steps []step
+			var workflow struct {
+				Jobs map[string]struct{ Steps []step }
+			}
+			if strings.HasPrefix(block[1], "- ") {
+				if err := yaml.Unmarshal([]byte(block[1]), &steps); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			} else if err := yaml.Unmarshal([]byte(block[1]), &workflow); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for _, job := range workflow.Jobs {
+				steps = append(steps, job.Steps...)
+			}
+			for _, s := range steps {
+				if !strings.HasPrefix(s.Uses, "millhand/millhand@") {
+					continue
+				}
+				n++
+				for input := range s.With {
+					if metadata.Inputs[input] == nil {
+						t.Errorf("%s: the action has no input %s", name, input)
+					}
+				}
+			}
+			for _, m := range output.FindAllStringSubmatch(block[1], -1) {
+				if metadata.Outputs[m[1]] == nil {
+					t.Errorf("%s: the action has no output %s", name, m[1])
+				}
+			}
+		}
+	}
+	if n < 2 {
+		t.Errorf("only %d steps with the action were found", n)
+	}
+}
