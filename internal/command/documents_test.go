@@ -1,0 +1,93 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/shell"
+)
+
+var (
+	// shBlock is a block of commands, indented or fenced; inlineCommand one in a text.
+	shBlock       = regexp.MustCompile("(?ms)^```sh\n(.*?)^```|^    (\\S[^\n]*)$")
+	inlineCommand = regexp.MustCompile("`(millhand(?: [^`]*)?)`")
+	// called is a call of millhand in a line of a shell.
+	called = regexp.MustCompile(`(?:^|[|(;&] *|sudo -u millhand |=\S* )(?:millhand|go run \.) +(\S[^|;&)>]*)`)
+	// placeholder is a name in capitals, optional ones in brackets.
+	placeholder = regexp.MustCompile(`^\[?[A-Z][A-Z_.-]*(\.\.\.)?\]?$`)
+)
+
+// TestCommandsOfTheDocuments reads every command line of millhand in the documents, with the
+// commands and flags that the program has.
+func TestCommandsOfTheDocuments(t *testing.T) {
+	t.Chdir("../..")
+	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md").Output()
+	if err != nil {
+		t.Skipf("the tree is not a git repository: %v", err)
+	}
+	n := 0
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if strings.Contains(name, "testdata/") || strings.HasPrefix(name, "examples/quickstart/shop/") || name == "CHANGELOG.md" {
+			continue // another program, and commands of earlier versions
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range commandLines(string(text)) {
+			if n++; !understood(line) {
+				t.Errorf("%s: millhand %s", name, line)
+			}
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d commands were found", n)
+	}
+}
+
+// commandLines returns the arguments of the calls of millhand in a document.
+func commandLines(text string) []string {
+	var lines []string
+	for _, m := range shBlock.FindAllStringSubmatch(text, -1) {
+		lines = append(lines, strings.Split(strings.ReplaceAll(m[1]+m[2], "\\\n", " "), "\n")...)
+	}
+	for _, m := range inlineCommand.FindAllStringSubmatch(text, -1) {
+		lines = append(lines, strings.ReplaceAll(m[1], "\n", " "))
+	}
+	var calls []string
+	for _, line := range lines {
+		for _, m := range called.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+			calls = append(calls, m[1])
+		}
+	}
+	return calls
+}
+
+// understood reports whether the program has the command and the flags of a command line, whose
+// values may be placeholders.
+func understood(line string) bool {
+	args, err := shell.Fields(line, func(string) string { return "x" })
+	if err != nil {
+		return false
+	}
+	c, _, rest, err := find(newRoot(World{}), args)
+	if err != nil {
+		return false
+	}
+	rest = slices.DeleteFunc(rest, func(arg string) bool { return arg == "..." })
+	_, err = readFlags(c, rest, func(string) string { return "" })
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return true
+	case strings.Contains(err.Error(), "flag needs an argument"): // a text that names a flag
+		return true
+	default:
+		return strings.Contains(err.Error(), "invalid value") && slices.ContainsFunc(rest, placeholder.MatchString)
+	}
+}
