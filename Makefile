@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish nightly-release quickstart
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish nightly-release quickstart site
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -30,6 +30,9 @@ lint: ## run the linters
 
 quickstart: ## run the first example
 	go run . run examples/quickstart/millhand.yaml
+
+site: ## make a website of the documents in ./site
+	go run ./internal/site -o site
 
 golden: ## regenerate the golden files, and delete those without a test
 	.ci/golden

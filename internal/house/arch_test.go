@@ -54,6 +54,7 @@ func rooms() map[string]room {
 		"tools/patch":              {"", "a pure core"},
 		"tools/shell":              {"", "a pure core"},
 		"tools/search":             {"internal/ignore", "a core over a root that it is given"},
+		"internal/site":            {"", "it reads documents and writes pages; no program of users"},
 		"internal/starter":         {"examples internal/ecosystem", "first files, from the names and few files of a repository; it runs nothing"},
 		"internal/opencode":        {"internal/permission", "a conversion of texts: it reads no manifest"},
 		"internal/event":           {"internal/money", "it is the vocabulary of all others"},
@@ -151,13 +152,13 @@ func homes() map[string]string {
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
 		"github.com/evanw/esbuild":                        "internal/jshost",
-		"github.com/yuin/goldmark":                        "report/html",
+		"github.com/yuin/goldmark":                        "report/html internal/site",
 		"maragu.dev/gomponents":                           "report/html",
 		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
-		// Nowhere: see TestTheBinaryExecutesNoTemplates.
-		"text/template": "", "html/template": "",
+		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.
+		"text/template": "", "html/template": "internal/site",
 	}
 }
 
