@@ -61,6 +61,12 @@ func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, war
 	add("report-junit", filepath.Join(dir, "junit.xml"))
 	add("events-jsonl", filepath.Join(dir, "events.jsonl"))
 	add("patch-dir", filepath.Join(dir, "patches"))
+	add("report-html", filepath.Join(dir, "report.html"))
+	findings := ""
+	if rep.HasFindings() {
+		findings = filepath.Join(dir, "findings.sarif")
+	}
+	add("findings-sarif", findings)
 	results, warnings := results(rep)
 	return append(append(all, results...), counts(rep.Run.Totals)...), warnings
 }

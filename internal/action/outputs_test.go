@@ -45,7 +45,7 @@ func TestOutputs(t *testing.T) {
 	}
 	want := map[string]string{
 		"conclusion": "failure", "outcome": "failed", "exit-code": "1", "run-id": "r1", "report-dir": "/w/r", "pull-requests": "[]",
-		"report-json": "/w/r/report.json", "report-junit": "/w/r/junit.xml", "events-jsonl": "/w/r/events.jsonl", "patch-dir": "/w/r/patches",
+		"report-json": "/w/r/report.json", "report-junit": "/w/r/junit.xml", "events-jsonl": "/w/r/events.jsonl", "patch-dir": "/w/r/patches", "report-html": "/w/r/report.html", "findings-sarif": "",
 		"final-message": "", "structured-output": "", "branches": `["millhand/a"]`, "commits": `["c0ffee"]`, "cost-usd": "0.25",
 		"input-tokens": "10", "output-tokens": "5", "cache-read-tokens": "4", "cache-write-tokens": "2",
 		"jobs-total": "4", "jobs-passed": "1", "jobs-failed": "2", "jobs-skipped": "1", "denied-calls": "3",

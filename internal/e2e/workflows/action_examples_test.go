@@ -196,7 +196,7 @@ func TestWorkflowsOfEventsFenceTheirTexts(t *testing.T) {
 			server := wiretest.New(nil)
 			server.Play = func(r wiretest.Request) *script.Turn {
 				asked = r.Messages[len(r.Messages)-1].Content
-				return &script.Turn{Text: "Nothing to do.", Finish: model.FinishStop}
+				return &script.Turn{Text: `{"summary": "Nothing to do.", "findings": []}`, Finish: model.FinishStop}
 			}
 			listening := httptest.NewServer(server)
 			t.Cleanup(listening.Close)

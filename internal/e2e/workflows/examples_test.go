@@ -515,7 +515,7 @@ func TestTheComponentOfGitLab(t *testing.T) {
 	}
 	scripts.Git(t, dir, "commit", "-q", "-a", "-m", "change")
 	exit, output := gitLab(t, dir, gitLabPipeline{}, job, "CI_MERGE_REQUEST_IID=7", "CI_MERGE_REQUEST_DIFF_BASE_SHA="+base,
-		"OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL="+serveScript(t, "version: 1\nturns: [{text: Looks good., usage: {input: 10, output: 10}}]\n", nil))
+		"OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL="+serveScript(t, "version: 1\nturns: [{text: '{\"summary\": \"Looks good.\", \"findings\": []}', usage: {input: 10, output: 10}}]\n", nil))
 	if exit != 0 || jobsOf(t, filepath.Join(dir, ".millhand/report"))["review"] != "passed" {
 		t.Fatalf("exit %d\n%s", exit, output)
 	}

@@ -55,7 +55,7 @@ func TestTheExamplesHaveTheLeastPermissions(t *testing.T) {
 	want := map[string]string{
 		"bulk.yml merge": "", "bulk.yml plan": "contents: read", "bulk.yml run": "contents: read",
 		"comment.yml work": "contents: write, issues: write, pull-requests: write",
-		"nightly.yml care": "contents: write", "on-demand.yml run": "contents: read", "review.yml review": "contents: read, pull-requests: write",
+		"nightly.yml care": "contents: write", "on-demand.yml run": "contents: read", "review.yml review": "contents: read, pull-requests: write, security-events: write",
 	}
 	got := map[string]string{}
 	for file, w := range exampleWorkflows(t) {
