@@ -77,7 +77,7 @@ const maxCompared = 200
 // agent's work.
 func (p *page) addCompared(jobs []Job) {
 	var rows []string
-	same := 0
+	same, fixed := 0, 0
 	for i := range jobs {
 		j := &jobs[i]
 		if j.notBegun() {
@@ -88,10 +88,14 @@ func (p *page) addCompared(jobs []Job) {
 				same++
 				continue
 			}
+			if len(jobs) > maxMessages && c.after != nil && c.after.Passed {
+				fixed++
+				continue
+			}
 			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", codeDetail(j.ID), codeDetail(c.name), c.before.result(), c.afterText()))
 		}
 	}
-	if len(rows)+same == 0 {
+	if len(rows)+same+fixed == 0 {
 		return
 	}
 	p.add("### Verify before and after\n\n")
@@ -102,6 +106,9 @@ func (p *page) addCompared(jobs []Job) {
 	}
 	if more := len(rows) - maxCompared; more > 0 {
 		p.add(fmt.Sprintf("%d more in report.json.\n\n", more))
+	}
+	if fixed > 0 {
+		p.add(figures.Count(fixed, "verify command") + " failed before and passed after.\n\n")
 	}
 	if same > 0 {
 		p.add(figures.Count(same, rest) + " passed before and after.\n\n")

@@ -22,6 +22,8 @@ const (
 	maxReason   = 4 << 10
 	maxDetail   = 500 // of an input, a rule or an error in a list
 	maxDenied   = 20  // denied calls listed per job
+	maxAlike    = 3   // jobs of many that ended for the same reason and are shown in full
+	maxNames    = 20  // of the others
 	maxWarnings = 100
 )
 
@@ -31,18 +33,13 @@ func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200} // space for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
 	p.addGrid(newGrid(r.Jobs))
-	p.addTable(r.Jobs)
+	p.addTables(r.Jobs)
 	p.add(sandboxes(r.Jobs))
 	p.addWarnings(r.Warnings)
 	p.addNotBegun(r.Jobs, event.CodeEnvironment, "Environment")
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
-	for i := range r.Jobs {
-		shown := len(r.Jobs) <= maxMessages && r.Jobs[i].FinalMessage != "" && r.Jobs[i].Review == nil
-		if j := &r.Jobs[i]; j.Outcome != event.Skipped && !j.notBegun() && (j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0 || shown) {
-			p.addJob(j)
-		}
-	}
+	p.addJobs(r.Jobs)
 	p.addReviews(r.Jobs)
 	p.addSkipped(r.Jobs)
 	if p.full {
@@ -67,6 +64,90 @@ func (p *page) add(chunk string) {
 		return
 	}
 	p.b.WriteString(chunk)
+}
+
+// addTables adds a table of the jobs. Of many jobs it has those that did not pass, and the
+// others are in a table that is closed at first.
+func (p *page) addTables(jobs []Job) {
+	if len(jobs) <= maxMessages {
+		p.addTable(jobs)
+		return
+	}
+	var done, others []Job
+	for _, j := range jobs {
+		if j.Outcome == event.Passed || j.Outcome == event.Skipped {
+			done = append(done, j)
+		} else {
+			others = append(others, j)
+		}
+	}
+	p.addTable(others)
+	if len(done) == 0 {
+		return
+	}
+	p.add(fmt.Sprintf("<details><summary>%s passed or skipped</summary>\n\n", figures.Count(len(done), "job")))
+	if p.full {
+		return
+	}
+	p.limit -= len(endDetails)
+	p.addTable(done)
+	full := p.full
+	p.limit, p.full = p.limit+len(endDetails), false
+	p.add(endDetails)
+	p.full = full
+}
+
+const endDetails = "</details>\n\n"
+
+// addJobs adds what a person has to know about jobs: of those that ended for the same reason
+// the first ones, and the names of the others.
+func (p *page) addJobs(jobs []Job) {
+	type cause struct {
+		outcome event.Outcome
+		reason  string
+	}
+	count := map[cause]int{}
+	more := map[cause][]string{}
+	var order []cause
+	inOrder := make([]*Job, 0, len(jobs))
+	for i := range jobs {
+		inOrder = append(inOrder, &jobs[i])
+	}
+	slices.SortStableFunc(inOrder, func(a, b *Job) int { return passedLast(a) - passedLast(b) })
+	for _, j := range inOrder {
+		shown := len(jobs) <= maxMessages && j.FinalMessage != "" && j.Review == nil
+		if j.Outcome == event.Skipped || j.notBegun() || j.Outcome == event.Passed && len(j.Denied)+len(j.Network) == 0 && !shown {
+			continue
+		}
+		key := cause{j.Outcome, j.Reason}
+		if count[key]++; len(jobs) <= maxMessages || count[key] <= maxAlike {
+			p.addJob(j)
+			continue
+		}
+		if more[key] == nil {
+			order = append(order, key)
+		}
+		more[key] = append(more[key], codeDetail(j.ID))
+	}
+	for _, key := range order {
+		names := more[key]
+		rest := ""
+		if n := len(names) - maxNames; n > 0 {
+			names, rest = names[:maxNames], fmt.Sprintf(" and %d more", n)
+		}
+		about := "with denied calls or network access"
+		if key.reason != "" {
+			about = "for the same reason: " + inline(head(key.reason, maxDetail))
+		}
+		p.add(fmt.Sprintf("%s: %s (%s%s) %s\n\n", inline(string(key.outcome)), figures.Count(len(more[key]), "other job"), strings.Join(names, ", "), rest, about))
+	}
+}
+
+func passedLast(j *Job) int {
+	if j.Outcome == event.Passed {
+		return 1
+	}
+	return 0
 }
 
 func (p *page) addTable(jobs []Job) {

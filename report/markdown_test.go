@@ -39,7 +39,7 @@ func outsideFences(tb testing.TB, summary string) string {
 }
 
 var (
-	ownTag   = regexp.MustCompile(`</?(br|code)>`)
+	ownTag   = regexp.MustCompile(`</?(br|code|details|summary)>`)
 	codeSpan = regexp.MustCompile("`[^`\n]+`")
 	mention  = regexp.MustCompile(`@\w`)
 	autolink = regexp.MustCompile(`(?i)://|\bwww\.|[^&]#\d`)
@@ -209,5 +209,32 @@ func TestSummaryOfManyJobs(t *testing.T) {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary does not say %q", want)
 		}
+	}
+}
+
+// TestSummaryGroupsReasons checks that the summary of a large run names what needs a person, and
+// each reason a few times only.
+func TestSummaryGroupsReasons(t *testing.T) {
+	var jobs []planEnd
+	for i := range 400 {
+		end := ended(event.Passed, 0.5)
+		if i%4 == 0 {
+			end = ended(event.Limit, 0.5)
+			end.Reason = "turn limit exceeded (60)"
+		}
+		jobs = append(jobs, planEnd{fmt.Sprint("repo", i), "a", end})
+	}
+	summary := render(t, report.Markdown, runOf(t, jobs...))
+	inert(t, summary)
+	if n := strings.Count(summary, "turn limit exceeded"); n != 4 {
+		t.Errorf("the reason is given %d times", n)
+	}
+	for _, want := range []string{"<details><summary>300 jobs passed or skipped</summary>", "limit: 97 other jobs (", " and 77 more) for the same reason: turn limit exceeded (60)"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("%q not found", want)
+		}
+	}
+	if first := strings.Index(summary, "| passed |"); first < strings.Index(summary, "<details>") {
+		t.Error("a job that passed is not below the others")
 	}
 }
