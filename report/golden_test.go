@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/report"
 )
 
@@ -24,8 +25,19 @@ var update = flag.Bool("update", false, "regenerate the golden files")
 // writers are the formats, by the ending of their golden file.
 func writers() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		".json": report.JSON, ".xml": report.JUnit, ".md": report.Markdown, ".txt": report.Text, ".failed": report.Failed,
+		".json": report.JSON, ".xml": report.JUnit, ".md": report.Markdown, ".txt": report.Text, ".failed": report.Failed, ".show": everyJob,
 	}
+}
+
+// everyJob writes the text of each job, with a patch whose lines are hostile.
+func everyJob(w io.Writer, r *report.Report) error {
+	for i := range r.Jobs {
+		patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[31mred\n+::error::x\n"
+		if err := report.JobText(w, &r.Jobs[i], patch, func(s printable.Style, text string) string { return text }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // streams are the stored streams of testdata, by name.

@@ -80,14 +80,35 @@ func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) e
 	return nil
 }
 
+// writeReasons writes the reasons of jobs, in a run of many jobs each once, and the warnings.
 func writeReasons(b *bytes.Buffer, r *Report) {
+	type cause struct {
+		outcome event.Outcome
+		reason  string
+	}
+	jobs := map[cause][]string{}
 	for _, j := range r.Jobs {
-		if j.Reason == "" {
+		key := cause{j.Outcome, j.Reason}
+		jobs[key] = append(jobs[key], plain(j.ID))
+	}
+	for _, j := range r.Jobs {
+		key := cause{j.Outcome, j.Reason}
+		names := plain(j.ID)
+		if all := jobs[key]; len(r.Jobs) > maxMessages {
+			names = strings.Join(all[:min(len(all), maxNames)], ", ")
+			if more := len(all) - maxNames; more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+		}
+		if j.Reason == "" || len(jobs[key]) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, plain(j.ID))
+		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, names)
 		for line := range strings.Lines(strings.TrimSpace(j.Reason)) {
 			fmt.Fprintf(b, "  | %s\n", plain(line))
+		}
+		if len(r.Jobs) > maxMessages {
+			jobs[key] = nil
 		}
 	}
 	if len(r.Warnings) > 0 {

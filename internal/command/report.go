@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,7 +19,9 @@ import (
 )
 
 type reportOptions struct {
-	run string // its id, or its report directory
+	run  string // its id, or its report directory
+	job  string // "" for the run
+	json bool
 }
 
 func reportCommand(w World) *cli.Command {
@@ -27,9 +30,6 @@ func reportCommand(w World) *cli.Command {
 		name, usage string
 		write       func(io.Writer, *report.Report, fs.FS) error
 	}{
-		{"show", "Print the run as a table", func(out io.Writer, r *report.Report, _ fs.FS) error {
-			return report.PaintedText(out, r, view.Outcomes(out, w.Getenv))
-		}},
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(report.JUnit)},
 		{"markdown", "Print summary.md", alone(report.Markdown)},
@@ -45,6 +45,7 @@ func reportCommand(w World) *cli.Command {
 		})
 	}
 	c.Subcommands = append(c.Subcommands, mergeCommand(w))
+	c.Subcommands = slices.Insert(c.Subcommands, 0, showCommand(w))
 	for _, name := range []string{"diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
@@ -52,6 +53,50 @@ func reportCommand(w World) *cli.Command {
 		})
 	}
 	return c
+}
+
+// showCommand prints a run or one job of it for people.
+func showCommand(w World) *cli.Command {
+	o := &reportOptions{}
+	return &cli.Command{
+		Name: "show", Usage: "Print the run as a table, or everything about one job", ArgsUsage: "RUN [JOB]",
+		UsageText: "millhand report show 20260102-030405-1a2b3c4d\nmillhand report show 20260102-030405-1a2b3c4d fix-tests",
+		Flags:     []cli.Flag{jsonFlag(&o.json, "Print report.json, or the job as it is there")},
+		Action: act(o.parseShow, func(ctx context.Context) error {
+			return printReport(w, *o, func(_ io.Writer, r *report.Report, files fs.FS) error { return o.show(ctx, w, r, files) })
+		}),
+	}
+}
+
+func (o *reportOptions) parseShow(args []string) error {
+	if len(args) == 2 {
+		o.job, args = args[1], args[:1]
+	}
+	return o.parse(args)
+}
+
+func (o *reportOptions) show(ctx context.Context, w World, r *report.Report, files fs.FS) error {
+	if o.job == "" {
+		if o.json {
+			return report.JSON(w.Out, r)
+		}
+		return paged(ctx, w, func(out io.Writer) error { return report.PaintedText(out, r, view.Outcomes(w.Out, w.Getenv)) })
+	}
+	i := slices.IndexFunc(r.Jobs, func(j report.Job) bool { return j.ID == o.job })
+	if i < 0 {
+		var ids []string
+		for _, j := range r.Jobs {
+			ids = append(ids, j.ID)
+		}
+		return fail(event.ExitUsage, "job %q not found in the run%s", o.job, near(o.job, ids))
+	}
+	job := &r.Jobs[i]
+	if o.json {
+		return writeJSON(w.Out, job)
+	}
+	return paged(ctx, w, func(out io.Writer) error {
+		return report.JobText(out, job, rundir.Details(files)(job).Patch, painter(w))
+	})
 }
 
 func (o *reportOptions) parse(args []string) error {
@@ -82,10 +127,11 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report,
 		return failure{event.ExitUsage, err}
 	}
 	defer files.Close()
-	if err := write(w.Out, rep, files.FS()); err != nil {
+	err = write(w.Out, rep, files.FS())
+	if known := new(failure); err != nil && !errors.As(err, known) {
 		return fail(event.ExitInternal, "print the report: %w", err)
 	}
-	return nil
+	return err
 }
 
 // findEvents opens the events of a run. It is named by its directory, or by its id

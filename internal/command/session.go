@@ -274,12 +274,12 @@ func showSession(ctx context.Context, w World, o sessionOptions) error {
 }
 
 // painter returns a function that adds the colours of styles, if standard output has colours.
-func painter(w World) func(transcript.Style, string) string {
-	codes := map[transcript.Style]string{transcript.Heading: "1", transcript.Aside: "2", transcript.Good: "32", transcript.Bad: "31"}
+func painter(w World) func(printable.Style, string) string {
+	codes := map[printable.Style]string{printable.Heading: "1", printable.Aside: "2", printable.Good: "32", printable.Bad: "31"}
 	if !view.Colours(w.Out, w.Getenv) {
 		codes = nil
 	}
-	return func(s transcript.Style, text string) string {
+	return func(s printable.Style, text string) string {
 		if code := codes[s]; code != "" && text != "" {
 			return "\x1b[" + code + "m" + text + "\x1b[0m"
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )
@@ -38,7 +39,7 @@ func TestTranscripts(t *testing.T) {
 	for _, name := range []string{"fix", "hostile"} {
 		s := saved(t, name)
 		var text, markdown bytes.Buffer
-		if err := transcript.Text(&text, s, func(_ transcript.Style, text string) string { return text }); err != nil {
+		if err := transcript.Text(&text, s, func(_ printable.Style, text string) string { return text }); err != nil {
 			t.Fatal(err)
 		}
 		if err := transcript.Markdown(&markdown, s); err != nil {
@@ -68,7 +69,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestTextHasOnlyItsOwnStyles(t *testing.T) {
 	var text bytes.Buffer
-	if err := transcript.Text(&text, saved(t, "hostile"), func(_ transcript.Style, text string) string { return "<" + text + ">" }); err != nil {
+	if err := transcript.Text(&text, saved(t, "hostile"), func(_ printable.Style, text string) string { return "<" + text + ">" }); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(text.String()) {

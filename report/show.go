@@ -1,0 +1,230 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
+)
+
+// Limits of the text of a job, in lines if not said otherwise.
+const (
+	maxShownTail  = 30   // of a verify command's output
+	maxShownPatch = 400  // of the patch
+	maxShownLine  = 2000 // bytes of a line
+)
+
+// JobText writes what the report has of a job for a terminal: its result, the verify commands
+// before and after, denials, calls, costs, and the changes with the patch, which may be "".
+// paint adds the colours of a style.
+func JobText(w io.Writer, j *Job, patch string, paint func(printable.Style, string) string) error {
+	s := shown{paint: paint}
+	s.head(j)
+	s.message(j)
+	s.verify(j)
+	s.denied(j)
+	s.calls(j)
+	s.changes(j, patch)
+	if _, err := s.WriteTo(w); err != nil {
+		return fmt.Errorf("write the job: %w", err)
+	}
+	return nil
+}
+
+// shown is the text of a job.
+type shown struct {
+	bytes.Buffer
+	paint func(printable.Style, string) string
+}
+
+func (s *shown) title(text string) { fmt.Fprintf(s, "\n%s\n", s.paint(printable.Heading, text)) }
+
+// facts writes a line with a name, unless the value is empty.
+func (s *shown) facts(name, value string) {
+	if value = plain(value); value != "" {
+		fmt.Fprintf(s, "  %s %s\n", s.paint(printable.Aside, fmt.Sprintf("%-10s", name)), value)
+	}
+}
+
+// block writes the lines of a text, of which no one starts with the text of a model.
+func (s *shown) block(text string, style printable.Style) {
+	for line := range strings.Lines(strings.TrimRight(disarm(printable.Visible(text)), "\n")) {
+		line = strings.TrimRight("    | "+head(strings.TrimRight(line, "\n"), maxShownLine), " ")
+		if style != "" {
+			line = s.paint(style, line)
+		}
+		fmt.Fprintln(s, line)
+	}
+}
+
+func outcomeStyle(passed bool) printable.Style {
+	if passed {
+		return printable.Good
+	}
+	return printable.Bad
+}
+
+func (s *shown) head(j *Job) {
+	fmt.Fprintf(s, "%s %s\n", s.paint(printable.Heading, "job "+plain(j.ID)), s.paint(outcomeStyle(j.Outcome == event.Passed || j.Outcome == event.Skipped), string(j.Outcome)))
+	s.facts("reason", j.Reason)
+	s.facts("code", string(j.ReasonCode))
+	model := j.Model
+	if j.ModelServed != "" && j.ModelServed != j.Model {
+		model += " (" + j.ModelServed + ")"
+	}
+	s.facts("model", model)
+	s.facts("profile", j.Profile)
+	s.facts("sandbox", strings.TrimSpace(confinement(j.Sandbox)+" "+j.Sandbox.Reason))
+	s.facts("cost", fmt.Sprintf("%s, %d input and %d output tokens (%d cached), %s", money.Rounded(j.CostUSD), j.Usage.Input, j.Usage.Output, j.Usage.CacheRead, figures.Count(j.Turns, "turn")))
+	s.facts("time", fmt.Sprintf("%s, %s", figures.Duration(j.ElapsedMS), figures.Count(j.Attempts, "attempt")))
+	if j.Base != nil {
+		s.facts("base", strings.TrimSpace(j.Base.Ref+" "+short(j.Base.Commit)))
+	}
+	if j.Commit != nil {
+		s.facts("commit", j.Commit.Branch+"@"+short(j.Commit.Hash))
+	}
+	if j.PullRequest != nil {
+		s.facts("pull", j.PullRequest.URL+" ("+j.PullRequest.State+")")
+	}
+	s.facts("patch", j.Patch)
+	for _, session := range j.Sessions {
+		s.facts("session", fmt.Sprintf("%s: %s, %s, %s", session.ID[strings.LastIndexByte(session.ID, '/')+1:], session.Agent, figures.Count(session.Turns, "turn"), money.Rounded(session.CostUSD)))
+	}
+}
+
+func (s *shown) message(j *Job) {
+	switch {
+	case j.Review != nil:
+		s.title(figures.Count(len(j.Review.Findings), "finding"))
+		s.block(j.Review.Summary, "")
+		for _, f := range j.Review.Findings {
+			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(f.Message))
+			if f.Suggestion != "" {
+				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(f.Suggestion)))
+			}
+		}
+	case strings.TrimSpace(j.FinalMessage) != "":
+		s.title("final message")
+		s.block(j.FinalMessage, "")
+	}
+}
+
+func (s *shown) verify(j *Job) {
+	if len(j.Baseline)+len(j.Verify) == 0 {
+		return
+	}
+	s.title("verify")
+	line := func(name, when string, passed bool, exit string, ms int64, output string, show bool) {
+		result := "passed"
+		if !passed {
+			result = "failed"
+		}
+		fmt.Fprintf(s, "  %s %s, %s, %s, %s\n", s.paint(outcomeStyle(passed), result), plain(name), when, exit, figures.Duration(ms))
+		if show && strings.TrimSpace(output) != "" {
+			s.block(lastLines(output, maxShownTail), printable.Aside)
+		}
+	}
+	for _, b := range j.Baseline {
+		line(b.Name, "before the agent", b.Passed, (&event.Baseline{ExitCode: b.ExitCode}).Exit(), b.ElapsedMS, b.Tail, !b.Passed)
+	}
+	for i, v := range j.Verify {
+		later := slices.ContainsFunc(j.Verify[i+1:], func(o Verify) bool { return o.Name == v.Name })
+		line(v.Name, fmt.Sprintf("attempt %d%s", v.Attempt, v.Where()), v.Passed, v.Exit(), v.ElapsedMS, v.Tail, !v.Passed && !later)
+	}
+}
+
+// lastLines returns the last n lines of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= n {
+		return text
+	}
+	return fmt.Sprintf("… %s before this\n%s", figures.Count(len(lines)-n, "line"), strings.Join(lines[len(lines)-n:], "\n"))
+}
+
+func (s *shown) denied(j *Job) {
+	if len(j.Denied)+len(j.Network) == 0 {
+		return
+	}
+	s.title("denied")
+	for _, d := range j.Denied {
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(head(oneLine(d.Input), maxDetail)), plain(d.by(func(s string) string { return s })))
+	}
+	for _, n := range j.Network {
+		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))
+	}
+}
+
+// calls writes one line for each call.
+func (s *shown) calls(j *Job) {
+	if len(j.Calls) == 0 {
+		return
+	}
+	s.title(figures.Count(len(j.Calls), "call"))
+	for i := range j.Calls {
+		c := &j.Calls[i]
+		about := figures.Duration(c.ElapsedMS)
+		if m := c.Metadata.String(); m != "" {
+			about += ", " + m
+		}
+		fmt.Fprintf(s, "  %s %-9s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), string(c.Status)),
+			plain(c.Tool), plain(head(c.subject(), maxDetail)), s.paint(printable.Aside, plain(about)))
+	}
+}
+
+// subject is what the call was about: of bash the command, which its title describes.
+func (c *Call) subject() string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if c.Tool == "bash" && json.Unmarshal(c.Input, &in) == nil && in.Command != "" {
+		return in.Command
+	}
+	return c.Title
+}
+
+func (s *shown) changes(j *Job, patch string) {
+	if len(j.Changes) == 0 {
+		return
+	}
+	s.title(figures.Count(len(j.Changes), "changed path"))
+	for _, c := range j.Changes {
+		fmt.Fprintf(s, "  %-8s %s +%d -%d\n", c.Kind, plain(c.Path), c.Added, c.Removed)
+	}
+	lines := strings.Split(strings.TrimRight(disarm(printable.Visible(patch)), "\n"), "\n")
+	if patch == "" {
+		return
+	}
+	fmt.Fprintln(s)
+	for _, line := range lines[:min(len(lines), maxShownPatch)] {
+		style := printable.Style("")
+		switch {
+		case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			style = printable.Heading
+		case strings.HasPrefix(line, "@@"):
+			style = printable.Aside
+		case strings.HasPrefix(line, "+"):
+			style = printable.Good
+		case strings.HasPrefix(line, "-"):
+			style = printable.Bad
+		}
+		fmt.Fprintln(s, strings.TrimRight("    "+s.styled(style, line), " "))
+	}
+	if more := len(lines) - maxShownPatch; more > 0 {
+		fmt.Fprintf(s, "    … %s more in the patch\n", figures.Count(more, "line"))
+	}
+}
+
+func (s *shown) styled(style printable.Style, line string) string {
+	if style == "" {
+		return line
+	}
+	return s.paint(style, line)
+}
