@@ -291,3 +291,26 @@ func TestHooksThatChangeTheirOutput(t *testing.T) {
 		t.Errorf("problems %q", problems)
 	}
 }
+
+// What is loaded by its first use is there: the functions of Bun, and the translations of zod.
+func TestLoadedLater(t *testing.T) {
+	h, _ := start(t, map[string]string{"tools/late.ts": `import { z } from "zod";
+export const bun = { description: "Bun", args: {}, execute: () => [typeof Bun, "Bun" in globalThis, typeof globalThis.Bun.which] };
+export const german = { description: "Texts", args: {}, execute: () => {
+  z.config(z.locales.de());
+  const { error } = z.string().safeParse(1);
+  return [Object.keys(z.locales).length > 40, z.prettifyError(error!)];
+} };
+export const size = { description: "Size", args: { text: { type: "string" } }, execute: ({ text }) => text.length + text.slice(0, 2) };
+`}, "tools/late.ts")
+	long := strings.Repeat("ä€", 1<<20)
+	for _, tt := range []struct{ name, input, want string }{
+		{"late_bun", `{}`, `["object",true,"function"]`},
+		{"late_german", `{}`, `[true,"✖ Ungültige Eingabe: erwartet string, erhalten Zahl"]`},
+		{"late_size", `{"text": "` + long + `"}`, "2097152ä€"},
+	} {
+		if res, err := call(t, h, tt.name, tt.input); err != nil || res.Output != tt.want {
+			t.Errorf("%s: %.80s %v, want %s", tt.name, res.Output, err, tt.want)
+		}
+	}
+}

@@ -1,12 +1,12 @@
 // The process that runs tool files and plugins; the protocol is in the package's doc.go.
 import { createReadStream, existsSync, readFileSync, writeSync } from "node:fs";
-import { SourceMap } from "node:module";
+import { SourceMap, createRequire } from "node:module";
 import { Socket } from "node:net";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { format } from "node:util";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
+const runtime = globalThis.Bun ? { name: "bun", version: globalThis.Bun.version } : { name: "node", version: process.version };
 const calls = new Map(); // in progress, by id: their AbortControllers
 const asked = new Map(); // requests to millhand without a response, by number
 let asks = 0;
@@ -161,7 +161,7 @@ async function addPlugin(entry, module) {
   const found = [];
   const problems = [];
   for (const server of servers(module)) {
-    const made = (await server({ client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree, experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), $: globalThis.Bun.$ }, entry.options)) ?? {};
+    const made = (await server({ client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree, experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), get $() { return globalThis.Bun.$; } }, entry.options)) ?? {};
     for (const name of Object.keys(made)) {
       if (unsupported.includes(name) || (name.startsWith("experimental.") && !used.includes(name))) throw new Error(`the hook ${name} is not supported`);
       if (!used.includes(name)) problems.push(`the hook ${name} is unknown and is never called`);
@@ -204,8 +204,7 @@ const methods = {
         loaded.push({ error: textOf(err) });
       }
     }
-    const { name = "node", version = process.version } = globalThis.__millhandRuntime ?? {};
-    return { name, version, loaded };
+    return { ...runtime, loaded };
   },
 
   async tool(params, id, signal) {
@@ -320,9 +319,22 @@ async function serve(message) {
 }
 
 process.on("unhandledRejection", (err) => log(`unhandled rejection: ${textOf(err)}`));
-await import("./bun-host.mjs");
+if (runtime.name === "node") {
+  const set = (value) => Object.defineProperty(globalThis, "Bun", { value, configurable: true, enumerable: true, writable: true });
+  // Loaded by the first use, because most files use none of it.
+  Object.defineProperty(globalThis, "Bun", { get: () => (set(createRequire(import.meta.url)("./bun-host.cjs")), globalThis.Bun), set, configurable: true, enumerable: true });
+}
 // A socket of Node does not occupy a thread; Bun's does not read from pipes.
-const input = globalThis.__millhandRuntime ? createReadStream("", { fd: 4 }) : new Socket({ fd: 4, readable: true, writable: false });
-createInterface({ input, crlfDelay: Infinity })
-  .on("line", (line) => serve(JSON.parse(line)))
+const input = runtime.name === "bun" ? createReadStream("", { fd: 4 }) : new Socket({ fd: 4, readable: true, writable: false });
+let line = []; // the start of a line, in chunks
+input
+  .setEncoding("utf8")
+  .on("data", (text) => {
+    const [first, ...others] = text.split("\n");
+    line.push(first);
+    for (const next of others) {
+      serve(JSON.parse(line.join("")));
+      line = [next];
+    }
+  })
   .on("close", () => process.exit(0));

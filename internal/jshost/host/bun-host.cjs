@@ -1,10 +1,11 @@
 // Under Node, the functions of Bun that tool files and plugins use most.
-import { spawn as start, spawnSync as startSync } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { copyFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import path from "node:path";
-import { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
+"use strict";
+const { spawn: start, spawnSync: startSync } = require("node:child_process");
+const { accessSync, constants, existsSync, statSync } = require("node:fs");
+const { copyFile, mkdir, readFile, stat, writeFile } = require("node:fs/promises");
+const path = require("node:path");
+const { Readable } = require("node:stream");
+const { fileURLToPath } = require("node:url");
 
 class ShellError extends Error {
   constructor(output) {
@@ -195,14 +196,10 @@ function spawnSync(first, rest) {
   return { pid: res.pid, exitCode: res.status ?? 128, success: res.status === 0, signalCode: res.signal ?? undefined, stdout: res.stdout, stderr: res.stderr };
 }
 
-if (globalThis.Bun === undefined) {
-  const known = { $: shell(), file, write, spawn, spawnSync, which, env: process.env, argv: process.argv, version: "0.0.0", sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms instanceof Date ? ms - Date.now() : ms)) };
-  globalThis.Bun = new Proxy(known, {
-    get: (target, key) => {
-      if (key in target || typeof key === "symbol" || key === "then") return target[key];
-      throw notHere(String(key));
-    },
-  });
-} else {
-  globalThis.__millhandRuntime = { name: "bun", version: globalThis.Bun.version };
-}
+const known = { $: shell(), file, write, spawn, spawnSync, which, env: process.env, argv: process.argv, version: "0.0.0", sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms instanceof Date ? ms - Date.now() : ms)) };
+module.exports = new Proxy(known, {
+  get: (target, key) => {
+    if (key in target || typeof key === "symbol" || key === "then") return target[key];
+    throw notHere(String(key));
+  },
+});
