@@ -35,6 +35,31 @@ type program struct {
 	err  error
 }
 
+// compiled returns the program of the run.
+func (r *run) compiled() (*Program, error) {
+	own := &r.program
+	own.once.Do(func() { own.made, own.err = CompileScripts(r.plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js")) })
+	return own.made, own.err
+}
+
+// compileEarly compiles the program of the run while its first jobs are prepared, unless what
+// runs before the first agent could install what files import. The caller calls the returned function,
+// which waits.
+func (r *run) compileEarly() (wait func()) {
+	var group sync.WaitGroup
+	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
+	if s := r.plan.Scripts; s.Used() && !ofWorkspace(s) && !slices.ContainsFunc(r.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.plan.Jobs, installs) {
+		group.Go(func() { r.compiled() }) //nolint:errcheck // jobs get the error
+	}
+	return group.Wait
+}
+
+// ofWorkspace reports whether a file is one of the job's repository.
+func ofWorkspace(s tasks.Scripts) bool {
+	is := func(f tasks.ScriptFile) bool { return f.Workspace }
+	return slices.ContainsFunc(s.ToolFiles, is) || slices.ContainsFunc(s.Plugins, is)
+}
+
 // startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
 // its sessions.
 func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
@@ -64,11 +89,8 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 // program compiles the tool files and plugins: once in a run, or for the job's repository.
 func (w *work) program(s tasks.Scripts) (*Program, error) {
 	j := w.job
-	ofWorkspace := func(f tasks.ScriptFile) bool { return f.Workspace }
-	if !slices.ContainsFunc(s.ToolFiles, ofWorkspace) && !slices.ContainsFunc(s.Plugins, ofWorkspace) {
-		own := &j.run.program
-		own.once.Do(func() { own.made, own.err = CompileScripts(s, "", nil, filepath.Join(j.opts.Work, "js")) })
-		return own.made, own.err
+	if !ofWorkspace(s) {
+		return j.run.compiled()
 	}
 	base := cmp.Or(j.start.target, w.site.base)
 	return CompileScripts(s, w.site.tree.Root(), func(name string) ([]byte, error) { return w.site.tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
