@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -18,25 +22,52 @@ type plannedExtension struct {
 	Name     string   `json:"name"`
 	Command  []string `json:"command"` // empty for a remote server
 	URL      string   `json:"url"`     // "" for a process
+	Files    []string `json:"files"`   // tool files and plugins
 	Optional bool     `json:"optional"`
 }
 
 // plannedExtensions returns the extensions of a plan. A job starts those whose tools its
-// profile allows.
-func plannedExtensions(plan *tasks.Plan) []plannedExtension {
+// profile allows, for which it uses a file, or whose event happens. Of the known language servers
+// those are used that are on the PATH.
+func plannedExtensions(plan *tasks.Plan, getenv func(string) string) []plannedExtension {
 	all := []plannedExtension{}
+	add := func(kind, name string, command []string, optional bool) *plannedExtension {
+		all = append(all, plannedExtension{Kind: kind, Name: name, Command: append([]string{}, command...), Files: []string{}, Optional: optional})
+		return &all[len(all)-1]
+	}
 	for _, s := range plan.MCP {
-		one := plannedExtension{Kind: "mcp", Name: s.Name, Command: append([]string{}, s.Process.Command...), Optional: s.Optional}
-		if s.Remote != nil {
+		if one := add("mcp", s.Name, s.Process.Command, s.Optional); s.Remote != nil {
 			one.URL = s.Remote.URL
 		}
-		all = append(all, one)
+	}
+	if s := plan.Scripts; s.Used() {
+		runtime := s.Runtime
+		if path, err := jshost.FindRuntime(s.Runtime, getenv("PATH")); err == nil {
+			runtime = path
+		} else if runtime == "auto" {
+			runtime = "node"
+		}
+		one := add("js", "js", []string{runtime}, false)
+		for _, f := range slices.Concat(s.ToolFiles, s.Plugins) {
+			one.Files = append(one.Files, f.Name)
+		}
+	}
+	if plan.LSP != nil {
+		found := runner.FindsProgram(getenv)
+		for _, s := range plan.LSP.Servers {
+			if !s.IfFound || found(s.Process.Command[0]) {
+				add("lsp", s.Name, s.Process.Command, true)
+			}
+		}
+	}
+	for _, h := range plan.Hooks {
+		add("hook", h.Name, h.Command, h.Optional)
 	}
 	return all
 }
 
 func (x plannedExtension) String() string {
-	text := strings.Join(x.Command, " ")
+	text := strings.Join(slices.Concat(x.Command, x.Files), " ")
 	if x.URL != "" {
 		text = x.URL
 	}
@@ -47,9 +78,9 @@ func (x plannedExtension) String() string {
 }
 
 // printExtensions prints the extensions of a plan.
-func printExtensions(out io.Writer, plan *tasks.Plan) error {
+func printExtensions(out io.Writer, extensions []plannedExtension) error {
 	var b strings.Builder
-	for i, x := range plannedExtensions(plan) {
+	for i, x := range extensions {
 		if i == 0 {
 			b.WriteString("\nextensions\n")
 		}
@@ -63,13 +94,15 @@ func printExtensions(out io.Writer, plan *tasks.Plan) error {
 // starts nothing, and uses no network.
 func checkExtensions(w World, plan *tasks.Plan) []check {
 	var all []check
-	for _, x := range plannedExtensions(plan) {
+	for _, x := range plannedExtensions(plan, w.Getenv) {
 		c := check{Name: x.Kind + " " + x.Name, Status: checkOK, Found: x.String() + "; not contacted"}
 		if x.URL == "" {
 			c.Found = x.String()
-			if err := x.installed(w); err != nil {
+			if x.ofWorkspace() {
+				c.Found += "; not checked: it is in the workspace"
+			} else if err := x.installed(w); err != nil {
 				c.Status, c.exit = checkMissing, event.ExitFailed
-				c.Found, c.Fix = err.Error(), "install it, or fix the command in the manifest"
+				c.Found, c.Fix = err.Error(), x.fix()
 			}
 		}
 		if x.Optional && c.Status == checkMissing { // jobs continue without it
@@ -78,6 +111,19 @@ func checkExtensions(w World, plan *tasks.Plan) []check {
 		all = append(all, c)
 	}
 	return all
+}
+
+// fix returns what to do about a program that does not exist.
+func (x plannedExtension) fix() string {
+	if x.Kind == "js" {
+		return "install Node.js 20 or newer, or Bun, or fix js.runtime in the manifest"
+	}
+	return "install it, or fix the command in the manifest"
+}
+
+// ofWorkspace reports whether the program is a file in the workspace of a job.
+func (x plannedExtension) ofWorkspace() bool {
+	return strings.Contains(x.Command[0], "/") && !filepath.IsAbs(x.Command[0])
 }
 
 // installed returns an error if the program of an extension does not exist.

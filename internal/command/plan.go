@@ -70,10 +70,10 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 		return err
 	}
 	if o.format == "json" {
-		err = writeJSON(w.Out, planJSON(plan, notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))))
+		err = writeJSON(w.Out, planJSON(plan, plannedExtensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))))
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
 		printSources(w.Out, plan)
-		err = errors.Join(printExtensions(w.Out, plan), printSetups(w.Out, plan, setups))
+		err = errors.Join(printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -302,8 +302,8 @@ type (
 	}
 )
 
-func planJSON(plan *tasks.Plan, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: plannedExtensions(plan), Sources: append([]event.Source{}, runner.Sources(plan)...)}
+func planJSON(plan *tasks.Plan, extensions []plannedExtension, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, runner.Sources(plan)...)}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
 		job.MaxCost = maxCost(m, j, notes[j.ID])
