@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -193,6 +195,34 @@ func TestExpiredSessionsAreOpenedAgain(t *testing.T) {
 	r.Expire()
 	if _, err := call(t, s, "echo", "x"); err == nil || !strings.Contains(err.Error(), "has ended its session 4 times in this job and is not used again") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// A server that rejects each call for its session: each call opens it again once.
+func TestRejectedSessionsAreOpenedAgainOnce(t *testing.T) {
+	r := newRemote(t)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil || bytes.Contains(body, []byte(`"tools/call"`)) {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		r.ServeHTTP(w, req)
+	}))
+	t.Cleanup(h.Close)
+	s, _, err := Start(t.Context(), remoteConfig(&notices{}, h.URL+"/mcp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for i := range maxRestarts {
+		if _, err := call(t, s, "echo", "x"); err == nil || !strings.Contains(err.Error(), "the session has expired") {
+			t.Errorf("error is %v", err)
+		}
+		if opened, _ := r.Sessions(); opened != i+2 {
+			t.Fatalf("%d sessions after %d calls", opened, i+1)
+		}
 	}
 }
 

@@ -295,20 +295,25 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 }
 
 func (s *Server) call(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
-	res, err := s.send(ctx, tool, arguments)
-	if errors.Is(err, errExpired) && ctx.Err() == nil { // the call was rejected for its session, and had no effect
-		res, err = s.send(ctx, tool, arguments)
+	s.mu.Lock()
+	before := s.live
+	s.mu.Unlock()
+	live, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.send(ctx, live, tool, arguments)
+	if errors.Is(err, errExpired) && ctx.Err() == nil && live == before { // it was rejected for its old session, and had no effect
+		if live, err = s.current(ctx); err == nil {
+			res, err = s.send(ctx, live, tool, arguments)
+		}
 	}
 	return res, err
 }
 
 // send sends a call. Its error is errExpired if the server did not accept it because the
 // session has expired.
-func (s *Server) send(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
-	live, err := s.current(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) send(ctx context.Context, live *live, tool string, arguments json.RawMessage) (*Result, error) {
 	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
 	token := fmt.Sprintf("call-%d", s.tokens.Add(1))
 	params.SetProgressToken(token)
