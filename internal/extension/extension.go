@@ -23,8 +23,8 @@ import (
 // maxOffered is how many tools of extensions a job may offer to its model.
 const maxOffered = 128
 
-// optionalWait is how long optional servers may take after all others are ready, because
-// the first request to the model has to list their tools.
+// optionalWait is how long optional servers may take, or longer if the others do: the first
+// request to the model has to list their tools.
 const optionalWait = 5 * time.Second
 
 // Config is the input of Start.
@@ -78,7 +78,7 @@ func Start(ctx context.Context, c Config) (*Set, error) {
 	if c.Scripts != nil {
 		set.host = &host{config: &c, scripts: c.Scripts}
 	}
-	startAll(ctx, needed, set.host)
+	startAll(ctx, needed, set.host, c.Now)
 	failed := []error{set.host.settle()}
 	for _, s := range needed {
 		failed = append(failed, s.settle(ctx))
@@ -95,12 +95,13 @@ func mayCall(profiles []permission.Profile, server string) bool {
 	return slices.ContainsFunc(profiles, func(p permission.Profile) bool { return p.MayCall(server + "_\x00") })
 }
 
-// startAll starts servers and the host, and waits for them: for the optional servers only a short
-// time after the others.
-func startAll(ctx context.Context, servers []*server, h *host) {
+// startAll starts servers and the host, and waits for them: for the optional servers not longer than
+// for the others, except at the start.
+func startAll(ctx context.Context, servers []*server, h *host, now func() time.Time) {
 	late, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var required, optional sync.WaitGroup
+	began := now()
 	if h != nil {
 		required.Go(func() { h.start(ctx) })
 	}
@@ -112,8 +113,8 @@ func startAll(ctx context.Context, servers []*server, h *host) {
 		}
 	}
 	required.Wait()
-	timer := time.AfterFunc(optionalWait, func() {
-		cancel(fmt.Errorf("not ready %s after the other servers, and it is optional", optionalWait))
+	timer := time.AfterFunc(optionalWait-now().Sub(began), func() {
+		cancel(fmt.Errorf("not ready after %s, and it is optional", optionalWait))
 	})
 	defer timer.Stop()
 	optional.Wait()
