@@ -2,8 +2,12 @@ package runner
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/tasks"
 )
 
 // unreadFiles are what OpenCode reads in a repository, and millhand only if a
@@ -19,12 +23,25 @@ var unreadFiles = []string{
 func (j *job) warnOfUnread(s *site) {
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
 		_, err := s.space.Root().Lstat(name)
-		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent")
+		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(s.space.Root().Name(), name, j.plan.Scripts)
 	})
 	if len(found) == 0 {
 		return
 	}
 	j.run.unread.Do(func() {
 		j.warn(fmt.Sprintf("%s in %s is for OpenCode and not read; millhand init --from-opencode converts it (docs/opencode.md)", strings.Join(found, ", "), j.spec.Repo.Name))
+	})
+}
+
+// readsIn reports whether the manifest has a tool file or a plugin of a directory in the repository
+// at root, or the tool files of a directory that contains it.
+func readsIn(root, name string, s tasks.Scripts) bool {
+	at := filepath.Join(root, name)
+	return slices.ContainsFunc(slices.Concat(s.ToolFiles, s.Plugins), func(f tasks.ScriptFile) bool {
+		path := f.Path
+		if f.Workspace {
+			path = filepath.Join(root, filepath.FromSlash(path))
+		}
+		return pathtree.Within(path, at) || strings.HasPrefix(name, ".opencode/tool") && path == filepath.Dir(at)
 	})
 }
