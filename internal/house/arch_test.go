@@ -119,7 +119,7 @@ func rooms() map[string]room {
 		"internal/hook":            {"internal/event internal/proc internal/redact internal/textcut tasks tools", "what hooks are told and may decide, without knowing how they are confined"},
 		"internal/extension":       {"internal/event internal/jshost internal/lsp internal/mcp internal/model internal/permission internal/proc internal/textcut tasks tools", "which servers a job needs and what they offer, without knowing how they are confined"},
 		"internal/mcp/mcptest":     {"", "a server for tests"},
-		"internal/jshost":          {"internal/pathtree internal/proc", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
+		"internal/jshost":          {"internal/pathtree internal/proc internal/textcut", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
