@@ -17,7 +17,7 @@ const maxOffered = 5000
 // but may allow more; arguments are validated against the schema itself.
 func offeredSchema(schema map[string]any) map[string]any {
 	o := offering{root: schema, room: maxOffered}
-	out := o.plain(schema, nil)
+	out := o.plain(o.joined(schema), nil)
 	out["type"] = "object"
 	if out["properties"] == nil {
 		out["properties"] = map[string]any{}
@@ -29,6 +29,63 @@ func offeredSchema(schema map[string]any) map[string]any {
 type offering struct {
 	root map[string]any
 	room int // remaining number of subschemas
+}
+
+// joined returns the top of a schema with the properties of its unions and of allOf. Those are
+// required that all alternatives or a schema of allOf require.
+func (o *offering) joined(s map[string]any) map[string]any {
+	props, required := map[string]any{}, requiredBy(s)
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		var common []string // required by all alternatives
+		some, _ := s[key].([]any)
+		for i, v := range some {
+			sub, _ := v.(map[string]any)
+			if ref, ok := sub["$ref"].(string); ok {
+				sub = o.resolve(ref)
+			}
+			own, _ := sub["properties"].(map[string]any)
+			for name, p := range own {
+				if other, given := props[name]; given {
+					p = map[string]any{"anyOf": []any{other, p}}
+				}
+				props[name] = p
+			}
+			names := requiredBy(sub)
+			switch {
+			case key == "allOf":
+				required = append(required, names...)
+			case i == 0:
+				common = names
+			default:
+				common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
+			}
+		}
+		required = append(required, common...)
+	}
+	if len(props) == 0 {
+		return s
+	}
+	own, _ := s["properties"].(map[string]any)
+	maps.Copy(props, own)
+	out, all := maps.Clone(s), []any{}
+	slices.Sort(required)
+	for _, name := range slices.Compact(required) {
+		all = append(all, name)
+	}
+	out["properties"], out["required"] = props, all
+	delete(out, "additionalProperties")
+	return out
+}
+
+// requiredBy returns the names of the properties that a schema requires.
+func requiredBy(s map[string]any) (names []string) {
+	all, _ := s["required"].([]any)
+	for _, v := range all {
+		if name, ok := v.(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // plain returns the offered form of one schema. refs are the references that

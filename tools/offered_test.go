@@ -51,6 +51,24 @@ func TestOfferedSchema(t *testing.T) {
 	}
 }
 
+// Providers refuse unions at the top; their properties are offered together.
+func TestOfferedUnionsAtTheTop(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}, "k": {"const": "a"}}, "required": ["k", "a"]}, {"properties": {"a": {"type": "number"}, "k": {"const": "b"}}, "required": ["k"]}]}`: `{"properties":{"a":{},"k":{"type":"string"}},"required":["k"],"type":"object"}`,
+		`{"properties": {"a": {"type": "integer"}}, "required": ["a"], "anyOf": [{"properties": {"a": {"minimum": 1}}}, {"required": [{}, "a"]}, {"required": [{}]}]}`:                                             `{"properties":{"a":{"type":"integer"}},"required":["a"],"type":"object"}`,
+		`{"$defs": {"x": {"properties": {"x": {"type": "string"}}, "required": ["x"]}}, "allOf": [{"$ref": "#/$defs/x"}, {"properties": {"y": {}}}, 5], "additionalProperties": false}`:                            `{"properties":{"x":{"type":"string"},"y":{}},"required":["x"],"type":"object"}`,
+		`{"anyOf": [{"$ref": "#"}, {"type": "object"}]}`: `{"properties":{},"type":"object"}`,
+	} {
+		full, err := objectSchema(json.RawMessage(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(offeredSchema(full)); err != nil || string(got) != want {
+			t.Errorf("%s is offered as %s (%v), want %s", schema, got, err, want)
+		}
+	}
+}
+
 func TestOfferedRecursiveSchema(t *testing.T) {
 	for _, text := range []string{`{"properties": {"x": {"$ref": "#"}}}`, `{"properties": {"x": {"$ref": "#/properties/x"}}}`, `{"properties": {"x": {"$ref": "#/nowhere/at/all"}}}`, `{"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#"}}}`} {
 		schema, err := objectSchema(json.RawMessage(text))
