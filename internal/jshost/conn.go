@@ -7,19 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
 )
 
 // maxMessage is the maximum size of a message of the process in bytes.
 const maxMessage = 32 << 20
-
-// maxSaid is the maximum length of the end of standard error in an error, in bytes.
-const maxSaid = 500
 
 // CallError is the error of a function of a tool file or a plugin.
 type CallError struct{ Message string }
@@ -217,11 +212,7 @@ func (c *conn) why() error {
 	c.mu.Unlock()
 	if errors.Is(failed, errEnded) {
 		c.service.Close() // waits for the end
-		err := proc.Ended(c.service.Result())
-		if text := textcut.OneLine(strings.ToValidUTF8(string(c.service.Stderr()), "\uFFFD")); text != "" {
-			err = fmt.Errorf("%w; standard error: %s", err, textcut.Ends(text, 0, maxSaid, "..."))
-		}
-		return err
+		return proc.Ended(c.service.Result())
 	}
 	return failed
 }

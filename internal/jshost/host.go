@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 const (
@@ -207,7 +208,22 @@ func (h *Host) call(ctx context.Context, method string, params any, timeout time
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	return nil, &Fault{err}
+	return nil, &Fault{c.said(err)}
+}
+
+// maxSaid is the maximum length of the end of standard error in an error, in bytes.
+const maxSaid = 500
+
+// said adds the end of the standard error of a process that has ended by itself to an error.
+func (c *conn) said(err error) error {
+	c.mu.Lock()
+	ended := errors.Is(c.failed, errEnded)
+	c.mu.Unlock()
+	text := textcut.OneLine(strings.ToValidUTF8(string(c.service.Stderr()), "\uFFFD"))
+	if !ended || text == "" {
+		return err
+	}
+	return fmt.Errorf("%w; standard error: %s", err, textcut.Ends(text, 0, maxSaid, "..."))
 }
 
 // Info returns the state of the host.

@@ -1,5 +1,5 @@
 // The process that runs tool files and plugins; the protocol is in the package's doc.go.
-import { createReadStream, existsSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, writeSync } from "node:fs";
 import { SourceMap, createRequire } from "node:module";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -324,17 +324,18 @@ if (runtime.name === "node") {
   // Loaded by the first use, because most files use none of it.
   Object.defineProperty(globalThis, "Bun", { get: () => (set(createRequire(import.meta.url)("./bun-host.cjs")), globalThis.Bun), set, configurable: true, enumerable: true });
 }
-// A socket of Node does not occupy a thread; Bun's does not read from pipes.
-const input = runtime.name === "bun" ? createReadStream("", { fd: 4 }) : new Socket({ fd: 4, readable: true, writable: false });
 let line = []; // the start of a line, in chunks
-input
-  .setEncoding("utf8")
-  .on("data", (text) => {
-    const [first, ...others] = text.split("\n");
-    line.push(first);
-    for (const next of others) {
-      serve(JSON.parse(line.join("")));
-      line = [next];
-    }
-  })
-  .on("close", () => process.exit(0));
+function receive(text) {
+  const [first, ...others] = text.split("\n");
+  line.push(first);
+  for (const next of others) {
+    serve(JSON.parse(line.join("")));
+    line = [next];
+  }
+}
+if (runtime.name === "bun") {
+  const decoder = new TextDecoder();
+  for await (const chunk of globalThis.Bun.file(4).stream()) receive(decoder.decode(chunk, { stream: true }));
+  process.exit(0);
+}
+new Socket({ fd: 4, readable: true, writable: false }).setEncoding("utf8").on("data", receive).on("close", () => process.exit(0));
