@@ -167,3 +167,28 @@ func TestPoliciesBoundMCPServers(t *testing.T) {
 		}
 	}
 }
+
+// What starts processes is refused without a sandbox, as bash is.
+func TestWhatStartsProcesses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                           false,
+		"mcp: {a: {command: [x]}}\n": true,
+		"mcp: {a: {command: [x], optional: true}}\n":             true,
+		"mcp: {a: {type: remote, url: \"https://h.example\"}}\n": false,
+		"tools_from: [a.ts]\n":                                   true,
+		"plugins: [./a.ts]\n":                                    true,
+		"lsp: {gopls: {}}\n":                                     true,
+		"lsp: true\n":                                            true,
+		"hooks: {run_end: [{run: x}]}\n":                         true,
+		"js: {runtime: node}\n":                                  false,
+		"lsp_diagnostics: {when: \"off\"}\n":                     false,
+	} {
+		p, err := loadText(t, oneTask+text, map[string]string{"a.ts": ""}, Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.StartsProcesses() != want {
+			t.Errorf("%q starts processes: %v", text, !want)
+		}
+	}
+}
