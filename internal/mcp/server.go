@@ -410,7 +410,7 @@ func (s *Server) Pause() {
 	defer s.starting.Unlock()
 	s.mu.Lock()
 	l := s.live
-	s.paused = l != nil && l.works()
+	s.paused = s.paused || l != nil && l.works()
 	s.mu.Unlock()
 	if l != nil {
 		l.conn.Close() //nolint:errcheck // always nil

@@ -197,6 +197,7 @@ func TestPausedServersStartAgain(t *testing.T) {
 	s, _, _ := start(t)
 	for range maxRestarts + 2 {
 		s.Pause()
+		s.Pause() // no call since the last one
 		if res, err := call(t, s, "echo", "x"); err != nil || res.Text != "x" {
 			t.Fatalf("got %+v, %v", res, err)
 		}
