@@ -118,7 +118,7 @@ type Job struct {
 	Fallbacks    []Fallback         `json:"fallbacks"` // to other models
 	Network      []NetworkDenial    `json:"network"`   // denied attempts of commands, each host and port once
 
-	Extensions []Extension `json:"extensions"` // in the order of the manifest, as far as they were looked at
+	Extensions []Extension `json:"extensions"` // in the order of their first event
 
 	atLeast  money.USD // lower bound of an unknown cost
 	location string    // the repository as a line of a repository list, for failed.txt
