@@ -2,6 +2,7 @@ package browser
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +11,12 @@ import (
 	"testing"
 
 	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/millhand/millhand/internal/e2e/scripts"
 )
+
+var draw = flag.Bool("draw", false, "draw docs/report.png")
 
 // fleet runs testdata/fleet and returns its HTML report: 40 jobs, of which some fail, are
 // denied, use subagents, or have hostile texts.
@@ -45,6 +51,7 @@ func TestReport(t *testing.T) {
 	b, file := chromium(t), fleet(t)
 	t.Run("appearance", func(t *testing.T) { appearance(t, b, file) })
 	t.Run("table", func(t *testing.T) { table(t, b, file) })
+	t.Run("picture", func(t *testing.T) { documented(t, b, file) })
 	t.Run("address", func(t *testing.T) { addressed(t, b, file) })
 }
 
@@ -76,6 +83,33 @@ func appearance(t *testing.T, b *rod.Browser, file string) {
 				p.quiet()
 			})
 		}
+	}
+}
+
+// documented opens a job as docs/report.png shows it, and draws it with -draw.
+func documented(t *testing.T, b *rod.Browser, file string) {
+	p := open(t, b, file, 1100, "light")
+	p.js(`() => { const e = document.getElementById("filter"); e.value = "rename"; e.dispatchEvent(new Event("input")); }`)
+	p.js(`async () => {
+		document.querySelector("#jobs tbody th > button").click();
+		while (!document.querySelector("tr.detail .job")) await new Promise((r) => setTimeout(r, 50));
+	}`)
+	for _, section := range []string{"Timeline", "Cost by turn", "Verify", "Changes"} {
+		if n := p.js(`(name) => [...document.querySelectorAll(".job h3")].filter((h) => h.textContent === name).length`, section); n != "1" {
+			t.Errorf("section %s: %s times", section, n)
+		}
+	}
+	if !*draw {
+		return
+	}
+	data, err := p.Screenshot(true, &proto.PageCaptureScreenshot{
+		Format: proto.PageCaptureScreenshotFormatPng, CaptureBeyondViewport: true, Clip: &proto.PageViewport{Width: 1100, Height: 1500, Scale: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(scripts.Root(t), "docs", "report.png"), data, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
