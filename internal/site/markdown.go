@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -28,77 +29,137 @@ type heading struct {
 	ID, Text string
 }
 
-// document is a page's body as HTML, with its headings.
+// document is a page: its body as HTML, and its headings.
 type document struct {
+	source   string // relative to the root
+	label    string // title in the navigation
 	title    string // of the first heading
 	headings []heading
 	body     []byte
 	images   []string // files that it shows, relative to the root
+
+	data []byte
+	tree ast.Node
 }
 
 // markdown converts documents of a repository.
 type markdown struct {
-	root  string            // the repository
-	pages map[string]string // titles of the sources that are pages
+	root  string               // the repository
+	pages map[string]*document // by their sources
+	md    goldmark.Markdown
 }
 
-// convert returns the document of a source, a path relative to the root. The error is for
-// destinations that do not exist, and for raw HTML, which pages do not have.
-func (m markdown) convert(source string) (*document, error) {
-	data, err := os.ReadFile(filepath.Join(m.root, filepath.FromSlash(source)))
-	if err != nil {
-		return nil, err
-	}
-	md := goldmark.New(
+func newMarkdown(root string) *markdown {
+	return &markdown{root: root, pages: map[string]*document{}, md: goldmark.New(
 		goldmark.WithExtensions(extension.GFM),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(anchored{}, 100))),
-	)
-	tree := md.Parser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{used: map[string]int{}}))))
-	d := &document{}
-	err = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	)}
+}
+
+// add parses a source, a path relative to the root, which becomes a page. The error is also for
+// raw HTML, which pages do not have.
+func (m *markdown) add(source, label string) error {
+	data, err := os.ReadFile(filepath.Join(m.root, filepath.FromSlash(source)))
+	if err != nil {
+		return err
+	}
+	ids := parser.WithIDs(&headingIDs{used: map[string]int{}})
+	d := &document{
+		source: source, label: label, data: data,
+		tree: m.md.Parser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext(ids))),
+	}
+	m.pages[source] = d
+	return ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
-		var err error
 		switch n := n.(type) {
 		case *ast.HTMLBlock:
-			err = fmt.Errorf("%s has raw HTML: %q", source, n.Lines().Value(data))
+			return ast.WalkStop, fmt.Errorf("%s has raw HTML: %q", source, n.Lines().Value(data))
 		case *ast.RawHTML:
-			err = fmt.Errorf("%s has raw HTML: %q", source, n.Segments.Value(data))
+			return ast.WalkStop, fmt.Errorf("%s has raw HTML: %q", source, n.Segments.Value(data))
 		case *ast.Heading:
-			d.add(n, data)
-		case *ast.Link:
-			file, _, _ := strings.Cut(string(n.Destination), "#")
-			if title := m.pages[path.Join(path.Dir(source), file)]; title != "" && plainText(n, data) == path.Base(file) {
-				n.RemoveChildren(n) // file names are for readers of the repository
-				n.AppendChild(n, ast.NewString([]byte(title)))
-			}
-			n.Destination, err = m.destination(source, n.Destination)
+			d.addHeading(n)
 		case *ast.Image:
 			d.images = append(d.images, path.Join(path.Dir(source), string(n.Destination)))
 		}
-		return ast.WalkContinue, err
+		return ast.WalkContinue, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := md.Renderer().Render(&b, data, tree); err != nil {
-		return nil, err
-	}
-	d.body = b.Bytes()
-	return d, nil
 }
 
-func (d *document) add(n *ast.Heading, data []byte) {
+func (d *document) addHeading(n *ast.Heading) {
 	id, _ := n.AttributeString("id")
-	h := heading{n.Level, string(id.([]byte)), plainText(n, data)}
+	h := heading{n.Level, string(id.([]byte)), plainText(n, d.data)}
 	if d.title == "" {
 		d.title = h.Text
 	} else {
 		d.headings = append(d.headings, h)
 	}
+}
+
+// render makes the body of a page, when all pages were added. The error is for references to what
+// does not exist.
+func (m *markdown) render(d *document) error {
+	err := ast.Walk(d.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if to, ok := n.(*ast.Link); ok && entering {
+			return ast.WalkContinue, m.resolve(d, to)
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := m.md.Renderer().Render(&b, d.data, d.tree); err != nil {
+		return fmt.Errorf("%s: %w", d.source, err)
+	}
+	d.body = b.Bytes()
+	return nil
+}
+
+// resolve changes a reference of a document: it leads to a page if there is one, otherwise to the
+// file in the repository. A file name as its text becomes the title of the page or section.
+func (m *markdown) resolve(d *document, n *ast.Link) error {
+	u, err := url.Parse(string(n.Destination))
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.source, err)
+	}
+	if u.Scheme != "" || u.Path == "" {
+		return nil
+	}
+	target := path.Join(path.Dir(d.source), u.Path)
+	info, err := os.Stat(filepath.Join(m.root, filepath.FromSlash(target)))
+	if err != nil {
+		return fmt.Errorf("%s refers to %s: %w", d.source, u.Path, err)
+	}
+	kind := "blob"
+	if info.IsDir() {
+		kind = "tree"
+		if index := path.Join(target, "README.md"); m.pages[index] != nil {
+			target = index
+		}
+	}
+	to := m.pages[target]
+	if to == nil {
+		n.Destination = []byte(repository + "/" + kind + "/main/" + target)
+		return nil
+	}
+	label := to.label
+	if u.Fragment != "" {
+		i := slices.IndexFunc(to.headings, func(h heading) bool { return h.ID == u.Fragment })
+		if i < 0 {
+			return fmt.Errorf("%s refers to %s, which has no section %s", d.source, target, u.Fragment)
+		}
+		label = to.headings[i].Text
+	}
+	if plainText(n, d.data) == path.Base(target) {
+		n.RemoveChildren(n)
+		n.AppendChild(n, ast.NewString([]byte(label)))
+	}
+	u.Path = relative(d.source, target)
+	n.Destination = []byte(u.String())
+	return nil
 }
 
 // plainText returns the text of a node without its markup.
@@ -112,35 +173,6 @@ func plainText(n ast.Node, data []byte) string {
 		}
 	}
 	return b.String()
-}
-
-// destination returns where a reference of a source leads: to a page if there is one, otherwise
-// to the file in the repository.
-func (m markdown) destination(source string, to []byte) ([]byte, error) {
-	u, err := url.Parse(string(to))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
-	}
-	if u.Scheme != "" || u.Path == "" {
-		return to, nil
-	}
-	target := path.Join(path.Dir(source), u.Path)
-	info, err := os.Stat(filepath.Join(m.root, filepath.FromSlash(target)))
-	if err != nil {
-		return nil, fmt.Errorf("%s refers to %s: %w", source, u.Path, err)
-	}
-	kind := "blob"
-	if info.IsDir() {
-		kind = "tree"
-		if index := path.Join(target, "README.md"); m.pages[index] != "" {
-			target = index
-		}
-	}
-	if m.pages[target] != "" {
-		u.Path = relative(source, target)
-		return []byte(u.String()), nil
-	}
-	return []byte(repository + "/" + kind + "/main/" + target), nil
 }
 
 // file returns the path of a page in the site.

@@ -12,7 +12,7 @@ import (
 func convertText(t *testing.T, text string) (string, *document, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"docs/a.md": text, "docs/b.md": "# B\n", "main.go": "package main\n", "examples/x/README.md": "# X\n"} {
+	for name, text := range map[string]string{"docs/a.md": text, "docs/b.md": "# B\n\n## An item\n", "main.go": "package main\n", "examples/x/README.md": "# X\n"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -21,9 +21,14 @@ func convertText(t *testing.T, text string) (string, *document, error) {
 			t.Fatal(err)
 		}
 	}
-	m := markdown{root: dir, pages: map[string]string{"docs/a.md": "A", "docs/b.md": "The B", "examples/x/README.md": "X"}}
-	d, err := m.convert("docs/a.md")
-	if err != nil {
+	m := newMarkdown(dir)
+	for _, page := range []entry{{"docs/a.md", "A"}, {"docs/b.md", "The B"}, {"examples/x/README.md", "X"}} {
+		if err := m.add(page.source, page.title); err != nil {
+			return "", nil, err
+		}
+	}
+	d := m.pages["docs/a.md"]
+	if err := m.render(d); err != nil {
 		return "", nil, err
 	}
 	return string(d.body), d, nil
@@ -31,7 +36,8 @@ func convertText(t *testing.T, text string) (string, *document, error) {
 
 func TestConvert(t *testing.T) {
 	for text, want := range map[string]string{
-		"See [b.md](b.md#item).":         `See <a href="../docs/b.html#item">The B</a>.`,
+		"See [b.md](b.md).":              `See <a href="../docs/b.html">The B</a>.`,
+		"See [b.md](b.md#an-item).":      `See <a href="../docs/b.html#an-item">An item</a>.`,
 		"See [more](b.md).":              `See <a href="../docs/b.html">more</a>.`,
 		"See [it](../main.go).":          `See <a href="` + repository + `/blob/main/main.go">it</a>.`,
 		"See [it](../examples/x).":       `See <a href="../examples/x/index.html">it</a>.`,
@@ -60,6 +66,7 @@ func TestHeadings(t *testing.T) {
 
 func TestRefusedDocuments(t *testing.T) {
 	for text, want := range map[string]string{
+		"[x](b.md#gone)":           "no section gone",
 		"[x](gone.md)":             "gone.md",
 		"a <b>bold</b> text":       "raw HTML",
 		"<script>alert()</script>": "raw HTML",

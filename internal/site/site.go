@@ -46,16 +46,18 @@ func build(root, out string) (int, error) {
 		return 0, err
 	}
 	var all []entry
-	m := markdown{root: root, pages: map[string]string{}}
+	m := newMarkdown(root)
 	for _, s := range contents() {
 		for _, e := range s.pages {
 			all = append(all, e)
-			m.pages[e.source] = e.title
+			if err := m.add(e.source, e.title); err != nil {
+				return 0, err
+			}
 		}
 	}
 	for i, e := range all {
-		d, err := m.convert(e.source)
-		if err != nil {
+		d := m.pages[e.source]
+		if err := m.render(d); err != nil {
 			return 0, err
 		}
 		p := pageOf(e, d)
