@@ -128,7 +128,7 @@ func (o initOptions) fitting(w World) (manifest []byte, next string, err error) 
 	}
 	model, key := firstModel(w)
 	path := filepath.Join(o.dir, "millhand.yaml")
-	next = fmt.Sprintf("write the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n  export %[2]s=...\n  millhand run %[1]s", path, key)
+	next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n  export %[2]s=...\n  millhand run %[1]s", path, key)
 	for _, ci := range project.CI {
 		if flag := map[string]string{"GitHub Actions": "--github", "GitLab CI": "--gitlab"}[ci]; flag != "" {
 			next += fmt.Sprintf("\nthis repository uses %s: millhand init %s writes files for it", ci, flag)
