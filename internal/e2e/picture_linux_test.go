@@ -24,6 +24,9 @@ var volatile = regexp.MustCompile(`\d+(\.\d+)?m?s\b|\d{8}-\d{6}-[0-9a-f]{8}|mill
 // to it, except for times, names of runs and commits, and the order of parallel calls. The
 // picture leaves out the middle of the log.
 func TestPictureOfTheQuickstart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "examples/quickstart"), os.DirFS(filepath.Join(scripts.Root(t), "examples/quickstart"))); err != nil {
 		t.Fatal(err)
