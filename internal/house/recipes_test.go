@@ -84,13 +84,15 @@ func TestStepsOfTheDocuments(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &metadata); err != nil {
 		t.Fatal(err)
 	}
+	component := componentInputs(t)
 	output := regexp.MustCompile(`steps\.millhand\.outputs\.([\w-]+)`)
 	n := 0
 	for _, name := range documents(t) {
 		for _, block := range regexp.MustCompile("(?s)```yml\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
 			var steps []step
 			var workflow struct {
-				Jobs map[string]struct{ Steps []step }
+				Jobs    map[string]struct{ Steps []step }
+				Include []struct{ Inputs map[string]any } // GitLab's
 			}
 			if strings.HasPrefix(block[1], "- ") {
 				if err := yaml.Unmarshal([]byte(block[1]), &steps); err != nil {
@@ -98,6 +100,13 @@ func TestStepsOfTheDocuments(t *testing.T) {
 				}
 			} else if err := yaml.Unmarshal([]byte(block[1]), &workflow); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+			for _, include := range workflow.Include {
+				for input := range include.Inputs {
+					if component[input] == nil {
+						t.Errorf("%s: the component of GitLab has no input %s", name, input)
+					}
+				}
 			}
 			for _, job := range workflow.Jobs {
 				steps = append(steps, job.Steps...)
@@ -123,4 +132,16 @@ func TestStepsOfTheDocuments(t *testing.T) {
 	if n < 2 {
 		t.Errorf("only %d steps with the action were found", n)
 	}
+}
+
+// componentInputs returns the inputs of examples/gitlab/component.yml.
+func componentInputs(t *testing.T) map[string]any {
+	t.Helper()
+	var header struct {
+		Spec struct{ Inputs map[string]any }
+	}
+	if err := yaml.NewDecoder(strings.NewReader(read(t, "examples/gitlab/component.yml"))).Decode(&header); err != nil {
+		t.Fatal(err)
+	}
+	return header.Spec.Inputs
 }
