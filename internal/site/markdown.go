@@ -153,7 +153,7 @@ func (m *markdown) resolve(d *document, n *ast.Link) error {
 		}
 		label = to.headings[i].Text
 	}
-	if plainText(n, d.data) == path.Base(target) {
+	if name := plainText(n, d.data); name == path.Base(target) || name == target {
 		n.RemoveChildren(n)
 		n.AppendChild(n, ast.NewString([]byte(label)))
 	}

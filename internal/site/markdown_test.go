@@ -38,6 +38,7 @@ func TestConvert(t *testing.T) {
 	for text, want := range map[string]string{
 		"See [b.md](b.md).":              `See <a href="../docs/b.html">The B</a>.`,
 		"See [b.md](b.md#an-item).":      `See <a href="../docs/b.html#an-item">An item</a>.`,
+		"See [docs/b.md](b.md).":         `See <a href="../docs/b.html">The B</a>.`,
 		"See [more](b.md).":              `See <a href="../docs/b.html">more</a>.`,
 		"See [it](../main.go).":          `See <a href="` + repository + `/blob/main/main.go">it</a>.`,
 		"See [it](../examples/x).":       `See <a href="../examples/x/index.html">it</a>.`,
