@@ -315,7 +315,7 @@ func (d *Dir) openEvents() (err error) {
 
 // written lists the files and directories that a run writes to its report directory.
 func written() []string {
-	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos", "snapshots", "replaced"}
+	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced"}
 }
 
 // Unfinished returns what to tell of a run in the directory that was killed, and that the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,25 @@ import (
 
 // noon is the current time in the tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// Every report is moved aside with its run, so that none is taken for a report of the next one.
+// docs/reports.md describes what a run writes.
+func TestEveryReportIsMovedAside(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range new(Dir).formats() {
+		if !slices.Contains(written(), name) {
+			t.Errorf("%s stays when the report directory is used again", name)
+		}
+	}
+	for _, name := range append(written(), manifestFile, "earlier", "work") {
+		if name != "report.html" && !strings.Contains(string(page), "\n| `"+name) {
+			t.Errorf("docs/reports.md lacks %s", name)
+		}
+	}
+}
 
 // While the next run checks its repositories, the previous run is not active.
 func TestPreviousRunIsNotActiveWhileTheNextStarts(t *testing.T) {
