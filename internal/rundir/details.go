@@ -25,9 +25,9 @@ func Details(files fs.FS) func(*report.Job) html.Detail {
 	return func(j *report.Job) html.Detail {
 		d := html.Detail{Sessions: map[string]*transcript.Session{}}
 		for _, about := range j.Sessions {
-			name := about.ID[strings.LastIndexByte(about.ID, '/')+1:]
-			if state := conversation(files, path.Join("sessions", name+".jsonl")); state != nil {
-				d.Sessions[about.ID] = &transcript.Session{Name: name, About: about, State: state}
+			file := sessionFile(about)
+			if state := conversation(files, file); state != nil {
+				d.Sessions[about.ID] = &transcript.Session{Name: strings.TrimSuffix(path.Base(file), ".jsonl"), About: about, State: state}
 			}
 		}
 		if j.Patch == "" {
@@ -40,6 +40,12 @@ func Details(files fs.FS) func(*report.Job) html.Detail {
 		}
 		return d
 	}
+}
+
+// sessionFile returns the path of a session's journal in a report directory. The id of a
+// session is RUN/NAME, and may be from a file that others wrote.
+func sessionFile(s report.Session) string {
+	return path.Join("sessions", path.Base(s.ID)+".jsonl")
 }
 
 // conversation reads the journal of a session; nil if it can't be read, or is too large.

@@ -14,7 +14,7 @@ import (
 )
 
 // WriteMerged writes a merged run to the directory: its events, its reports, and the
-// patch, session and outputs of each job.
+// patch, sessions and outputs of each job.
 func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 	d.made = false // not removed by Close
 	if err := setAside(d.dir, merged.Report.Run.ID); err != nil {
@@ -24,8 +24,17 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 		return err
 	}
 	var errs []error
-	for job, chunk := range merged.Source {
-		for _, name := range []string{path.Join("patches", job+".patch"), path.Join("sessions", job+".jsonl"), path.Join("outputs", job)} {
+	for i := range merged.Report.Jobs {
+		j := &merged.Report.Jobs[i]
+		chunk, ok := merged.Source[j.ID]
+		if !ok {
+			continue
+		}
+		names := []string{path.Join("patches", j.ID+".patch"), path.Join("outputs", j.ID)}
+		for _, s := range j.Sessions {
+			names = append(names, sessionFile(s))
+		}
+		for _, name := range names {
 			errs = append(errs, copyAll(filepath.Join(chunk, name), d.dir, name))
 		}
 	}
