@@ -33,7 +33,7 @@ func writers() map[string]func(io.Writer, *report.Report) error {
 func everyJob(w io.Writer, r *report.Report) error {
 	for i := range r.Jobs {
 		patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[31mred\n+::error::x\n"
-		if err := report.JobText(w, &r.Jobs[i], patch, func(s printable.Style, text string) string { return text }); err != nil {
+		if err := report.JobText(w, &r.Jobs[i], patch, func(_ printable.Style, text string) string { return text }); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func Details(files fs.FS) func(*report.Job) html.Detail {
 		}
 		if f, err := files.Open(path.Clean(j.Patch)); err == nil {
 			defer f.Close()
-			text, _ := io.ReadAll(io.LimitReader(f, maxPatch)) //nolint:errcheck // what was read is shown
+			text, _ := io.ReadAll(io.LimitReader(f, maxPatch))
 			d.Patch = string(text)
 		}
 		return d

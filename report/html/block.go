@@ -54,7 +54,7 @@ func newBlocks(jobs, size int) *blocks {
 func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report.Job, d Detail) error {
 	share := min(2*b.left/max(1, b.jobs), maxBlock)
 	for level := max(0, b.level-1); level <= len(levels); level++ {
-		var content g.Node = h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
+		content := h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
 		if level < len(levels) {
 			content = newJobPage(r, j, d, levels[level]).render()
 		}
@@ -70,7 +70,7 @@ func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report
 	fmt.Fprintf(out, "<script type=\"text/plain\" id=\"d%d\">", index)
 	encoder := base64.NewEncoder(base64.StdEncoding, out)
 	encoder.Write(b.packed.Bytes()) //nolint:errcheck // writes to a buffer do not fail
-	encoder.Close()                 //nolint:errcheck // as above
+	encoder.Close()
 	out.WriteString("</script>\n")
 	b.left = max(0, b.left-(out.Len()-start))
 	b.jobs--

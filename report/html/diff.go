@@ -68,7 +68,7 @@ func patch(diff string, limit int) []g.Node {
 		about := body
 		hunks := ""
 		if strings.HasPrefix(body, "@@") {
-			at, about, hunks = 0, "", body
+			about, hunks = "", body
 		} else if at >= 0 {
 			about, hunks = body[:at], body[at+1:]
 		}

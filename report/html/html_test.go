@@ -27,11 +27,11 @@ import (
 // hostile has everything that must stay text.
 const hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)> \x1b[31mred\x1b[0m \u202egnp.exe\u202c {{x}} ]]> <!-- ` $(id)"
 
-func page1(t testing.TB, r *report.Report, detail func(*report.Job) Detail) string {
-	t.Helper()
+func page1(tb testing.TB, r *report.Report, detail func(*report.Job) Detail) string {
+	tb.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, r, detail); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.String()
 }
@@ -39,17 +39,17 @@ func page1(t testing.TB, r *report.Report, detail func(*report.Job) Detail) stri
 var packed = regexp.MustCompile(`<script type="text/plain" id="d(\d+)">([^<]*)</script>`)
 
 // inflated returns the details of the jobs of a page.
-func inflated(t testing.TB, page string) []string {
-	t.Helper()
+func inflated(tb testing.TB, page string) []string {
+	tb.Helper()
 	var all []string
 	for _, m := range packed.FindAllStringSubmatch(page, -1) {
 		raw, err := base64.StdEncoding.DecodeString(m[2])
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		text, err := io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		all = append(all, string(text))
 	}
@@ -58,18 +58,18 @@ func inflated(t testing.TB, page string) []string {
 
 // wellFormed checks that each tag is closed, in order, and returns the names of all tags and
 // the attributes.
-func wellFormed(t testing.TB, text string) (tags, attributes map[string]int) {
-	t.Helper()
+func wellFormed(tb testing.TB, text string) (tags, attributes map[string]int) {
+	tb.Helper()
 	tags, attributes = map[string]int{}, map[string]int{}
 	void := map[string]bool{"meta": true, "input": true, "br": true, "hr": true}
 	var open []string
 	for z := xhtml.NewTokenizer(strings.NewReader(text)); ; {
 		kind := z.Next()
 		token := z.Token()
-		switch kind {
+		switch kind { //nolint:exhaustive // texts are not looked at
 		case xhtml.ErrorToken:
 			if len(open) > 0 {
-				t.Errorf("not closed: %v", open)
+				tb.Errorf("not closed: %v", open)
 			}
 			return tags, attributes
 		case xhtml.StartTagToken:
@@ -82,7 +82,7 @@ func wellFormed(t testing.TB, text string) (tags, attributes map[string]int) {
 			}
 		case xhtml.EndTagToken:
 			if len(open) == 0 || open[len(open)-1] != token.Data {
-				t.Fatalf("</%s> closes %v", token.Data, open)
+				tb.Fatalf("</%s> closes %v", token.Data, open)
 			}
 			open = open[:len(open)-1]
 		}
@@ -130,7 +130,7 @@ func TestReportsOfGoldenStreams(t *testing.T) {
 // hostileReport is a run whose texts are hostile, with a conversation and a patch.
 func hostileReport() (*report.Report, func(*report.Job) Detail) {
 	at := report.Time{Time: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
-	raw, _ := json.Marshal(hostile) //nolint:errcheck // a string
+	raw, _ := json.Marshal(hostile)
 	id := "r/" + hostile
 	r := &report.Report{Run: report.Run{ID: hostile, Manifest: []string{hostile}, Version: hostile, Outcome: event.Failed, StartedAt: at, StartedBy: &event.StartedBy{Actor: hostile, RunURL: "javascript:alert(1)"}}}
 	r.Warnings = []report.Warning{{Job: new(hostile), Message: hostile}}
@@ -225,11 +225,11 @@ func TestSpaceIsDivided(t *testing.T) {
 	}
 }
 
-func rendered(t testing.TB, n g.Node) string {
-	t.Helper()
+func rendered(tb testing.TB, n g.Node) string {
+	tb.Helper()
 	var b strings.Builder
 	if err := n.Render(&b); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.String()
 }
@@ -259,7 +259,7 @@ func FuzzMarkdown(f *testing.F) {
 		f.Add(s)
 	}
 	harmless := map[string]bool{}
-	for _, tag := range strings.Fields("div p strong em code pre ul ol li blockquote table thead tbody tr th td del hr br") {
+	for tag := range strings.FieldsSeq("div p strong em code pre ul ol li blockquote table thead tbody tr th td del hr br") {
 		harmless[tag] = true
 	}
 	f.Fuzz(func(t *testing.T, in string) {

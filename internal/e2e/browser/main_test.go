@@ -25,8 +25,8 @@ import (
 func TestMain(m *testing.M) { scripts.Main(m) }
 
 // chromium starts a browser; the test is skipped without one, unless MILLHAND_REQUIRE names it.
-func chromium(t testing.TB) *rod.Browser {
-	t.Helper()
+func chromium(tb testing.TB) *rod.Browser {
+	tb.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -36,23 +36,23 @@ func chromium(t testing.TB) *rod.Browser {
 	}
 	if program == "" {
 		if slices.Contains(strings.Split(os.Getenv("MILLHAND_REQUIRE"), ","), "chromium") {
-			t.Fatal("MILLHAND_REQUIRE names chromium, which was not found")
+			tb.Fatal("MILLHAND_REQUIRE names chromium, which was not found")
 		}
-		t.Skip("no Chromium found")
+		tb.Skip("no Chromium found")
 	}
 	// Root can't use the browser's own sandbox, and the pages are of this test.
-	l := launcher.New().Bin(program).Leakless(false).NoSandbox(true).HeadlessNew(true).UserDataDir(t.TempDir()).
+	l := launcher.New().Bin(program).Leakless(false).NoSandbox(true).HeadlessNew(true).UserDataDir(tb.TempDir()).
 		Set("disable-dev-shm-usage").Set("hide-scrollbars").Set("force-color-profile", "srgb")
-	address, err := l.Context(t.Context()).Launch()
+	address, err := l.Context(tb.Context()).Launch()
 	if err != nil {
-		t.Fatalf("start %s: %v", program, err)
+		tb.Fatalf("start %s: %v", program, err)
 	}
 	b := rod.New().ControlURL(address)
 	if err := b.Connect(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		b.Close() //nolint:errcheck // it is killed below
+	tb.Cleanup(func() {
+		b.Close()
 		l.Kill()
 		l.Cleanup()
 	})
@@ -70,20 +70,20 @@ type opened struct {
 }
 
 // open opens a file at a width, in light or dark colours.
-func open(t testing.TB, b *rod.Browser, file string, width int, scheme string) *opened {
-	t.Helper()
+func open(tb testing.TB, b *rod.Browser, file string, width int, scheme string) *opened {
+	tb.Helper()
 	tab, err := b.Page(proto.TargetCreateTarget{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	p := &opened{Page: tab.Timeout(2 * time.Minute), t: t}
-	t.Cleanup(func() { tab.Close() }) //nolint:errcheck // the browser is closed, too
+	p := &opened{Page: tab.Timeout(2 * time.Minute), t: tb}
+	tb.Cleanup(func() { tab.Close() })
 	record := func(list *[]string, s string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		*list = append(*list, s)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(tb.Context())
 	done := make(chan struct{})
 	wait := tab.Context(ctx).EachEvent(
 		func(e *proto.RuntimeConsoleAPICalled) {
@@ -97,7 +97,7 @@ func open(t testing.TB, b *rod.Browser, file string, width int, scheme string) *
 		func(e *proto.NetworkRequestWillBeSent) { record(&p.requests, e.Request.URL) },
 	)
 	go func() { defer close(done); wait() }()
-	t.Cleanup(func() { cancel(); <-done })
+	tb.Cleanup(func() { cancel(); <-done })
 	err = errors.Join(
 		proto.RuntimeEnable{}.Call(tab), proto.LogEnable{}.Call(tab), proto.NetworkEnable{}.Call(tab), proto.PageEnable{}.Call(tab),
 		tab.SetViewport(&proto.EmulationSetDeviceMetricsOverride{Width: width, Height: 900, DeviceScaleFactor: 1}),
@@ -110,7 +110,7 @@ func open(t testing.TB, b *rod.Browser, file string, width int, scheme string) *
 		err = p.WaitLoad()
 	}
 	if err != nil {
-		t.Fatalf("open %s: %v", file, err)
+		tb.Fatalf("open %s: %v", file, err)
 	}
 	return p
 }

@@ -20,18 +20,18 @@ var draw = flag.Bool("draw", false, "draw docs/report.png")
 
 // fleet runs testdata/fleet and returns its HTML report: 40 jobs, of which some fail, are
 // denied, use subagents, or have hostile texts.
-func fleet(t testing.TB) string {
-	t.Helper()
-	dir := t.TempDir()
+func fleet(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/fleet")); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "millhand", "run", "millhand.yaml", "--report-dir", "report", "--sandbox", "off")
+	cmd := exec.CommandContext(tb.Context(), "millhand", "run", "millhand.yaml", "--report-dir", "report", "--sandbox", "off")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 4 {
-		t.Fatalf("%v\n%s", err, out)
+		tb.Fatalf("%v\n%s", err, out)
 	}
 	return filepath.Join(dir, "report", "report.html")
 }
@@ -57,6 +57,7 @@ func TestReport(t *testing.T) {
 
 // appearance opens the page at three widths and in both themes.
 func appearance(t *testing.T, b *rod.Browser, file string) {
+	t.Helper()
 	pictures := os.Getenv("MILLHAND_PICTURES") // where they are looked at later
 	if pictures == "" {
 		pictures = t.TempDir()
@@ -88,6 +89,7 @@ func appearance(t *testing.T, b *rod.Browser, file string) {
 
 // documented opens a job as docs/report.png shows it, and draws it with -draw.
 func documented(t *testing.T, b *rod.Browser, file string) {
+	t.Helper()
 	p := open(t, b, file, 1100, "light")
 	p.js(`() => { const e = document.getElementById("filter"); e.value = "rename"; e.dispatchEvent(new Event("input")); }`)
 	p.js(`async () => {
@@ -141,6 +143,7 @@ func axe(t *testing.T, p *opened) {
 
 // table sorts, filters and groups the table of jobs, and opens all of them.
 func table(t *testing.T, b *rod.Browser, file string) {
+	t.Helper()
 	p := open(t, b, file, 1400, "light")
 	order := func() string {
 		return p.js(`() => [...document.querySelectorAll("#jobs tbody tr:not(.detail) th")].map((th) => th.textContent).slice(0, 3).join(" ")`)
@@ -189,6 +192,7 @@ func table(t *testing.T, b *rod.Browser, file string) {
 
 // addressed opens the page at a job, as a pull request refers to it.
 func addressed(t *testing.T, b *rod.Browser, file string) {
+	t.Helper()
 	p := open(t, b, file+"#job=research-api", 900, "light")
 	if err := p.WaitElementsMoreThan("tr.detail .job", 0); err != nil {
 		t.Fatal(err)

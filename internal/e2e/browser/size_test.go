@@ -19,17 +19,17 @@ import (
 )
 
 // large returns the page of a run with a number of jobs, each of them one of the fleet's.
-func large(t testing.TB, fleet string, jobs int) []byte {
-	t.Helper()
+func large(tb testing.TB, fleet string, jobs int) []byte {
+	tb.Helper()
 	dir := filepath.Dir(fleet)
 	events, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer events.Close()
 	r, err := report.Load(events)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	some := r.Jobs
 	r.Jobs = nil
@@ -40,7 +40,7 @@ func large(t testing.TB, fleet string, jobs int) []byte {
 	}
 	var b bytes.Buffer
 	if err := html.Write(&b, r, rundir.Details(os.DirFS(dir))); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
@@ -96,6 +96,6 @@ func loaded(b *testing.B, browser *rod.Browser, file string) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.Close() //nolint:errcheck // it is closed after the benchmark, too
+	p.Close()
 	return ms
 }
