@@ -313,7 +313,7 @@ func printText(w World, rep *report.Report, dir string) {
 			dir = rel
 		}
 	}
-	fmt.Fprintf(w.Out, "show them: millhand report show %s\n", printable.Text(view.Quote(dir)))
+	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
 }
 
 // printJSON prints the result of a run as one JSON document.
