@@ -172,10 +172,34 @@ func plainName(name string) string {
 // arguments are the arguments of another tool: any JSON object.
 type arguments struct{ json.RawMessage }
 
-// inferSchema returns the schema of a struct type, without constructs that
+// inferredSchemas has the schemas of struct types as JSON, by type: each session has
+// tools of its own, and inference by reflection is slow.
+var inferredSchemas sync.Map
+
+// inferSchema returns the schema of a struct type. It is the caller's own.
+func inferSchema[In any]() (map[string]any, error) {
+	key := reflect.TypeFor[In]()
+	known, ok := inferredSchemas.Load(key)
+	if !ok {
+		m, err := newSchema[In]()
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		known, _ = inferredSchemas.LoadOrStore(key, data)
+	}
+	var m map[string]any
+	err := json.Unmarshal(known.([]byte), &m)
+	return m, err
+}
+
+// newSchema infers the schema of a struct type, without constructs that
 // strict providers reject: unions with null, which optional slices and pointers
 // get, and objects without properties.
-func inferSchema[In any]() (map[string]any, error) {
+func newSchema[In any]() (map[string]any, error) {
 	inferred, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[arguments]():    {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
 		reflect.TypeFor[TodoStatus]():   enum("pending", "in_progress", "completed", "cancelled"),
