@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // branchPrefix begins the names of branches that a manifest does not name.
@@ -106,7 +107,7 @@ type slug struct {
 // what is added to it.
 const maxSlug = 100
 
-var unsafe = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+var unsafe = lazyregexp.New(`[^A-Za-z0-9._]+`)
 
 // sanitised makes a value safe in the name of a file or a branch.
 func sanitised(s string) string {

@@ -3,8 +3,9 @@ package tasks
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Change limits what a job may change. Zero values limit nothing.
@@ -77,8 +78,8 @@ func (c change) of(b *builder, s scope) Change {
 }
 
 var (
-	unclearGlob = regexp.MustCompile(`[[{\\]`)
-	wildcards   = regexp.MustCompile(`[*?]+`)
+	unclearGlob = lazyregexp.New(`[[{\\]`)
+	wildcards   = lazyregexp.New(`[*?]+`)
 )
 
 // noteChange notes globs of change.paths that match only paths which the job's profile may

@@ -2,9 +2,10 @@ package tasks
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Bounds of noteNamed, which looks at one word after another.
@@ -44,4 +45,4 @@ func mayBeFile(word string) bool {
 }
 
 // fileForm is what paths of files look like.
-var fileForm = regexp.MustCompile(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+var fileForm = lazyregexp.New(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"time"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
@@ -64,4 +64,4 @@ func isSavedFile(e fs.DirEntry) bool {
 
 // savedOutputName matches the name of a saved output: "output" or a tool's name,
 // and a number.
-var savedOutputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)
+var savedOutputName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -137,8 +137,8 @@ func (l *Log) flush() error {
 // The two forms of workflow commands. They may contain invisible characters, because the
 // runner compares text by the rules of a language, which ignores them.
 var (
-	newer = regexp.MustCompile(`^([\p{Z}\p{C}\p{M}]*):([\p{C}\p{M}]*):`)
-	older = regexp.MustCompile(`#([\p{C}\p{M}]*)#([\p{C}\p{M}]*)\[`)
+	newer = lazyregexp.New(`^([\p{Z}\p{C}\p{M}]*):([\p{C}\p{M}]*):`)
+	older = lazyregexp.New(`#([\p{C}\p{M}]*)#([\p{C}\p{M}]*)\[`)
 )
 
 // disarm breaks the commands in one line.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // ErrNotFound is returned for a directory without a configuration of OpenCode.
@@ -203,7 +204,7 @@ func (c *converter) instructions(m mapping, n *node) {
 }
 
 // unsafeName is what the name of an agent can't contain here.
-var unsafeName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var unsafeName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 func agentName(s string) string { return strings.Trim(unsafeName.ReplaceAllString(s, "-"), "-.") }
 
@@ -286,7 +287,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	return a
 }
 
-var fileReference = regexp.MustCompile(`\{file:([^}]+)\}`)
+var fileReference = lazyregexp.New(`\{file:([^}]+)\}`)
 
 // prompt returns a prompt with the text of the files that it refers to.
 func (c *converter) prompt(n *node) string {

@@ -1,13 +1,14 @@
 package opencode
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // serverName is the form of a server's name in a manifest.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
 // servers converts the MCP servers. Values of their environment and headers that are not from
 // variables may be keys, and are not copied.

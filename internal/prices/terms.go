@@ -1,31 +1,32 @@
 package prices
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // surcharges are the prices of service terms in percent of the standard price, as the
 // providers publish them (2026-11). The first row that matches counts.
 var surcharges = []struct {
 	term    string
-	model   *regexp.Regexp // matches the start of its name in the table
+	model   *lazyregexp.Regexp // matches the start of its name in the table
 	percent int64
 }{
-	{"flex", regexp.MustCompile(``), 50},
+	{"flex", lazyregexp.New(``), 50},
 	// https://openai.com/api-priority-processing. Unknown models get the highest one.
-	{"priority", regexp.MustCompile(`^openai/gpt-4\.1-nano`), 200},
-	{"priority", regexp.MustCompile(`^openai/(gpt-4\.1|o3)`), 175},
-	{"priority", regexp.MustCompile(`^openai/o4-mini`), 182},
-	{"priority", regexp.MustCompile(`^openai/gpt-4o`), 170},
-	{"priority", regexp.MustCompile(`^openai/gpt-5-mini`), 180},
-	{"priority", regexp.MustCompile(`^openai/gpt-5([^.]|\.[1-4]|$)`), 200},
-	{"priority", regexp.MustCompile(``), 250},
+	{"priority", lazyregexp.New(`^openai/gpt-4\.1-nano`), 200},
+	{"priority", lazyregexp.New(`^openai/(gpt-4\.1|o3)`), 175},
+	{"priority", lazyregexp.New(`^openai/o4-mini`), 182},
+	{"priority", lazyregexp.New(`^openai/gpt-4o`), 170},
+	{"priority", lazyregexp.New(`^openai/gpt-5-mini`), 180},
+	{"priority", lazyregexp.New(`^openai/gpt-5([^.]|\.[1-4]|$)`), 200},
+	{"priority", lazyregexp.New(``), 250},
 	// https://platform.claude.com/docs/en/build-with-claude/fast-mode
-	{"fast", regexp.MustCompile(`^anthropic/claude-opus-4-[67]`), 600},
-	{"fast", regexp.MustCompile(`^anthropic/`), 200},
-	{"fast", regexp.MustCompile(``), 250},
-	{"us", regexp.MustCompile(`^anthropic/`), 110}, // requests that are only processed in the US
+	{"fast", lazyregexp.New(`^anthropic/claude-opus-4-[67]`), 600},
+	{"fast", lazyregexp.New(`^anthropic/`), 200},
+	{"fast", lazyregexp.New(``), 250},
+	{"us", lazyregexp.New(`^anthropic/`), 110}, // requests that are only processed in the US
 }
 
 // Percent returns what a request to a model costs under the terms of its usage, in

@@ -3,19 +3,20 @@
 package printable
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // commandForms matches workflow commands of a GitHub runner: "::" at the start of a
 // line, after white space, and "##[" anywhere, possibly with invisible characters
 // between.
-var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
+var commandForms = lazyregexp.New(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
 
 // styles matches the sequences of terminals for colors and styles, and the one that clears
 // the rest of a line, which programs write together with them.
-var styles = regexp.MustCompile(`\x1b\[[0-9;:]*[mK]`)
+var styles = lazyregexp.New(`\x1b\[[0-9;:]*[mK]`)
 
 // Unstyled returns s without colors and styles of a terminal. Other control sequences
 // stay.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync/atomic"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -59,7 +59,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 	return r.line.Complete(ctx, body, r.post("responses", "", "").With(req.Headers), r.newDecoder(req, emit), req.MaxOutput)
 }
 
-var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)
+var aboutSummaries = lazyregexp.New(`(?i)reasoning[._ ]summar`)
 
 // refusesSummary reports whether err says that this account gets no summaries
 // of reasoning, which OpenAI gives to verified organisations only.
