@@ -39,9 +39,14 @@ const truncated = "\n\n[truncated]"
 // cell returns a short text in one line of a table.
 func cell(text string) string { return cellHead(text, printable.Width) }
 
-// cellHead returns at most n characters of a text in one line of a table.
+// cellHead returns at most n characters of a text in one line of a table, which starts no
+// block of code.
 func cellHead(text string, n int) string {
-	return strings.ReplaceAll(harmless(printable.Line(text, n)), "|", `\|`)
+	line := printable.Markdown(printable.Line(text, n))
+	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		line = `\` + line
+	}
+	return strings.ReplaceAll(line, "|", `\|`)
 }
 
 func titleText(text string) string {
