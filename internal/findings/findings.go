@@ -3,6 +3,7 @@ package findings
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -76,16 +77,21 @@ type Review struct {
 // file, and normalizes them: a path that leaves the repository becomes empty, an unknown
 // severity a warning, and a rule an id of lower-case letters, digits and hyphens.
 func Parse(doc json.RawMessage) (*Review, error) {
-	var r Review
-	if err := json.Unmarshal(doc, &r); err != nil {
+	var read struct {
+		Summary  string `json:"summary"`
+		Findings []struct {
+			Finding
+			Line json.Number `json:"line"` // 3.0 and 1e30 are integers, too
+		} `json:"findings"`
+	}
+	if err := json.Unmarshal(doc, &read); err != nil {
 		return nil, fmt.Errorf("read findings: %w", err)
 	}
-	if r.Findings == nil {
-		r.Findings = []Finding{}
-	}
-	for i := range r.Findings {
+	r := Review{read.Summary, make([]Finding, len(read.Findings))}
+	for i, one := range read.Findings {
 		f := &r.Findings[i]
-		f.Path, f.Line, f.Rule = within(f.Path), max(f.Line, 0), ruleID(f.Rule)
+		*f = one.Finding
+		f.Path, f.Line, f.Rule = within(f.Path), line(one.Line), ruleID(f.Rule)
 		if f.Path == "" {
 			f.Line = 0
 		}
@@ -103,6 +109,15 @@ func Parse(doc json.RawMessage) (*Review, error) {
 		return a.Line - b.Line
 	})
 	return &r, nil
+}
+
+// line returns the number of a line; 0 for what no file has.
+func line(n json.Number) int {
+	v, err := n.Float64()
+	if err != nil || v < 1 || v > math.MaxInt32 {
+		return 0
+	}
+	return int(v)
 }
 
 // within returns a clean path in the repository; "" for others.

@@ -42,6 +42,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestLinesAreAnyInteger(t *testing.T) {
+	for in, want := range map[string]int{"3": 3, "3.0": 3, "3e1": 30, "1e30": 0, "-1": 0, "-1e400": 0, "1e400": 0, "2147483647": 2147483647, "2147483648": 0} {
+		r, err := Parse([]byte(`{"summary": "", "findings": [{"path": "a.go", "line": ` + in + `}]}`))
+		if err != nil || r.Findings[0].Line != want {
+			t.Errorf("%s: %+v, %v", in, r, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(example)
 	f.Add(`{"findings": [{"path": "C:\\x", "line": 1e30}]}`)
