@@ -105,9 +105,9 @@ func (s *shown) message(j *Job) {
 		s.title(figures.Count(len(j.Review.Findings), "finding"))
 		s.block(j.Review.Summary, "")
 		for _, f := range j.Review.Findings {
-			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(f.Message))
+			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(head(f.Message, maxShownLine)))
 			if f.Suggestion != "" {
-				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(f.Suggestion)))
+				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(head(f.Suggestion, maxShownLine))))
 			}
 		}
 	case strings.TrimSpace(j.FinalMessage) != "":
@@ -174,7 +174,7 @@ func (s *shown) calls(j *Job) {
 		if m := c.Metadata.String(); m != "" {
 			about += ", " + m
 		}
-		fmt.Fprintf(s, "  %s %-9s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), string(c.Status)),
+		fmt.Fprintf(s, "  %s %s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), fmt.Sprintf("%-9s", c.Status)),
 			plain(c.Tool), plain(head(c.subject(), maxDetail)), s.paint(printable.Aside, plain(about)))
 	}
 }
@@ -215,7 +215,7 @@ func (s *shown) changes(j *Job, patch string) {
 		case strings.HasPrefix(line, "-"):
 			style = printable.Bad
 		}
-		fmt.Fprintln(s, strings.TrimRight("    "+s.styled(style, line), " "))
+		fmt.Fprintln(s, strings.TrimRight("    "+s.styled(style, head(line, maxShownLine)), " "))
 	}
 	if more := len(lines) - maxShownPatch; more > 0 {
 		fmt.Fprintf(s, "    … %s more in the patch\n", figures.Count(more, "line"))
