@@ -53,6 +53,9 @@ func ending(s string) string {
 // openLines is the number of lines up to which the diff of a file is open.
 const openLines = 60
 
+// maxAbout is the maximum length of what git writes before the changes of a file: paths and modes.
+const maxAbout = 10_000
+
 // patch renders a patch of git, a fold for each file, at most limit bytes.
 func patch(diff string, limit int) []g.Node {
 	var all []g.Node
@@ -74,7 +77,11 @@ func patch(diff string, limit int) []g.Node {
 		}
 		added, removed := counted(hunks)
 		summary := []g.Node{code(path(name, about)), g.Text(fmt.Sprintf(" +%d −%d", added, removed))}
-		content := []g.Node{g.If(!strings.HasPrefix(about, "index "), block("about", about)), lines(cut(hunks, left))}
+		about, _, binary := strings.Cut(about, "\nGIT binary patch\n")
+		if binary {
+			about += "\nBinary content, which the patch has in full."
+		}
+		content := []g.Node{g.If(binary || !strings.HasPrefix(about, "index "), block("about", cut(about, maxAbout))), lines(cut(hunks, left))}
 		all = append(all, h.Details(h.Class("file"), g.If(added+removed <= openLines && len(files) <= 5, g.Attr("open")), h.Summary(summary...), h.Div(content...)))
 		left -= len(file)
 	}
