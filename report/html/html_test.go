@@ -313,3 +313,13 @@ func TestContentOfBinaryFilesIsNotShown(t *testing.T) {
 		t.Errorf("%d bytes: %.2000s", len(got), got)
 	}
 }
+
+// TestMarkdownDoesNotGrow has a table whose empty rows are completed with cells.
+func TestMarkdownDoesNotGrow(t *testing.T) {
+	text := strings.Repeat("|a", 100) + "\n" + strings.Repeat("|-", 100) + "\n"
+	for _, length := range []int{maxMarkdown, 64 << 10} {
+		if n := len(rendered(t, markdown(text+strings.Repeat("|\n", (length-len(text))/2)))); n > 10<<20 {
+			t.Errorf("%d bytes of %d", n, length)
+		}
+	}
+}

@@ -15,9 +15,9 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// maxMarkdown is the length of a text up to which it is rendered as Markdown: the time of
-// parsers may grow faster than the text.
-const maxMarkdown = 64 << 10
+// maxMarkdown is the length of a text up to which it is rendered as Markdown: the time and the
+// output of the parser may grow with its square. 64 KiB of ">" are 3 seconds, and a table is 30 MB.
+const maxMarkdown = 16 << 10
 
 // renderers is created once, since it is expensive.
 var renderers = sync.OnceValue(func() goldmark.Markdown {
