@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -147,7 +148,7 @@ func (r *Report) sarifRun(j *Job) sarifRun {
 	done := sarifInvocation{ExecutionSuccessful: j.Outcome == event.Passed}
 	rules, seen := map[string]int{}, map[string]int{}
 	for _, f := range j.Review.Findings {
-		text := sarifMessage{printable.Visible(f.Message)}
+		text := sarifMessage{printable.Visible(cmp.Or(f.Message, f.Rule))} // code scanning shows no result without a text
 		if f.Suggestion != "" {
 			text.Text += "\n\nSuggestion: " + printable.Visible(f.Suggestion)
 		}

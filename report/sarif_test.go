@@ -79,6 +79,16 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
+// TestResultsHaveATextAndAnAddress has a finding whose message is empty.
+func TestResultsHaveATextAndAnAddress(t *testing.T) {
+	text := render(t, report.SARIF, reviewed(t, map[string]string{"review": `{"findings": [{"path": "100%/a?b.go", "severity": "note", "rule": "dead-code", "message": ""}]}`}))
+	for _, want := range []string{`"text": "dead-code"`, `"uri": "100%25/a%3Fb.go"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s not found in %s", want, text)
+		}
+	}
+}
+
 func fingerprint(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, `"millhandFinding/v1": "`)
