@@ -94,9 +94,10 @@ func Findings(rep *report.Report, w Checkout) []Annotation {
 		}
 		for _, f := range rep.Jobs[i].Review.Findings {
 			level := levels[f.Severity]
-			if count[level]++; count[level] > maxAnnotations || f.Path == "" {
+			if f.Path == "" || count[level] == maxAnnotations {
 				continue
 			}
+			count[level]++
 			message := f.Message
 			if f.Suggestion != "" {
 				message += "\nSuggestion: " + f.Suggestion
