@@ -27,6 +27,7 @@ func (p *jobPage) conversation() g.Node {
 	var all []g.Node
 	for i := range p.j.Sessions {
 		if s := &p.j.Sessions[i]; s.Parent == nil {
+			p.children[s.ID] = true // a file that others wrote may have it as its own subagent
 			all = append(all, p.session(s))
 		}
 	}

@@ -31,7 +31,7 @@ type jobPage struct {
 	j        *report.Job
 	d        Detail
 	max      bounds
-	children map[string]bool // sessions that were shown in their calls
+	children map[string]bool // sessions that were shown
 	calls    map[turnKey][]*report.Call
 }
 

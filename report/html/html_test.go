@@ -323,3 +323,16 @@ func TestMarkdownDoesNotGrow(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreShownOnce has sessions that are their own subagents, and those of each other.
+func TestSessionsAreShownOnce(t *testing.T) {
+	parent := "r/x"
+	j := &report.Job{Sessions: []report.Session{{ID: "r/a"}, {ID: "r/b", Parent: &parent}, {ID: "r/c", Parent: &parent}}}
+	for _, c := range [][2]string{{"r/a", "r/a"}, {"r/b", "r/c"}, {"r/c", "r/b"}} {
+		j.Calls = append(j.Calls, report.Call{Session: c[0], Turn: 1, Metadata: &event.CallMetadata{ChildSession: c[1]}})
+	}
+	got := rendered(t, newJobPage(&report.Report{}, j, Detail{}, levels[0]).render())
+	if n := strings.Count(got, `<div class="session">`); n != 3 {
+		t.Errorf("3 sessions are shown %d times", n)
+	}
+}
