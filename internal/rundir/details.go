@@ -15,8 +15,8 @@ import (
 // Limits of files that are read for the details of a job, in bytes. They are far above what
 // a report shows.
 const (
-	maxConversation = 64 << 20
-	maxPatch        = 4 << 20
+	maxConversations = 64 << 20 // of all sessions together: a job may have hundreds
+	maxPatch         = 4 << 20
 )
 
 // Details returns a function that reads the conversations and the patch of a job from the
@@ -24,9 +24,10 @@ const (
 func Details(files fs.FS) func(*report.Job) html.Detail {
 	return func(j *report.Job) html.Detail {
 		d := html.Detail{Sessions: map[string]*transcript.Session{}}
+		left := int64(maxConversations)
 		for _, about := range j.Sessions {
 			file := sessionFile(about)
-			if state := conversation(files, file); state != nil {
+			if state := conversation(files, file, &left); state != nil {
 				d.Sessions[about.ID] = &transcript.Session{Name: strings.TrimSuffix(path.Base(file), ".jsonl"), About: about, State: state}
 			}
 		}
@@ -48,16 +49,19 @@ func sessionFile(s report.Session) string {
 	return path.Join("sessions", path.Base(s.ID)+".jsonl")
 }
 
-// conversation reads the journal of a session; nil if it can't be read, or is too large.
-func conversation(files fs.FS, name string) *journal.State {
+// conversation reads the journal of a session, and subtracts its size from what is left; nil if
+// it can't be read, or is too large.
+func conversation(files fs.FS, name string, left *int64) *journal.State {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxConversation {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > *left {
 		return nil
 	}
+	*left -= info.Size()
 	state, _, err := journal.Read(f)
 	if err != nil {
 		return nil
