@@ -6,6 +6,7 @@
   const rows = [...body.rows];
   const columns = [...table.tHead.rows[0].cells];
   const names = columns.map((c) => c.textContent);
+  const total = `${rows.length} ${rows.length === 1 ? "job" : "jobs"}`;
   const details = new Map(); // rows of opened jobs
   const byId = (id) => document.getElementById(id);
   const column = (name) => names.indexOf(name);
@@ -67,7 +68,7 @@
       shown.forEach(add);
     }
     body.replaceChildren(fragment);
-    byId("shown").textContent = shown.length === rows.length ? `${rows.length} jobs` : `${shown.length} of ${rows.length} jobs`;
+    byId("shown").textContent = shown.length === rows.length ? total : `${shown.length} of ${total}`;
   }
 
   async function inflate(id) {
@@ -86,6 +87,8 @@
     }
     const tr = document.createElement("tr");
     tr.className = "detail";
+    tr.id = "job" + row.dataset.n;
+    button.setAttribute("aria-controls", tr.id);
     const td = document.createElement("td");
     td.colSpan = columns.length;
     tr.append(td);
@@ -134,15 +137,24 @@
   });
 
   byId("controls").hidden = false;
-  byId("shown").textContent = `${rows.length} ${rows.length === 1 ? "job" : "jobs"}`;
+  byId("shown").textContent = total;
   // The outcomes are those of the legend, so that no row has to be read.
   for (const badge of document.querySelectorAll(".outcomes .badge")) byId("outcome").append(new Option(badge.textContent, badge.textContent));
   byId("filter").addEventListener("input", arrange);
   byId("outcome").addEventListener("change", arrange);
   byId("group").addEventListener("change", arrange);
 
+  // The job that the address names; "" for none, and for an address that was cut.
+  const named = () => {
+    try {
+      return location.hash.startsWith("#job=") ? decodeURIComponent(location.hash.slice(5)) : "";
+    } catch {
+      return "";
+    }
+  };
+
   const open = () => {
-    const wanted = location.hash.startsWith("#job=") ? decodeURIComponent(location.hash.slice(5)) : "";
+    const wanted = named();
     const row = wanted ? rows.find((r) => jobOf(r) === wanted) : rows.length === 1 ? rows[0] : null;
     if (row) toggle(row, true).then(() => { if (wanted) row.scrollIntoView(); });
   };

@@ -203,5 +203,13 @@ func addressed(t *testing.T, b *rod.Browser, file string) {
 	if got := p.js(`() => { const b = document.querySelector("button[aria-expanded=true]"); b.click(); return b.getAttribute("aria-expanded") + document.querySelector("tr.detail").hidden; }`); got != "falsetrue" {
 		t.Errorf("closed: %s", got)
 	}
+	if got := p.js(`() => document.getElementById(document.querySelector("button[aria-controls]").getAttribute("aria-controls")).className`); got != "detail" {
+		t.Errorf("the button controls %s", got)
+	}
+	p.quiet()
+	p = open(t, b, file+"#job=research%", 900, "light") // an address that was cut
+	if got := p.js(`() => document.querySelectorAll("tr.detail").length + " " + document.querySelectorAll("#jobs thead button").length`); !strings.HasPrefix(got, "0 ") {
+		t.Errorf("%s jobs are open", got)
+	}
 	p.quiet()
 }
