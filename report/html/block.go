@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/base64"
+	"errors"
 	"fmt"
 
 	g "maragu.dev/gomponents"
@@ -16,7 +17,11 @@ import (
 const (
 	maxBlocks = 48 << 20 // of all jobs
 	maxBlock  = 8 << 20  // of one
+	maxPlain  = 32 << 20 // of one that is not compressed: browsers are slow with more
 )
+
+// errLong is the error of details that are longer than maxPlain.
+var errLong = errors.New("too long")
 
 // bounds are the maximum lengths of texts in the details of a job, in bytes.
 type bounds struct {
@@ -58,7 +63,11 @@ func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report
 		if level < len(levels) {
 			content = newJobPage(r, j, d, levels[level]).render()
 		}
-		if err := b.pack(content); err != nil {
+		err := b.pack(content)
+		if errors.Is(err, errLong) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if base64.StdEncoding.EncodedLen(b.packed.Len()) <= share || level == len(levels) {
@@ -80,7 +89,7 @@ func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report
 // pack renders and compresses the content.
 func (b *blocks) pack(content g.Node) error {
 	b.plain.Reset()
-	if err := content.Render(&b.plain); err != nil {
+	if err := content.Render((*plain)(&b.plain)); err != nil {
 		return err
 	}
 	b.packed.Reset()
@@ -89,4 +98,15 @@ func (b *blocks) pack(content g.Node) error {
 		return err
 	}
 	return b.deflate.Close()
+}
+
+// plain is a buffer that refuses what is longer than maxPlain.
+type plain bytes.Buffer
+
+func (p *plain) Write(chunk []byte) (int, error) {
+	b := (*bytes.Buffer)(p)
+	if b.Len()+len(chunk) > maxPlain {
+		return 0, errLong
+	}
+	return b.Write(chunk)
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -189,7 +190,8 @@ func (p *jobPage) call(c *report.Call, result *journal.Message) g.Node {
 		}
 	}
 	summary := []g.Node{badge(string(c.Status)), g.Text(" "), h.Strong(text(c.Tool)), g.If(title != "", g.Group{g.Text(" "), code(cut(title, 300))}), h.Span(h.Class("note"), text(" "+about))}
-	content := p.arguments(c)
+	// The arguments become nodes only as they are written: a diff has several for each line.
+	content := []g.Node{g.NodeFunc(func(w io.Writer) error { return g.Group(p.arguments(c)).Render(w) })}
 	if d := c.Decision; d != nil {
 		verb := "Allowed by "
 		if d.Effect == "deny" {

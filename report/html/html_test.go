@@ -336,3 +336,29 @@ func TestSessionsAreShownOnce(t *testing.T) {
 		t.Errorf("3 sessions are shown %d times", n)
 	}
 }
+
+// TestLongConversationsAreShortened has a job whose edits are 160 MB with the longest texts.
+func TestLongConversationsAreShortened(t *testing.T) {
+	j := &report.Job{ID: "x", Sessions: []report.Session{{ID: "s"}}}
+	var before, after strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&before, "%d\n", i%10)
+		fmt.Fprintf(&after, "%d\n", i*7%13)
+	}
+	in, err := json.Marshal(map[string]string{"oldString": before.String(), "newString": after.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		j.Calls = append(j.Calls, report.Call{Session: "s", Turn: 1, Tool: "edit", Input: in, Status: event.CallCompleted})
+	}
+	var b bytes.Buffer
+	blocks := newBlocks(1, maxBlocks)
+	if err := blocks.write(&b, 0, &report.Report{}, j, Detail{}); err != nil {
+		t.Fatal(err)
+	}
+	one := inflated(t, b.String())[0]
+	if len(one) > maxPlain || strings.Count(one, "<summary>") < 600 || blocks.level == 0 {
+		t.Errorf("%d bytes, level %d", len(one), blocks.level)
+	}
+}
