@@ -96,6 +96,10 @@ func path(header, about string) string {
 			return strings.TrimSuffix(name, "\t")
 		}
 	}
+	half := len(header) / 2
+	if name, ok := strings.CutPrefix(header[:half], "a/"); ok && header[half:] == " b/"+name {
+		return name
+	}
 	return header
 }
 

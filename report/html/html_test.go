@@ -309,7 +309,7 @@ func TestContentOfBinaryFilesIsNotShown(t *testing.T) {
 	diff := "diff --git a/x.png b/x.png\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\nliteral 9\n" + content + "\n\nliteral 0\nHcmV?d00001\n\n" +
 		"diff --git a/y.png b/y.png\nindex 0000000..1111111 100644\nGIT binary patch\nliteral 9\n" + content + "\n"
 	got := rendered(t, g.Group(patch(diff, 1000)))
-	if len(got) > 2000 || strings.Contains(got, "zcmV") || !strings.Contains(got, "new file mode") || strings.Count(got, "Binary content") != 1 || !strings.Contains(got, "1 other file") {
+	if len(got) > 2000 || strings.Contains(got, "zcmV") || !strings.Contains(got, "new file mode") || strings.Count(got, "Binary content") != 1 || !strings.Contains(got, "<code>x.png</code>") || !strings.Contains(got, "1 other file") {
 		t.Errorf("%d bytes: %.2000s", len(got), got)
 	}
 }
