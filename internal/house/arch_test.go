@@ -78,6 +78,7 @@ func rooms() map[string]room {
 		"internal/money":           {"", "amounts, arithmetic and budgets, below everything that costs something"},
 		"internal/money/daily":     {"internal/filelock internal/money", "the budget of a day is in files that processes share"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
+		"internal/suggest":         {"internal/figures internal/pathtree internal/permission internal/printable", "a profile follows from what calls need; it reads no runs"},
 		"internal/policy":          {"internal/permission internal/reach internal/money internal/pathtree", "what an operator allows; package tasks reads its files, as they are YAML"},
 		"internal/models":          {"internal/keys tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner"},
 		"internal/prices":          {"internal/money internal/lazyregexp", "a table and arithmetic"},
