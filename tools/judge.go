@@ -58,3 +58,15 @@ func Decide(env *Env, tool, subject string) ([]permission.Decision, error) {
 	}
 	return decisions, nil
 }
+
+// NeedsOf lists the permissions that a call would need, without running it. The profile of
+// env decides only which hosts are reached. A call of an unknown tool needs the permission of
+// its own name; invalid arguments are an error.
+func (r *Registry) NeedsOf(env *Env, call Call) ([]permission.Request, error) {
+	tool, ok := r.lookup(call.Name)
+	if !ok {
+		return []permission.Request{permission.Need(permission.ForTool(call.Name), "*")}, nil
+	}
+	pending, err := prepare(tool, env, call)
+	return pending.Needs, err
+}

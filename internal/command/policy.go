@@ -73,7 +73,7 @@ type explainOptions struct {
 func policyCommand(w World) *cli.Command {
 	explained, tested := &explainOptions{}, &planOptions{}
 	return &cli.Command{
-		Name: "policy", Usage: "Explain and test permission rules",
+		Name: "policy", Usage: "Explain and test permission rules, and suggest a profile",
 		Subcommands: []*cli.Command{
 			{
 				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
@@ -88,6 +88,7 @@ func policyCommand(w World) *cli.Command {
 					return testPolicy(ctx, w, *tested)
 				}),
 			},
+			suggestCommand(w),
 		},
 	}
 }

@@ -1,0 +1,316 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/suggest"
+	"github.com/millhand/millhand/tools"
+)
+
+type suggestOptions struct {
+	runs []string
+	all  bool
+}
+
+func suggestCommand(w World) *cli.Command {
+	o := &suggestOptions{}
+	return &cli.Command{
+		Name: "suggest", Usage: "Print the least profile that allows what saved runs used", ArgsUsage: "RUN...",
+		Description: "Prints a profile that allows the calls of the jobs that passed, as the key profiles of a manifest. Comments count the calls of each rule, and list what was denied. Rules for risky calls are comments. Nothing is applied.",
+		UsageText:   "millhand policy suggest .millhand/runs/20260102-030405-1a2b3c4d >suggested.yaml",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Destination: &o.all, EnvVars: noVariable(), Usage: "Include jobs that did not pass"}},
+		Action:      act(o.parse, func(context.Context) error { return suggestProfile(w, *o) }),
+	}
+}
+
+func (o *suggestOptions) parse(args []string) error {
+	if len(args) == 0 {
+		return errors.New("missing RUN argument: the id or the report directory of a run")
+	}
+	o.runs = args
+	return nil
+}
+
+func suggestProfile(w World, o suggestOptions) error {
+	j, done, err := newJudge(w)
+	if err != nil {
+		return err
+	}
+	defer done()
+	found := usage{runs: map[string]bool{}}
+	for _, run := range o.runs {
+		if err := found.read(run); err != nil {
+			return failure{event.ExitUsage, err}
+		}
+	}
+	record, jobs, err := j.record(&found, o.all)
+	if err != nil {
+		return err
+	}
+	s := suggest.From(record, func(p permission.Profile, e permission.Example) bool {
+		return j.decide(p)(e.Tool, e.Subject).Effect == e.Effect
+	})
+	which := "that passed"
+	if o.all {
+		which = "of any outcome"
+	}
+	count := 0
+	for _, c := range record.Used {
+		count += c.Count
+	}
+	about := fmt.Sprintf("%s: %s %s, %s", figures.Count(len(found.runs), "run"), figures.Count(jobs, "job"), which, figures.Count(count, "call"))
+	if jobs == 0 {
+		return fail(event.ExitUsage, "no job of the runs passed: --all includes the others")
+	}
+	return s.YAML(w.Out, about)
+}
+
+// usage is what the events of runs contain about calls and connections.
+type usage struct {
+	runs map[string]bool // by the file of their events
+	jobs []*jobUsage
+}
+
+type jobUsage struct {
+	run, id   string
+	workspace string
+	passed    bool
+	calls     []usedCall
+	at        map[string]int // of a call in calls, by its session and id
+	network   []event.Network
+}
+
+// usedCall is the last state of a call, with paths relative to the workspace.
+type usedCall struct {
+	event.Call
+	input json.RawMessage
+}
+
+// read adds the events of a run.
+func (u *usage) read(run string) error {
+	file, err := findEvents(run)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if u.runs[file.Name()] {
+		return nil
+	}
+	u.runs[file.Name()] = true
+	_, err = event.Read(file, func(e event.Event) error {
+		if e.Job != "" {
+			u.job(file.Name(), e.Job).add(e)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return nil
+}
+
+// job returns a job of a run.
+func (u *usage) job(run, id string) *jobUsage {
+	for _, j := range slices.Backward(u.jobs) {
+		if j.run == run && j.id == id {
+			return j
+		}
+	}
+	j := &jobUsage{run: run, id: id, at: map[string]int{}}
+	u.jobs = append(u.jobs, j)
+	return j
+}
+
+func (j *jobUsage) add(e event.Event) {
+	switch {
+	case e.Type == event.JobStarted && e.JobStart != nil:
+		j.workspace = e.JobStart.Workspace
+	case e.Type == event.JobEnded && e.JobEnd != nil:
+		j.passed = e.JobEnd.Outcome == event.Passed
+	case e.Type == event.NetworkRequested && e.Network != nil:
+		j.network = append(j.network, *e.Network)
+	case e.Type == event.CallUpdated && e.Call != nil:
+		key := e.Session + "\x00" + e.Call.ID
+		i, ok := j.at[key]
+		if !ok {
+			i = len(j.calls)
+			j.at[key] = i
+			j.calls = append(j.calls, usedCall{})
+		}
+		j.calls[i] = usedCall{*e.Call, relative(e.Call.Input, j.workspace)}
+	}
+}
+
+// relative returns arguments with the paths in a workspace relative to it: the worktree of a
+// job is removed, and the rules of a profile are for all jobs.
+func relative(input json.RawMessage, workspace string) json.RawMessage {
+	if workspace == "" || workspace == "/" || !bytes.Contains(input, []byte(workspace)) {
+		return input
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(input))
+	dec.UseNumber()
+	if dec.Decode(&value) != nil {
+		return input
+	}
+	out, err := json.Marshal(relativeValue(value, workspace))
+	if err != nil {
+		return input
+	}
+	return out
+}
+
+func relativeValue(v any, workspace string) any {
+	switch v := v.(type) {
+	case string:
+		return relativeText(v, workspace)
+	case []any:
+		for i := range v {
+			v[i] = relativeValue(v[i], workspace)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = relativeValue(v[name], workspace)
+		}
+	}
+	return v
+}
+
+// relativeText replaces the workspace's path where it is the start of a path.
+func relativeText(s, workspace string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(s, workspace)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		starts := before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n\"'=:(,;&|<>")
+		switch {
+		case starts && len(after) > 1 && after[0] == '/' && !strings.ContainsAny(after[1:2], " \t\n\"'/"):
+			after = after[1:]
+		case starts && (after == "" || strings.ContainsAny(after[:1], "/ \t\n\"':),;&|<>")):
+			out.WriteByte('.')
+		default:
+			out.WriteString(workspace)
+		}
+		s = after
+	}
+}
+
+// record returns what the calls of jobs need, and the number of jobs.
+func (j *judge) record(found *usage, all bool) (r suggest.Record, jobs int, err error) {
+	registry, err := tools.For(&j.env)
+	if err != nil {
+		return r, 0, fail(event.ExitInternal, "%w", err)
+	}
+	reached, refused := map[string]*suggest.Host{}, map[string]*suggest.Host{}
+	for _, job := range found.jobs {
+		accepted := all || job.passed
+		if accepted {
+			jobs++
+		}
+		for _, c := range job.calls {
+			switch {
+			case c.Status == event.CallCompleted && accepted:
+				r.Used = append(r.Used, j.call(registry, c))
+			case c.Status == event.CallDenied && c.Decision != nil && !strings.HasPrefix(c.Decision.Rule, "hook "):
+				r.Denied = append(r.Denied, j.call(registry, c))
+			}
+		}
+		for _, n := range job.network {
+			switch {
+			case n.Denied:
+				count(refused, n, n.Host)
+			case accepted && n.Error == "":
+				count(reached, n, listed(n.Host, n.Port))
+			}
+		}
+	}
+	r.Reached, r.Refused = hosts(reached), hosts(refused)
+	return r, jobs, nil
+}
+
+// call returns what a call needs.
+func (j *judge) call(registry *tools.Registry, c usedCall) suggest.Call {
+	out := suggest.Call{Tool: c.Tool, Count: 1}
+	if name := strings.ToLower(c.Tool); slices.Contains(permission.Tools(), name) {
+		out.Tool = name
+	}
+	if c.Decision != nil {
+		out.Rule, out.Source = c.Decision.Rule, c.Decision.Source
+	}
+	if c.Status == event.CallCompleted {
+		out.Rule, out.Source = "", ""
+	}
+	var input struct{ URL, Command string }
+	json.Unmarshal(c.input, &input) //nolint:errcheck // the tool checks its arguments
+	env := j.env
+	env.Profile.Network = permission.Network{Allow: true}
+	if u, err := url.Parse(input.URL); err == nil && out.Tool == "webfetch" && c.Status == event.CallCompleted && u.Host != "" {
+		port, _ := strconv.Atoi(u.Port()) //nolint:errcheck // 0 without a port
+		out.Host = listed(u.Hostname(), port)
+		env.Profile.Network.Hosts = []string{out.Host}
+	}
+	permissionName := permission.ForTool(out.Tool)
+	needs, err := registry.NeedsOf(&env, tools.Call{ID: c.ID, Name: c.Tool, Input: string(c.input)})
+	if err != nil {
+		needs = []permission.Request{permission.Need(permissionName, "*")}
+		if slices.Contains([]string{"bash", "edit", "read"}, permissionName) {
+			needs[0].Forbidden = "its arguments can't be read here: " + err.Error()
+		}
+	}
+	out.Needs = needs
+	for _, n := range needs {
+		if n.Permission == permissionName && out.Tool != "apply_patch" {
+			out.Subject = n.Subject()
+		}
+	}
+	if out.Tool == "bash" {
+		out.Subject = input.Command
+	}
+	return out
+}
+
+// listed returns a host as the network of a profile lists it: with a port only if that is
+// unusual.
+func listed(host string, port int) string {
+	if port == 0 || port == 80 || port == 443 {
+		return host
+	}
+	return suggest.WithPort(host, port)
+}
+
+func count(all map[string]*suggest.Host, n event.Network, name string) {
+	key := suggest.WithPort(n.Host, n.Port)
+	if all[key] == nil {
+		all[key] = &suggest.Host{Name: name, Port: n.Port, Error: n.Error}
+	}
+	all[key].Count++
+}
+
+// hosts returns hosts by name.
+func hosts(all map[string]*suggest.Host) []suggest.Host {
+	out := make([]suggest.Host, 0, len(all))
+	for _, h := range all {
+		out = append(out, *h)
+	}
+	slices.SortFunc(out, func(a, b suggest.Host) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port))
+	})
+	return out
+}
