@@ -6,45 +6,7 @@
 //
 // Every event has a sequence number (from 1, without gaps, in the order of the
 // stream), a wall-clock time, a type and, if applicable, the ids of its job and
-// session. The type determines the one payload field that is set:
-//
-//	run.started     run           the run started: the plan's jobs and its hash
-//	job.started     job_start     a job started: sandbox, workspace, base, branch
-//	phase.started   phase         a phase of a job (prepare, setup, ...) started
-//	phase.ended     phase         a phase of a job (prepare, setup, ...) ended
-//	command.started command       a setup or verify command started
-//	command.ended   command       a setup command ended
-//	baseline.ended  baseline      a verify command ended, before the agent starts
-//	session.started session_info  a conversation started
-//	attempt.started attempt       an attempt started: the turns up to a verify
-//	turn.started    turn          a model call started
-//	text            text          the complete text of the model in a turn, or what was received
-//	                              of a response that was interrupted
-//	delta           delta         a chunk of a streaming response; live only
-//	retry           retry         a model request failed and is retried
-//	call            call          a tool call changed its status
-//	turn.ended      turn          a model call and its tool calls ended
-//	prune           prune         results of old calls were removed from the conversation
-//	compaction      compaction    a summary replaced the older messages of a conversation
-//	session.ended   session_info  a conversation ended
-//	verify.ended    verify        a verify command ended
-//	changes         changes       the changes of the job in its workspace
-//	commit.started  commit        the job's commit is about to be created; its hash is missing
-//	commit          commit        the job's commit
-//	publish.started published     the push of the commit is about to start
-//	published       published     the commit was pushed; again with the pull request, if the task has one
-//	pull_request.started published   the pull request is about to be created or updated
-//	comment.started comment       the final message is about to be posted on an issue or pull request
-//	comment         comment       the final message was posted
-//	job.ended       job_end       a job ended, with its totals
-//	network         network       a command requested a connection from the sandbox's proxy;
-//	                              of denied ones the first to each host and port
-//	extension       extension     a program beside the model, such as an MCP server, has started, failed
-//	                              or ended, with its totals
-//	revert.started  revert        the files of a job are about to be reverted
-//	reverted        revert        the files of a job have the state after an earlier turn
-//	warning         warning       a warning for the user; not an outcome
-//	run.ended       run_end       the run ended
+// session. The type determines the one payload field that is set; [Types] lists them.
 //
 // A tool call is reported pending (the model requests it; the input is missing until
 // the response is complete), running (it was allowed and started) and then exactly once

@@ -20,6 +20,11 @@ func Schema() map[string]any {
 	doc["$id"] = "urn:millhand:events:1"
 	doc["title"] = "millhand events"
 	doc["description"] = "A line of events.jsonl. The type determines the one payload field that is set. Later releases may add types and fields and keep the existing ones."
+	types := []any{}
+	for _, t := range Types() {
+		types = append(types, string(t.Type))
+	}
+	doc["properties"].(map[string]any)["type"] = map[string]any{"type": "string", "anyOf": []any{map[string]any{"enum": types}, map[string]any{"type": "string"}}}
 	doc["required"] = []any{"seq", "time", "type"}
 	doc["$defs"] = defs
 	return doc
