@@ -53,11 +53,11 @@ const (
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
 // it passes through; a producer leaves them zero.
 type Event struct {
-	Seq     int64     `json:"seq"`
-	Time    time.Time `json:"time"`
-	Type    Type      `json:"type"`
-	Job     string    `json:"job,omitempty"`
-	Session string    `json:"session,omitempty"`
+	Seq     int64     `json:"seq"`               // from 1, without gaps
+	Time    time.Time `json:"time"`              // RFC 3339
+	Type    Type      `json:"type"`              // determines the other fields
+	Job     string    `json:"job,omitempty"`     // id of the job that it is about
+	Session string    `json:"session,omitempty"` // id of the session that it is about
 
 	Run         *Run        `json:"run,omitempty"`
 	JobStart    *JobStart   `json:"job_start,omitempty"`
@@ -93,7 +93,7 @@ type Run struct {
 	Manifest []string     `json:"manifest"`
 	PlanHash string       `json:"plan_hash"`
 	Version  string       `json:"version"`
-	Jobs     []PlannedJob `json:"jobs"`
+	Jobs     []PlannedJob `json:"jobs"`               // of the plan, or of its shard
 	Policies []PolicyFile `json:"policies,omitempty"` // that bound the plan
 	Sources  []Source     `json:"sources,omitempty"`  // of repositories, with what the forges have listed
 
@@ -112,14 +112,14 @@ type Run struct {
 	// plan. Elsewhere has the jobs of the other shards, so that a merge can
 	// detect missing ones.
 	Shard     *Shard       `json:"shard,omitempty"`
-	Elsewhere []PlannedJob `json:"elsewhere,omitempty"`
+	Elsewhere []PlannedJob `json:"elsewhere,omitempty"` // like Shard
 }
 
 // StartedBy is the CI job that started a run, as its environment describes it. Texts are
 // empty if it does not, and printable.
 type StartedBy struct {
-	CI     string `json:"ci"` // github, gitlab, jenkins, buildkite, circleci or azure
-	Actor  string `json:"actor"`
+	CI     string `json:"ci"`      // github, gitlab, jenkins, buildkite, circleci or azure
+	Actor  string `json:"actor"`   // who started it
 	Event  string `json:"event"`   // that triggered it, in the CI's own terms
 	RunURL string `json:"run_url"` // address of the workflow run, pipeline or build
 	Commit string `json:"commit"`  // that the CI checked out
@@ -170,8 +170,8 @@ type PriceTable struct {
 // PolicyFile is a policy file that bound a run, or the built-in policy, whose Path is
 // "--untrusted" and whose SHA256 is empty.
 type PolicyFile struct {
-	Path   string `json:"path"` // as it was given
-	SHA256 string `json:"sha256"`
+	Path   string `json:"path"`   // as it was given
+	SHA256 string `json:"sha256"` // of the file, in hexadecimal
 }
 
 // Shard is one shard of a plan. Index counts from 1.
@@ -223,13 +223,13 @@ type JobStart struct {
 // Landing is how a job saves its changes: what millhand publish requires in addition to
 // the base, the patch and the commit, also without the manifest and the repository.
 type Landing struct {
-	Publish string `json:"publish"`           // mode of the manifest
-	Remote  string `json:"remote,omitempty"`  // URL without credentials, empty without a remote
-	Forge   string `json:"forge,omitempty"`   // kind of its forge: github, gitlab or gitea; empty if unknown
-	Lease   string `json:"lease,omitempty"`   // commit that the remote's branch was at; empty for a new branch, or if it was not asked for
-	OnBase  bool   `json:"on_base,omitempty"` // the branch was checked out: it must be at the base
-	Below   string `json:"below,omitempty"`   // the workspace in the repository, slash separated
-	Branch  string `json:"branch"`
+	Publish string `json:"publish"`             // mode of the manifest
+	Remote  string `json:"remote,omitempty"`    // URL without credentials, empty without a remote
+	Forge   string `json:"forge,omitempty"`     // kind of its forge: github, gitlab or gitea; empty if unknown
+	Lease   string `json:"lease,omitempty"`     // commit that the remote's branch was at; empty for a new branch, or if it was not asked for
+	OnBase  bool   `json:"on_base,omitempty"`   // the branch was checked out: it must be at the base
+	Below   string `json:"below,omitempty"`     // the workspace in the repository, slash separated
+	Branch  string `json:"branch"`              // of the commit
 	Message string `json:"message"`             // of the commit
 	Author  string `json:"author,omitempty"`    // NAME <EMAIL>; empty for the default
 	Exists  string `json:"if_exists,omitempty"` // commit.if_exists
@@ -240,15 +240,15 @@ type Landing struct {
 
 // PullRequestSpec is the pull request of a manifest. Its base is resolved.
 type PullRequestSpec struct {
-	Fork      string   `json:"fork,omitempty"` // OWNER/NAME of the fork that has the branch; empty for none
-	Base      string   `json:"base"`
-	Title     string   `json:"title,omitempty"`
-	Body      string   `json:"body,omitempty"`
-	Draft     bool     `json:"draft,omitempty"`
-	Labels    []string `json:"labels,omitempty"`
-	Reviewers []string `json:"reviewers,omitempty"`
-	Assignees []string `json:"assignees,omitempty"`
-	Exists    string   `json:"if_exists,omitempty"`
+	Fork      string   `json:"fork,omitempty"`      // OWNER/NAME of the fork that has the branch; empty for none
+	Base      string   `json:"base"`                // the branch to merge into
+	Title     string   `json:"title,omitempty"`     // pull_request.title
+	Body      string   `json:"body,omitempty"`      // pull_request.body
+	Draft     bool     `json:"draft,omitempty"`     // pull_request.draft
+	Labels    []string `json:"labels,omitempty"`    // pull_request.labels
+	Reviewers []string `json:"reviewers,omitempty"` // pull_request.reviewers
+	Assignees []string `json:"assignees,omitempty"` // pull_request.assignees
+	Exists    string   `json:"if_exists,omitempty"` // pull_request.if_exists
 }
 
 // Phase is the payload of phase.started (only Name) and phase.ended. Error is empty if
@@ -271,13 +271,13 @@ const (
 // of the agent. ExitCode and ElapsedMS are set only in the latter. Verify commands end with
 // verify.ended or baseline.ended.
 type Command struct {
-	Kind      string `json:"kind"`              // SetupCommand, VerifyCommand or BaselineCommand
-	Name      string `json:"name,omitempty"`    // of a verify command
-	Run       string `json:"run,omitempty"`     // command line, shortened
-	Attempt   int    `json:"attempt,omitempty"` // of a verify command
-	In        string `json:"in,omitempty"`      // InClean; empty for the workspace
-	ExitCode  *int   `json:"exit_code,omitempty"`
-	ElapsedMS int64  `json:"elapsed_ms,omitempty"`
+	Kind      string `json:"kind"`                 // SetupCommand, VerifyCommand or BaselineCommand
+	Name      string `json:"name,omitempty"`       // of a verify command
+	Run       string `json:"run,omitempty"`        // command line, shortened
+	Attempt   int    `json:"attempt,omitempty"`    // of a verify command
+	In        string `json:"in,omitempty"`         // InClean; empty for the workspace
+	ExitCode  *int   `json:"exit_code,omitempty"`  // of the command, when it has ended
+	ElapsedMS int64  `json:"elapsed_ms,omitempty"` // milliseconds, when it has ended
 }
 
 // Session is the payload of session.started and session.ended; End and Reason
@@ -288,13 +288,13 @@ type Session struct {
 	Model     string `json:"model"`
 	End       string `json:"end,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	FinalText string `json:"final_text,omitempty"`
+	FinalText string `json:"final_text,omitempty"` // of the last response
 }
 
 // Attempt is the payload of attempt.started. Number counts from 1.
 type Attempt struct {
-	Number int    `json:"number"`
-	Prompt string `json:"prompt"`
+	Number int    `json:"number"` // from 1
+	Prompt string `json:"prompt"` // of the task, or what verify reported
 }
 
 // Turn is the payload of turn.started (only Number, Request and Reserved) and turn.ended. Usage and
@@ -303,47 +303,47 @@ type Turn struct {
 	Number      int           `json:"number"`                 // counts from 1 within its session
 	Model       string        `json:"model,omitempty"`        // that responded, if it is not the session's
 	ModelServed string        `json:"model_served,omitempty"` // its name in the response; empty if it has none
-	Finish      string        `json:"finish,omitempty"`
-	Usage       *money.Usage  `json:"usage,omitempty"`    // nil when the provider did not report it
-	CostUSD     *money.USD    `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
-	Lost        *money.Charge `json:"lost,omitempty"`     // charged for failed requests; nil for nothing
-	ElapsedMS   int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
-	Error       string        `json:"error,omitempty"`
+	Finish      string        `json:"finish,omitempty"`       // why the response ended
+	Usage       *money.Usage  `json:"usage,omitempty"`        // nil when the provider did not report it
+	CostUSD     *money.USD    `json:"cost_usd,omitempty"`     // nil when the price or the usage is unknown
+	Lost        *money.Charge `json:"lost,omitempty"`         // charged for failed requests; nil for nothing
+	ElapsedMS   int64         `json:"elapsed_ms"`             // the model call alone, without tool calls
+	Error       string        `json:"error,omitempty"`        // of the request
 
 	// Request is an estimate of the request's input, and Reserved what is reserved for the
 	// request, nil without a price: what a run that is resumed counts if it was killed before
 	// the response.
 	Request  *money.Charge `json:"request,omitempty"`
-	Reserved *money.USD    `json:"reserved_usd,omitempty"`
+	Reserved *money.USD    `json:"reserved_usd,omitempty"` // like Request
 }
 
 // Text is the payload of text: the complete text of the model in one turn.
 type Text struct {
-	Turn      int    `json:"turn"`
-	Text      string `json:"text,omitempty"`
-	Reasoning string `json:"reasoning,omitempty"`
+	Turn      int    `json:"turn"`                // number of the turn
+	Text      string `json:"text,omitempty"`      // of the response
+	Reasoning string `json:"reasoning,omitempty"` // of the response, if the provider returns it
 
 	Interrupted bool `json:"interrupted,omitempty"` // the request failed or was canceled before the end of the response
 }
 
 // Delta is the payload of delta: a chunk of a streaming response.
 type Delta struct {
-	Kind string `json:"kind"` // text, reasoning or tool_input
-	Call string `json:"call,omitempty"`
-	Text string `json:"text"`
+	Kind string `json:"kind"`           // text, reasoning or tool_input
+	Call string `json:"call,omitempty"` // id of the call with the input
+	Text string `json:"text"`           // the chunk
 }
 
 // Retry is the payload of retry.
 type Retry struct {
-	Turn    int    `json:"turn"`
+	Turn    int    `json:"turn"`    // number of the turn
 	Attempt int    `json:"attempt"` // the request that failed, from 1
-	WaitMS  int64  `json:"wait_ms"`
-	Error   string `json:"error"`
+	WaitMS  int64  `json:"wait_ms"` // until the next request
+	Error   string `json:"error"`   // of the request
 
 	// From and To are set if further requests go to another model, because the
 	// provider of the previous one is down. Attempt and WaitMS are 0 then.
 	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	To   string `json:"to,omitempty"` // name of a model, like From
 }
 
 // Prune is the payload of prune: the results of old calls were removed from the
@@ -351,8 +351,8 @@ type Retry struct {
 // start and end. Before and After are estimates of the conversation's tokens.
 type Prune struct {
 	Results int   `json:"answers"` // number of results that were removed or shortened
-	Before  int64 `json:"before"`
-	After   int64 `json:"after"`
+	Before  int64 `json:"before"`  // tokens
+	After   int64 `json:"after"`   // tokens
 }
 
 // Why a conversation was compacted.
@@ -364,11 +364,11 @@ const (
 // Compaction is the payload of compaction: a summary replaced the older messages
 // of the conversation. Before and After are estimates of its tokens.
 type Compaction struct {
-	Turn      int    `json:"turn"`     // the model call that made the summary, which is the turn's text
-	Reason    string `json:"reason"`   // WindowFull or WindowRefused
-	Messages  int    `json:"messages"` // number of messages that the summary replaces
-	Before    int64  `json:"before"`
-	After     int64  `json:"after"`
+	Turn      int    `json:"turn"`                // the model call that made the summary, which is the turn's text
+	Reason    string `json:"reason"`              // WindowFull or WindowRefused
+	Messages  int    `json:"messages"`            // number of messages that the summary replaces
+	Before    int64  `json:"before"`              // tokens
+	After     int64  `json:"after"`               // tokens
 	NoSummary bool   `json:"makeshift,omitempty"` // the model returned no summary: the shortened conversation is used instead
 }
 
@@ -468,10 +468,10 @@ const (
 // the job's sessions.
 type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
-	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed the commit of an earlier run
-	Code         Code            `json:"code,omitempty"`
+	Reason       string          `json:"reason"`          // empty for a job that passed, unless it only pushed the commit of an earlier run
+	Code         Code            `json:"code,omitempty"`  // reason_code of the report
 	Cause        Code            `json:"cause,omitempty"` // where Code is empty because the outcome identifies it
-	ExitCode     Exit            `json:"exit_code"`
+	ExitCode     Exit            `json:"exit_code"`       // of the run if this job decides it
 	Attempts     int             `json:"attempts"`
 	Turns        int             `json:"turns"`
 	ElapsedMS    int64           `json:"elapsed_ms"`
@@ -479,9 +479,9 @@ type JobEnd struct {
 	CostUSD      *money.USD      `json:"cost_usd"`
 	FinalMessage string          `json:"final_message"`
 	Output       json.RawMessage `json:"output,omitempty"`
-	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory
-	PatchSHA256  string          `json:"patch_sha256,omitempty"`
-	OutputFile   string          `json:"output_file,omitempty"` // path of the final message below the manifest's directory
+	Patch        string          `json:"patch,omitempty"`        // path of the patch below the report directory
+	PatchSHA256  string          `json:"patch_sha256,omitempty"` // of the patch, in hexadecimal
+	OutputFile   string          `json:"output_file,omitempty"`  // path of the final message below the manifest's directory
 
 	UntrackedInputs []Untracked `json:"untracked_inputs,omitempty"`
 }
@@ -493,8 +493,8 @@ type Network struct {
 	Method string `json:"method"` // CONNECT, or that of a plain HTTP request
 	Host   string `json:"host"`
 	Port   int    `json:"port"`
-	Addr   string `json:"addr,omitempty"` // dialled address
-	Denied bool   `json:"denied"`
+	Addr   string `json:"addr,omitempty"`  // dialled address
+	Denied bool   `json:"denied"`          // by the profile
 	Error  string `json:"error,omitempty"` // why there was no connection
 	Fix    string `json:"fix,omitempty"`   // of a denied one: what to write in the manifest
 }

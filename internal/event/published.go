@@ -17,8 +17,8 @@ type Commit struct {
 	// Author, Committer and Signature are those of the commit in git's format, from which
 	// it can be re-created. Reports do not have them.
 	Author    string `json:"author,omitempty"`
-	Committer string `json:"committer,omitempty"`
-	Signature string `json:"signature,omitempty"`
+	Committer string `json:"committer,omitempty"` // like Author
+	Signature string `json:"signature,omitempty"` // like Author; empty for none
 }
 
 // Published is the payload of published: the destination of a job's commit.
@@ -42,9 +42,9 @@ type PullRequest struct {
 // Comment is the payload of comment.started (without URL) and comment: the final message of
 // the job on an issue or pull request.
 type Comment struct {
-	Remote  string `json:"remote"` // URL of the repository, without credentials
-	Number  int64  `json:"number"` // of the issue or pull request
-	Issue   bool   `json:"issue"`
+	Remote  string `json:"remote"`            // URL of the repository, without credentials
+	Number  int64  `json:"number"`            // of the issue or pull request
+	Issue   bool   `json:"issue"`             // it is an issue
 	URL     string `json:"url,omitempty"`     // of the comment
 	Created bool   `json:"created,omitempty"` // false: the one of an earlier run was updated
 }

@@ -19,14 +19,14 @@ type Source struct {
 
 // LeftOut counts the repositories of a source that were left out.
 type LeftOut struct {
-	Archived int `json:"archived"`
-	Forks    int `json:"forks"`
-	Empty    int `json:"empty"`
+	Archived int `json:"archived"` // archived ones
+	Forks    int `json:"forks"`    // forks
+	Empty    int `json:"empty"`    // those without a commit
 	Excluded int `json:"excluded"` // by include and exclude
 }
 
 // SourceRepo is a repository that a forge has listed.
 type SourceRepo struct {
-	Name          string `json:"name"` // OWNER/NAME
-	DefaultBranch string `json:"default_branch"`
+	Name          string `json:"name"`           // OWNER/NAME
+	DefaultBranch string `json:"default_branch"` // its name
 }

@@ -3,8 +3,8 @@ package money
 // Charge is what requests to a model used up that failed when their response had
 // begun.
 type Charge struct {
-	Requests  int   `json:"requests"`
-	Usage     Usage `json:"usage"`
+	Requests  int   `json:"requests"`  // number of requests
+	Usage     Usage `json:"usage"`     // of all requests
 	CostUSD   *USD  `json:"cost_usd"`  // nil when unknown
 	Estimated bool  `json:"estimated"` // the provider did not report all token counts
 }
