@@ -41,6 +41,7 @@ func contents() []section {
 		{"Reference", []entry{
 			{"docs/manifest.md", "Manifest keys"},
 			{"docs/cli.md", "Command line"},
+			{"docs/report.md", "Reports and events"},
 			{"docs/troubleshooting.md", "Troubleshooting"},
 			{"docs/stability.md", "Stability"},
 			{"docs/figures.md", "Figures"},
