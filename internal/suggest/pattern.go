@@ -34,8 +34,12 @@ func allows(r permission.Rule, n permission.Request) bool {
 // isFile reports whether a need is that of a file in the workspace.
 func isFile(n permission.Request) bool { return n.Permission == "edit" || n.Permission == "read" }
 
-// candidates returns the patterns of rules that allow what is needed, from wide to narrow.
+// candidates returns the patterns of rules that allow what is needed, from wide to narrow;
+// none if no rule should.
 func candidates(n permission.Request) []pattern {
+	if strings.ContainsAny(n.Permission, "*?") {
+		return nil // it would be a rule for other tools, too
+	}
 	var texts []string
 	subject := n.Subject()
 	switch n.Permission {

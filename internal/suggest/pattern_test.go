@@ -50,6 +50,7 @@ func TestCandidates(t *testing.T) {
 		{permission.Need("git", ".git/config"), []string{"*"}},
 		{permission.Need("mcp_tool", "*"), []string{"*"}},
 		{permission.Need("bash", ""), nil},
+		{permission.Need("*", "x"), nil},
 	} {
 		var got []string
 		for _, p := range candidates(c.need) {
