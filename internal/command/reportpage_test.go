@@ -219,7 +219,7 @@ func (s *schemaNode) kind(prefix string) string {
 	case len(s.Enum) > 0:
 		var values []string
 		for _, v := range s.Enum {
-			text, _ := json.Marshal(v) //nolint:errcheck,errchkjson // it was JSON
+			text, _ := json.Marshal(v)
 			values = append(values, "`"+string(text)+"`")
 		}
 		return "one of " + strings.Join(values, ", ")
@@ -233,7 +233,7 @@ func (s *schemaNode) kind(prefix string) string {
 		return "list of " + s.Items.kind(prefix)
 	}
 	if others, ok := s.Others.(map[string]any); ok {
-		text, _ := json.Marshal(others) //nolint:errcheck,errchkjson // it was JSON
+		text, _ := json.Marshal(others)
 		var of schemaNode
 		if json.Unmarshal(text, &of) == nil {
 			return "map of " + of.kind(prefix)

@@ -262,7 +262,7 @@ func (j *judge) call(registry *tools.Registry, c usedCall) suggest.Call {
 	env := j.env
 	env.Profile.Network = permission.Network{Allow: true}
 	if u, err := url.Parse(input.URL); err == nil && out.Tool == "webfetch" && c.Status == event.CallCompleted && u.Host != "" {
-		port, _ := strconv.Atoi(u.Port()) //nolint:errcheck // 0 without a port
+		port, _ := strconv.Atoi(u.Port()) // 0 without a port
 		out.Host = listed(u.Hostname(), port)
 		env.Profile.Network.Hosts = []string{out.Host}
 	}

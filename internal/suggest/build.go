@@ -16,25 +16,34 @@ type builder struct {
 	needs   []permission.Request
 	used    []Call
 	denied  []Call
+	options [][]pattern      // for each need, from wide to narrow
+	narrow  map[pattern]bool // the last ones of these
 	blocked map[pattern]bool // patterns that would allow a denied call
 }
 
 // newBuilder returns the builder of calls. It extends the preset readonly if that allows
 // something that they need, and none of the denied calls.
 func newBuilder(used, denied []Call) *builder {
-	b := &builder{used: used, denied: denied, blocked: map[pattern]bool{}}
+	b := &builder{used: used, denied: denied, narrow: map[pattern]bool{}, blocked: map[pattern]bool{}}
 	readonly, _ := permission.Preset("readonly")
 	needed, refused := false, false
 	for _, c := range used {
-		needed = needed || slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return !n.Inner && readonly.Decide(n).Allowed() })
+		needed = needed || slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return !n.Inner && permits(readonly, n) })
 	}
 	for _, c := range denied {
-		refused = refused || readonly.DecideAll(c.Needs).Allowed() && !needs(used, c)
+		refused = refused || permitsCall(readonly, c) && !needs(used, c)
 	}
 	if needed && !refused {
 		b.extends, b.base = readonly.Name, readonly
 	}
 	b.needs = b.lacking(b.base, used)
+	for _, n := range b.needs {
+		options := candidates(n)
+		b.options = append(b.options, options)
+		if len(options) > 0 {
+			b.narrow[options[len(options)-1]] = true
+		}
+	}
 	return b
 }
 
@@ -56,7 +65,7 @@ func (b *builder) lacking(p permission.Profile, calls []Call) []permission.Reque
 	seen := map[[3]string]bool{}
 	for _, c := range calls {
 		for _, n := range c.Needs {
-			if !seen[key(n)] && !p.Decide(n).Allowed() {
+			if !seen[key(n)] && !permits(p, n) {
 				seen[key(n)] = true
 				out = append(out, n)
 			}
@@ -70,22 +79,24 @@ func (b *builder) lacking(p permission.Profile, calls []Call) []permission.Reque
 func (b *builder) build() []Rule {
 	for {
 		found := b.minimal(b.patterns())
-		wide, ok := b.tooWide(found)
-		if !ok {
+		wide := b.tooWide(found)
+		if len(wide) == 0 {
 			return append(b.counted(found), protections(found)...)
 		}
-		b.blocked[wide] = true
+		for _, p := range wide {
+			b.blocked[p] = true
+		}
 	}
 }
 
 // patterns returns a pattern for each need.
 func (b *builder) patterns() []pattern {
 	all := globs(b.needs, b.blocked)
-	for _, n := range b.needs {
+	for i, n := range b.needs {
 		if isFile(n) {
 			continue
 		}
-		options := candidates(n)
+		options := b.options[i]
 		at := slices.IndexFunc(options, func(p pattern) bool { return !b.blocked[p] })
 		if at < 0 {
 			at = len(options) - 1 // nothing is narrower
@@ -104,7 +115,7 @@ func (b *builder) minimal(all []pattern) []pattern {
 	uses := make([][]int, len(all))
 	for i, p := range all {
 		for k, n := range b.needs {
-			if allows(p.rule(), n) {
+			if p.permission == n.Permission && allows(p.rule(), n) {
 				by[k]++
 				uses[i] = append(uses[i], k)
 			}
@@ -133,36 +144,30 @@ func (b *builder) minimal(all []pattern) []pattern {
 	return out
 }
 
-// tooWide returns a pattern to replace by narrower ones: one that allows, together with
-// others, a denied call; false if no pattern does, or if nothing is narrower.
-func (b *builder) tooWide(found []pattern) (pattern, bool) {
-	p := b.base.Clone()
-	for _, f := range found {
-		p.Rules = append(p.Rules, f.rule())
-	}
+// tooWide returns patterns to replace by narrower ones: for each denied call that is allowed,
+// one that allows what it needs, unless nothing is narrower.
+func (b *builder) tooWide(found []pattern) []pattern {
+	var wide []pattern
 	for _, c := range b.denied {
-		if !p.DecideAll(c.Needs).Allowed() {
+		if !b.allowed(found, c) || slices.ContainsFunc(wide, func(f pattern) bool { return b.uses(f, c) }) {
 			continue
 		}
-		for _, n := range c.Needs {
-			for _, f := range found {
-				if !b.blocked[f] && allows(f.rule(), n) && !b.exact(f) {
-					return f, true
-				}
-			}
+		if at := slices.IndexFunc(found, func(f pattern) bool { return !b.narrow[f] && b.uses(f, c) }); at >= 0 {
+			wide = append(wide, found[at])
 		}
 	}
-	return pattern{}, false
+	return wide
 }
 
-// exact reports whether no narrower pattern replaces one.
-func (b *builder) exact(p pattern) bool {
-	return slices.ContainsFunc(b.needs, func(n permission.Request) bool {
-		if n.Permission != p.permission {
-			return false
-		}
-		options := candidates(n)
-		return len(options) > 0 && options[len(options)-1] == p
+// uses reports whether a pattern allows something that a call needs.
+func (b *builder) uses(f pattern, c Call) bool {
+	return slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return f.permission == n.Permission && allows(f.rule(), n) })
+}
+
+// allowed reports whether the preset and patterns allow a call.
+func (b *builder) allowed(found []pattern, c Call) bool {
+	return !slices.ContainsFunc(c.Needs, func(n permission.Request) bool {
+		return !slices.ContainsFunc(found, func(f pattern) bool { return f.permission == n.Permission && allows(f.rule(), n) }) && !permits(b.base, n)
 	})
 }
 
@@ -179,7 +184,9 @@ func (b *builder) counted(found []pattern) []Rule {
 func calls(f pattern, p permission.Profile, all []Call) int {
 	n := 0
 	for _, c := range all {
-		if slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return allows(f.rule(), n) && !p.Decide(n).Allowed() }) {
+		if slices.ContainsFunc(c.Needs, func(n permission.Request) bool {
+			return f.permission == n.Permission && allows(f.rule(), n) && !permits(p, n)
+		}) {
 			n += c.Count
 		}
 	}
@@ -217,7 +224,7 @@ func (b *builder) widest(p permission.Profile, options []pattern) pattern {
 	for _, f := range options {
 		with := p.Clone()
 		with.Rules = append(with.Rules, f.rule())
-		if !slices.ContainsFunc(b.denied, func(c Call) bool { return !p.DecideAll(c.Needs).Allowed() && with.DecideAll(c.Needs).Allowed() }) {
+		if !slices.ContainsFunc(b.denied, func(c Call) bool { return !permitsCall(p, c) && permitsCall(with, c) }) {
 			return f
 		}
 	}

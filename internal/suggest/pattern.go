@@ -27,8 +27,21 @@ func (p pattern) rule() permission.Rule {
 
 // allows reports whether a rule alone allows what is needed.
 func allows(r permission.Rule, n permission.Request) bool {
-	p := permission.Profile{Rules: []permission.Rule{r}}
-	return r.Effect == permission.Allow && !n.Inner && p.Decide(n).Allowed()
+	return r.Effect == permission.Allow && !n.Inner && permits(permission.Profile{Rules: []permission.Rule{r}}, n)
+}
+
+// permits reports whether a profile allows what is needed. It avoids a decision, which also
+// finds what is allowed instead, where it can.
+func permits(p permission.Profile, n permission.Request) bool {
+	if n.Open == "" && n.Unknown == "" && n.Forbidden == "" && !n.Inner {
+		return p.Allows(n.Permission, n.Subjects...)
+	}
+	return p.Decide(n).Allowed()
+}
+
+// permitsCall reports whether a profile allows a call.
+func permitsCall(p permission.Profile, c Call) bool {
+	return !slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return !permits(p, n) })
 }
 
 // isFile reports whether a need is that of a file in the workspace.

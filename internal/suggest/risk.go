@@ -68,6 +68,7 @@ func riskOfCommand(words []string) string {
 		return ""
 	}
 	switch programs()[program(words[0])] {
+	case arguments:
 	case remote:
 		return "connects to other machines"
 	case privileged:

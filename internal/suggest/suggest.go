@@ -61,6 +61,9 @@ type Suggestion struct {
 // maxUsed and maxDenied are the maximum numbers of examples by effect.
 const maxUsed, maxDenied = 12, 6
 
+// maxTries is the maximum number of calls that are tried as examples.
+const maxTries = 100
+
 // maxExample is the maximum length of the subject of an example, in bytes.
 const maxExample = 120
 
@@ -84,14 +87,15 @@ func From(r Record, holds func(permission.Profile, permission.Example) bool) Sug
 	b := newBuilder(plain, s.Denied)
 	s.Extends, s.Rules = b.extends, b.build()
 	for _, c := range plain {
-		if !slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return !b.base.Decide(n).Allowed() }) {
+		if permitsCall(b.base, c) {
 			s.Based += c.Count
 		}
 	}
 	s.Network = network(plain, r.Reached, r.Refused)
 	s.Risky = b.proposals(s.Profile(), risky)
+	p := s.Profile()
 	for i, c := range s.Denied {
-		s.Denied[i].Allowed = s.Profile().DecideAll(c.Needs).Allowed()
+		s.Denied[i].Allowed = permitsCall(p, c)
 	}
 	s.Examples = s.examples(plain, holds)
 	return s
@@ -116,10 +120,11 @@ func merged(calls []Call) []Call {
 	var out []Call
 	at := map[string]int{}
 	for _, c := range calls {
-		key := fmt.Sprintf("%q %q %q", c.Tool, c.Rule, c.Source)
+		all := []string{c.Tool, c.Rule, c.Source}
 		for _, n := range c.Needs {
-			key += fmt.Sprintf(" %q", []string{n.Permission, n.Subject(), n.Open, n.Unknown, n.Forbidden})
+			all = append(all, n.Permission, n.Subject(), n.Open, n.Unknown, n.Forbidden)
 		}
+		key := fmt.Sprintf("%q", all)
 		if i, ok := at[key]; ok {
 			out[i].Count += c.Count
 			continue
@@ -186,18 +191,24 @@ func WithPort(host string, port int) string {
 // examples returns calls that the profile allows, one for each rule, and denied ones.
 func (s *Suggestion) examples(used []Call, holds func(permission.Profile, permission.Example) bool) []permission.Example {
 	var out []permission.Example
-	p := s.Profile()
+	p, tries := s.Profile(), 0
 	add := func(effect permission.Effect, c Call) bool {
 		e := permission.Example{Effect: effect, Tool: c.Tool, Subject: c.Subject}
-		if !presentable(c.Subject) || slices.Contains(out, e) || !holds(p, e) {
+		if !presentable(c.Subject) || slices.Contains(out, e) || tries == maxTries {
+			return false
+		}
+		if tries++; !holds(p, e) {
 			return false
 		}
 		out = append(out, e)
 		return true
 	}
 	for _, r := range s.Rules {
+		if len(out) == maxUsed {
+			break
+		}
 		for _, c := range used {
-			if len(out) < maxUsed && slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return allows(r.Rule, n) }) && add(permission.Allow, c) {
+			if slices.ContainsFunc(c.Needs, func(n permission.Request) bool { return allows(r.Rule, n) }) && add(permission.Allow, c) {
 				break
 			}
 		}
