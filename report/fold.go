@@ -146,6 +146,18 @@ func (f *Fold) Report() *Report {
 	return r
 }
 
+// Job returns the report of one job from the events so far; false for an unknown job. Unlike
+// [Fold.Report] it does not depend on the number of jobs.
+func (f *Fold) Job(id string) (Job, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.byID[id]
+	if !ok {
+		return Job{}, false
+	}
+	return j.report(false, f.last), true
+}
+
 // runReport returns the run without its totals.
 func (f *Fold) runReport() Run {
 	run := Run{

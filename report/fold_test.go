@@ -422,6 +422,23 @@ func costs(dollars float64) *money.USD {
 }
 
 // TestPhases reports the phases of the last process of a run, with their times.
+func TestOneJob(t *testing.T) {
+	var f report.Fold
+	for _, e := range []event.Event{planned("a", "b"), started("a"), turnEnded("s", 1, costs(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(0.5)})} {
+		f.Emit(e)
+	}
+	want := f.Report().Jobs
+	for i, id := range []string{"a", "b"} {
+		got, ok := f.Job(id)
+		if d := cmp.Diff(want[i], got, cmp.AllowUnexported(report.Job{})); !ok || d != "" {
+			t.Errorf("job %s: %v (-want +got):\n%s", id, ok, d)
+		}
+	}
+	if _, ok := f.Job("c"); ok {
+		t.Error("an unknown job has a report")
+	}
+}
+
 func TestPhases(t *testing.T) {
 	phase := func(kind event.Type, name string, ms int64) event.Event {
 		return event.Event{Type: kind, Job: "a", Phase: &event.Phase{Name: name, ElapsedMS: ms}}
