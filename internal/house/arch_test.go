@@ -128,7 +128,9 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"internal/lazyregexp", "texts"},
-		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/reach internal/sandbox", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
+		"internal/telemetry":       {"internal/event internal/figures internal/money internal/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
+		"internal/telemetry/fake":  {"", "a server for tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
 		"internal/view/viewtest":   {"", "a terminal for tests"},
 	}
@@ -158,7 +160,8 @@ func homes() map[string]string {
 		"maragu.dev/gomponents":                           "report/html",
 		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
-		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
+		"go.opentelemetry.io/proto/otlp":                  "internal/telemetry/fake",
+		"os/exec":                                         "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.
 		"text/template": "", "html/template": "internal/site",
 	}
