@@ -1,0 +1,197 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/telemetry"
+	"github.com/millhand/millhand/internal/telemetry/fake"
+)
+
+// export runs a run whose exporter is configured by variables, and returns the warning.
+func export(t *testing.T, patience time.Duration, list ...string) string {
+	t.Helper()
+	c, warnings := telemetry.ReadConfig(variables(list...))
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	fold := withSubagent()
+	x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Version: "1.2.3", Job: fold.Job, Patience: patience})
+	for _, job := range []string{"fix", "unknown"} {
+		x.Emit(event.Event{Type: event.JobEnded, Job: job})
+	}
+	return x.Finish(t.Context(), fold.Report())
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// The exporter sends what Write writes, below the parent that the caller's trace has.
+func TestExport(t *testing.T) {
+	for _, compression := range []string{"none", "gzip"} {
+		t.Run(compression, func(t *testing.T) {
+			c := &fake.Collector{}
+			warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)+"/", "OTEL_EXPORTER_OTLP_HEADERS=api-key=abc%3D1, x=y", "OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
+				"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb,service.name=no", "OTEL_SERVICE_NAME=mine")
+			if warning != "" || c.Err() != nil || c.Requests() != 3 {
+				t.Fatal(warning, c.Err(), c.Requests())
+			}
+			got, err := c.Tree("b7ad6b7169203331", attributesOfTrees...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "testdata/subagent.tree", got+"\n"+strings.Join(c.Metrics(), "\n")+"\n")
+			if got := fmt.Sprintf("%x", c.Spans()[0].TraceId); got != "0af7651916cd43dd8448eb211c80319c" {
+				t.Error(got)
+			}
+			res := c.ResourceSpans()[0].Resource.Attributes
+			for key, want := range map[string]string{"service.name": "mine", "service.version": "1.2.3", "service.instance.id": "r1", "team": "a,b"} {
+				if got := fake.Text(res, key); got != want {
+					t.Errorf("%s is %q, not %q", key, got, want)
+				}
+			}
+			for _, h := range c.Headers() {
+				if h.Get("api-key") != "abc=1" || h.Get("x") != "y" || h.Get("User-Agent") != "millhand/1.2.3" {
+					t.Errorf("headers: %v", h)
+				}
+			}
+		})
+	}
+}
+
+// What a busy server did not accept is sent again, also at the end of the run.
+func TestBusy(t *testing.T) {
+	c := &fake.Collector{Status: func(n int, _ *http.Request) int {
+		if n <= 3 {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	}}
+	if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)); warning != "" || len(c.Spans()) != 14 || len(c.Metrics()) == 0 {
+		t.Error(warning, len(c.Spans()), c.Metrics())
+	}
+}
+
+// A failure is a warning without credentials; it does not prevent other requests.
+func TestFailures(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	refusing := serve(t, &fake.Collector{Status: func(_ int, r *http.Request) int {
+		if r.URL.Path == "/v1/metrics" {
+			return http.StatusOK
+		}
+		return http.StatusUnauthorized
+	}})
+	partial := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"partialSuccess":{"rejectedSpans":"3","errorMessage":"SECRET"}}`)
+	}))
+	moved := serve(t, http.RedirectHandler(refusing, http.StatusPermanentRedirect))
+	for _, test := range []struct {
+		name, url, want string
+		patience        time.Duration
+	}{
+		{"closed", closed.URL, "3 requests not accepted: 127.0.0.1", time.Minute},
+		{"silent", "http://" + silent.Addr().String(), "not finished 10ms after the run", 10 * time.Millisecond},
+		{"refusing", refusing, "2 requests not accepted: 127.0.0.1", time.Minute},
+		{"partial", partial, "partially rejected: 3 spans or data points", time.Minute},
+		{"redirect", moved, "status 308", time.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			url := strings.Replace(test.url, "http://", "http://user:SECRET@", 1) + "/x?key=SECRET"
+			warning := export(t, test.patience, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+strings.Replace(url, "/x", "/v1/traces", 1),
+				"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+strings.Replace(url, "/x", "/v1/metrics", 1), "OTEL_EXPORTER_OTLP_HEADERS=authorization=SECRET")
+			if !strings.HasPrefix(warning, "OpenTelemetry: ") || !strings.Contains(warning, test.want) || strings.Contains(warning, "SECRET") {
+				t.Error(warning)
+			}
+		})
+	}
+}
+
+// A signal ends the wait at the end of a run. One that has ended the run does not prevent that
+// its spans are sent.
+func TestSignal(t *testing.T) {
+	hanging := make(chan struct{})
+	c, fold := &fake.Collector{}, withSubagent()
+	addresses := []string{serve(t, c), serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // the end of the connection is noticed after it
+		hanging <- struct{}{}
+		<-r.Context().Done()
+	}))}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-hanging
+		cancel(errors.New("SIGINT"))
+	}()
+	for i, want := range []string{"", "OpenTelemetry: 2 requests not accepted: SIGINT"} {
+		config, _ := telemetry.ReadConfig(variables("OTEL_EXPORTER_OTLP_ENDPOINT=" + addresses[i]))
+		during := ctx
+		if i == 0 {
+			ended, end := context.WithCancel(t.Context())
+			end()
+			during = ended
+		}
+		x := telemetry.New(during, telemetry.Options{Config: config, Job: fold.Job, Patience: time.Hour})
+		host := strings.TrimPrefix(addresses[i], "http://") + ": "
+		if got := strings.Replace(x.Finish(during, fold.Report()), host, "", 1); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+	if len(c.Spans()) != 1 {
+		t.Errorf("%d spans", len(c.Spans()))
+	}
+}
+
+// Without a configuration there is no exporter.
+func TestNothing(t *testing.T) {
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
+	for _, list := range [][]string{
+		{},
+		{"OTEL_EXPORTER_OTLP_HEADERS=a=b", "OTEL_SERVICE_NAME=x"},
+		{endpoint, "OTEL_SDK_DISABLED=TRUE"},
+		{endpoint, "OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=none"},
+	} {
+		if warning := export(t, time.Minute, list...); warning != "" {
+			t.Errorf("%q: %s", list, warning)
+		}
+		if c, _ := telemetry.ReadConfig(variables(list...)); c != nil || telemetry.New(t.Context(), telemetry.Options{Config: c}) != nil {
+			t.Errorf("%q: an exporter", list)
+		}
+	}
+}
+
+// One signal may be sent alone.
+func TestSignals(t *testing.T) {
+	for _, test := range []struct {
+		list           []string
+		spans, metrics bool
+	}{
+		{[]string{"OTEL_TRACES_EXPORTER=none"}, false, true},
+		{[]string{"OTEL_METRICS_EXPORTER=none"}, true, false},
+		{[]string{"OTEL_METRICS_EXPORTER=console,otlp"}, true, true},
+		{[]string{"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}, false, true},
+	} {
+		c := &fake.Collector{}
+		warning := export(t, time.Minute, append(test.list, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c))...)
+		if warning != "" || (len(c.Spans()) > 0) != test.spans || (len(c.Metrics()) > 0) != test.metrics {
+			t.Errorf("%q: %s, %d spans, %d metrics", test.list, warning, len(c.Spans()), len(c.Metrics()))
+		}
+	}
+}
