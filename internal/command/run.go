@@ -336,7 +336,9 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 		return failure{event.ExitUsage, err}
 	}
 	events, fold := out.Log(), &report.Fold{}
-	stream := event.NewStream(w.Now, events, fold, log)
+	sent, ignored := exporter(ctx, w, o.RunID, fold)
+	defer finish(ctx, sent, fold, log, w)
+	stream := event.NewStream(w.Now, events, fold, log, sent)
 	if o.Past != nil {
 		if _, err := out.Events(fold.Emit); err != nil {
 			return failure{event.ExitUsage, err}
@@ -344,7 +346,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 		stream.Continue(o.Past.Last.Seq)
 	}
 	emit := withoutSecrets(o.Redact, stream.Emit)
-	o.Emit, o.Warnings = emit, warnings
+	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
 	fault := out.Finish(emit, events, fold, o.Broken)

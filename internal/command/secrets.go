@@ -25,7 +25,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 			variables = append(variables, kind.KeyEnv...)
 		}
 	}
-	values := slices.Concat(w.Secrets, more)
+	values := slices.Concat(w.Secrets, telemetryHeaders(w), more)
 	if key := w.Getenv(signing.KeyVariable); strings.Contains(key, "PRIVATE KEY") {
 		values = append(values, key)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/telemetry/fake"
 )
 
 // Main runs the tests of a package, in which millhand is a command of scripts.
@@ -106,6 +107,7 @@ func params(t *testing.T) testscript.Params {
 			if program, err := exec.LookPath("millhand"); err == nil {          // for scripts with another PATH
 				env.Setenv("MILLHAND", program)
 			}
+			env.Values[collectorKey{}] = &fake.Collector{}
 			env.Values[forgeKey{}] = &forgetest.Server{}
 			env.Values[disturbedKey{}] = new(disturbed)
 			env.Values[served{}] = new(*wiretest.Server)
@@ -120,6 +122,7 @@ func params(t *testing.T) testscript.Params {
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir, "mcp-remote": serveMCP,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
 			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
+			"collector": serveCollector, "spans": spans,
 		},
 	}
 }

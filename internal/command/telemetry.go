@@ -1,0 +1,44 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/telemetry"
+	"github.com/millhand/millhand/report"
+)
+
+// telemetryPatience is how long a run waits for the endpoints of OpenTelemetry at its end.
+const telemetryPatience = 5 * time.Second
+
+// exporter returns the exporter of OpenTelemetry that the environment configures, nil for
+// none, and warnings about variables.
+func exporter(ctx context.Context, w World, run string, fold *report.Fold) (*telemetry.Exporter, []string) {
+	c, warnings := telemetry.ReadConfig(w.Getenv)
+	return telemetry.New(ctx, telemetry.Options{
+		Config: c, Run: run, Version: version(), Proxy: w.Proxy, Job: fold.Job, Patience: telemetryPatience,
+	}), warnings
+}
+
+// finish sends the rest of the telemetry; a signal ends the wait. A failure is a warning in the log: the reports are
+// complete, and independent of it.
+func finish(ctx context.Context, x *telemetry.Exporter, fold *report.Fold, log event.Sink, w World) {
+	if x == nil {
+		return // the report of many jobs needs time
+	}
+	if warning := x.Finish(ctx, fold.Report()); warning != "" {
+		log.Emit(event.Event{Type: event.WarningIssued, Time: w.Now(), Warning: &event.Warning{Message: warning}}) //nolint:errcheck // the log never fails
+	}
+}
+
+// telemetryHeaders returns the credentials that are sent to the endpoints of OpenTelemetry.
+func telemetryHeaders(w World) (values []string) {
+	c, _ := telemetry.ReadConfig(w.Getenv)
+	for _, h := range c.Headers() {
+		if secretName(h[0]) || looksSecret(h[1]) {
+			values = append(values, withoutScheme(h[1]))
+		}
+	}
+	return values
+}
