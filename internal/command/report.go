@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
@@ -37,6 +38,7 @@ func reportCommand(w World) *cli.Command {
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
 			return html.Write(out, r, rundir.Details(files))
 		}},
+		{"otel", "Print OpenTelemetry spans and metrics as OTLP JSON", alone(telemetry.Write)},
 	} {
 		o := &reportOptions{}
 		c.Subcommands = append(c.Subcommands, &cli.Command{
