@@ -254,7 +254,7 @@ func (x *Exporter) post(ctx context.Context, r request) (again bool, err error) 
 		return true, fmt.Errorf("%s: %w", r.to.url.Host, err)
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxReply)) // the status says whether it was accepted
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxReply)) // an error has no effect: the status decides
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true, fmt.Errorf("%s: status %d: %w", r.to.url.Host, resp.StatusCode, errBusy)

@@ -159,7 +159,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// Without a configuration there is no exporter.
+// Without a configuration New returns nil.
 func TestNothing(t *testing.T) {
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
 	for _, list := range [][]string{
