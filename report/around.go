@@ -16,7 +16,7 @@ type around struct {
 	extensions []event.Extension // the last state of each, in the order of their first event
 }
 
-// takePhase adds a phase when it starts, and its duration when it ends.
+// takePhase adds a phase that has ended.
 func (j *job) takePhase(e event.Event) {
 	p := e.Phase
 	if p == nil {
@@ -26,13 +26,11 @@ func (j *job) takePhase(e event.Event) {
 	if a.phasedIn != j.inRun { // a run that is resumed starts again
 		a.phases, a.phasedIn = nil, j.inRun
 	}
-	started := Phase{Name: p.Name, StartedAt: stamp(e.Time.Add(-time.Duration(p.ElapsedMS) * time.Millisecond)), ElapsedMS: p.ElapsedMS, Error: p.Error}
-	if last := len(a.phases) - 1; last >= 0 && a.phases[last].Name == p.Name && e.Type == event.PhaseEnded {
-		started.StartedAt = a.phases[last].StartedAt
-		a.phases[last] = started
-		return
+	from := e.Time.Add(-time.Duration(p.ElapsedMS) * time.Millisecond)
+	if from.Before(j.begunAt) { // the first phase has no event before its end
+		j.begunAt = from
 	}
-	a.phases = append(a.phases, started)
+	a.phases = append(a.phases, Phase{Name: p.Name, StartedAt: stamp(from), ElapsedMS: p.ElapsedMS, Error: p.Error})
 }
 
 // review returns the findings of a job; nil if it has reported none, or has another schema.

@@ -444,13 +444,13 @@ func TestPhases(t *testing.T) {
 		return event.Event{Type: kind, Job: "a", Phase: &event.Phase{Name: name, ElapsedMS: ms}}
 	}
 	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}}
-	events := []event.Event{run, phase(event.PhaseStarted, "prepare", 0), phase(event.PhaseEnded, "prepare", 5), phase(event.PhaseStarted, "session", 0)}
+	events := []event.Event{run, phase(event.PhaseStarted, "prepare", 0), phase(event.PhaseEnded, "prepare", 1000), phase(event.PhaseStarted, "session", 0), phase(event.PhaseEnded, "session", 1)}
 	var got []string
 	for _, p := range fold(t, events...).Jobs[0].Phases {
 		got = append(got, fmt.Sprint(p.Name, " ", p.StartedAt.Second(), " ", p.ElapsedMS))
 	}
-	again := fold(t, append(events, run, phase(event.PhaseStarted, "prepare", 0), phase(event.PhaseEnded, "prepare", 7))...).Jobs[0]
-	want := []string{"prepare 2 5", "session 4 0"}
+	again := fold(t, append(events, run, phase(event.PhaseEnded, "prepare", 7))...).Jobs[0]
+	want := []string{"prepare 2 1000", "session 5 1"}
 	if diff := cmp.Diff(want, got); diff != "" || len(again.Phases) != 1 || again.Phases[0].ElapsedMS != 7 || again.StartedAt.Second() != 2 {
 		t.Errorf("%s; after a resume %v, started at %v", diff, again.Phases, again.StartedAt)
 	}

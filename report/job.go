@@ -118,7 +118,7 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeExtension
 	case event.Reverted:
 		return (*job).takeRevert
-	case event.PhaseStarted, event.PhaseEnded:
+	case event.PhaseEnded:
 		return (*job).takePhase
 	default:
 		return nil

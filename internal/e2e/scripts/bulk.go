@@ -222,7 +222,7 @@ func sameRuns(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func withoutTimes(v any, run string) any {
-	times := []string{"started_at", "finished_at", "elapsed_ms", "hash", "replaced", "message", "session", "remote", "parent", "child_session"}
+	times := []string{"started_at", "finished_at", "elapsed_ms", "hash", "replaced", "message", "session", "remote", "parent", "child_session", "max_cost_usd"}
 	switch v := v.(type) {
 	case map[string]any:
 		for key, sub := range v {

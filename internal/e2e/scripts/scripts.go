@@ -230,7 +230,7 @@ func withoutWhatDiffers(v any) any {
 	case map[string]any:
 		for key, sub := range v {
 			switch key {
-			case "started_at", "finished_at", "elapsed_ms", "id", "session", "hash", "message", "model", "model_served", "child_session", "output_path", "plan_hash", "tail", "output_bytes", "warnings":
+			case "started_at", "finished_at", "elapsed_ms", "id", "session", "hash", "message", "model", "model_served", "finish", "child_session", "output_path", "plan_hash", "tail", "output_bytes", "warnings":
 				delete(v, key)
 			default:
 				v[key] = withoutWhatDiffers(sub)
