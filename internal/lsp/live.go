@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -118,7 +119,8 @@ func (l *live) request(ctx context.Context, method string, params, result any) e
 
 // explain returns the error of a request with what the server did.
 func (l *live) explain(err error) error {
-	if l.works() && !errors.Is(err, jsonrpc2.ErrClosed) {
+	// A server that exits closes its standard input before its end is known.
+	if l.works() && !errors.Is(err, jsonrpc2.ErrClosed) && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	why := l.stream.reason()
@@ -126,7 +128,7 @@ func (l *live) explain(err error) error {
 		l.service.Close() // waits for the end
 		l.conn.Close()    //nolint:errcheck // it may be closed
 	})
-	if why != nil && !errors.Is(why, io.EOF) && !errors.Is(why, io.ErrUnexpectedEOF) {
+	if why != nil && !errors.Is(why, io.EOF) && !errors.Is(why, io.ErrUnexpectedEOF) && !errors.Is(why, syscall.EPIPE) {
 		return why
 	}
 	return ended(l.service.Result())

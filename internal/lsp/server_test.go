@@ -361,3 +361,16 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// TestAServerThatReadsNoMoreExits reports how a server ended to which a message could not be
+// written: its exit is known later than that.
+func TestAServerThatReadsNoMoreExits(t *testing.T) {
+	s := setUp(t, time.Minute, "")
+	s.expect("a.txt", "fine\n")
+	s.write("b.txt", "DEAF\n")
+	s.Open(s.path("b.txt"))
+	time.Sleep(300 * time.Millisecond) // if it still reads after this, the test shows less
+	if _, err := s.Query(t.Context(), Query{Operation: "hover", Path: s.path("a.txt"), Line: 1, Column: 1}); err == nil || err.Error() != "language server test: hover: it exited with code 7" {
+		t.Errorf("error is %v", err)
+	}
+}

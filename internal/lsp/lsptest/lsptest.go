@@ -7,6 +7,7 @@
 //	AT FILE             what definitions, references and calls in this line lead to
 //	READ, WRITE, CONNECT, ENV, with an argument: hovering over it tries that
 //	CRASH               it exits with code 7
+//	DEAF                it closes its standard input, and exits with code 7 after a second
 package lsptest
 
 import (
@@ -201,6 +202,11 @@ func (s *server) ask() {
 
 // publish publishes the diagnostics of a file, and of those that it names.
 func (s *server) publish(uri string, version int) {
+	if strings.Contains(s.docs[uri], "DEAF") {
+		os.Stdin.Close()
+		time.Sleep(time.Second)
+		s.exit(7)
+	}
 	if strings.Contains(s.docs[uri], "CRASH") {
 		fmt.Fprintln(os.Stderr, "out of luck")
 		s.exit(7)
