@@ -24,8 +24,8 @@ event.after: commit.started commit publish.started published pull_request.starte
 event.after: job.ended run.ended
 journal.before: session message turn resume
 journal.after: session message turn resume
-file.written: patches report.json junit.xml summary.md failed.txt
-file.renamed: patches report.json junit.xml summary.md failed.txt
+file.written: patches report.json junit.xml summary.md failed.txt report.html
+file.renamed: patches report.json junit.xml summary.md failed.txt report.html
 snapshot.before
 snapshot.after
 worktree.before
