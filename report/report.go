@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -211,6 +212,9 @@ type Session struct {
 
 	TurnCosts []TurnCost `json:"turn_costs"`
 }
+
+// Name returns the name of the session in its run, by which its files are named: the id is RUN/NAME.
+func (s *Session) Name() string { return s.ID[strings.LastIndexByte(s.ID, '/')+1:] }
 
 // TurnCost is the usage and cost of one turn, including failed requests.
 type TurnCost struct {

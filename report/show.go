@@ -94,8 +94,9 @@ func (s *shown) head(j *Job) {
 		s.facts("pull", j.PullRequest.URL+" ("+j.PullRequest.State+")")
 	}
 	s.facts("patch", j.Patch)
-	for _, session := range j.Sessions {
-		s.facts("session", fmt.Sprintf("%s: %s, %s, %s", session.ID[strings.LastIndexByte(session.ID, '/')+1:], session.Agent, figures.Count(session.Turns, "turn"), money.Rounded(session.CostUSD)))
+	for i := range j.Sessions {
+		session := &j.Sessions[i]
+		s.facts("session", fmt.Sprintf("%s: %s, %s, %s", session.Name(), session.Agent, figures.Count(session.Turns, "turn"), money.Rounded(session.CostUSD)))
 	}
 }
 

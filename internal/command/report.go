@@ -97,7 +97,7 @@ func (o *reportOptions) show(ctx context.Context, w World, r *report.Report, fil
 		return writeJSON(w.Out, job)
 	}
 	return paged(ctx, w, func(out io.Writer) error {
-		return report.JobText(out, job, rundir.Details(files)(job).Patch, painter(w))
+		return report.JobText(out, job, rundir.Patch(files, job), painter(w))
 	})
 }
 

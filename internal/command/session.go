@@ -135,7 +135,7 @@ func loadRun(run string) (*savedRun, error) {
 // session reads the conversation of a session. The error is [fs.ErrNotExist] if the run did
 // not save it.
 func (r *savedRun) session(about report.Session) (*transcript.Session, error) {
-	s := &transcript.Session{Name: sessionName(about.ID), About: about}
+	s := &transcript.Session{Name: about.Name(), About: about}
 	f, err := os.OpenInRoot(r.dir, path.Join("sessions", s.Name+".jsonl")) // the name is from a file
 	if err != nil {
 		return nil, fmt.Errorf("open the session %s: %w", s.Name, err)
@@ -149,9 +149,6 @@ func (r *savedRun) session(about report.Session) (*transcript.Session, error) {
 	}
 	return s, nil
 }
-
-// sessionName returns the name of a session with an id, RUN/NAME.
-func sessionName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // sessionRow is a session in the list of a run.
 type sessionRow struct {
@@ -172,7 +169,7 @@ func listSessions(w World, o sessionOptions) error {
 	rows := []sessionRow{}
 	for _, j := range run.report.Jobs {
 		for _, about := range j.Sessions {
-			row := sessionRow{Job: j.ID, Session: sessionName(about.ID), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
+			row := sessionRow{Job: j.ID, Session: about.Name(), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
 			switch s, err := run.session(about); {
 			case err == nil:
 				row.Messages = new(len(s.Messages()))
@@ -217,10 +214,10 @@ func (r *savedRun) find(name string) (job string, s *report.Session, err error) 
 	for _, j := range r.report.Jobs {
 		for i := range j.Sessions {
 			s := &j.Sessions[i]
-			if sessionName(s.ID) == name || name == "" && s.Parent == nil && len(r.report.Jobs) == 1 {
+			if s.Name() == name || name == "" && s.Parent == nil && len(r.report.Jobs) == 1 {
 				return j.ID, s, nil
 			}
-			names = append(names, sessionName(s.ID))
+			names = append(names, s.Name())
 		}
 	}
 	list := strings.Join(names[:min(len(names), maxNames)], ", ")

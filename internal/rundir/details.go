@@ -4,7 +4,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/transcript"
@@ -23,31 +22,33 @@ const (
 // files of a report directory. What can't be read is missing.
 func Details(files fs.FS) func(*report.Job) html.Detail {
 	return func(j *report.Job) html.Detail {
-		d := html.Detail{Sessions: map[string]*transcript.Session{}}
+		d := html.Detail{Sessions: map[string]*transcript.Session{}, Patch: Patch(files, j)}
 		left := int64(maxConversations)
 		for _, about := range j.Sessions {
-			file := sessionFile(about)
-			if state := conversation(files, file, &left); state != nil {
-				d.Sessions[about.ID] = &transcript.Session{Name: strings.TrimSuffix(path.Base(file), ".jsonl"), About: about, State: state}
+			if state := conversation(files, sessionFile(&about), &left); state != nil {
+				d.Sessions[about.ID] = &transcript.Session{Name: about.Name(), About: about, State: state}
 			}
-		}
-		if j.Patch == "" {
-			return d
-		}
-		if f, err := files.Open(path.Clean(j.Patch)); err == nil {
-			defer f.Close()
-			text, _ := io.ReadAll(io.LimitReader(f, maxPatch))
-			d.Patch = string(text)
 		}
 		return d
 	}
 }
 
-// sessionFile returns the path of a session's journal in a report directory. The id of a
-// session is RUN/NAME, and may be from a file that others wrote.
-func sessionFile(s report.Session) string {
-	return path.Join("sessions", path.Base(s.ID)+".jsonl")
+// Patch returns the start of a job's patch; "" if it has none, or it can't be read.
+func Patch(files fs.FS, j *report.Job) string {
+	if j.Patch == "" {
+		return ""
+	}
+	f, err := files.Open(path.Clean(j.Patch))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, maxPatch))
+	return string(text)
 }
+
+// sessionFile returns the path of a session's journal in a report directory.
+func sessionFile(s *report.Session) string { return path.Join("sessions", s.Name()+".jsonl") }
 
 // conversation reads the journal of a session, and subtracts its size from what is left; nil if
 // it can't be read, or is too large.

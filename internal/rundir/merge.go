@@ -31,8 +31,8 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 			continue
 		}
 		names := []string{path.Join("patches", j.ID+".patch"), path.Join("outputs", j.ID)}
-		for _, s := range j.Sessions {
-			names = append(names, sessionFile(s))
+		for k := range j.Sessions {
+			names = append(names, sessionFile(&j.Sessions[k]))
 		}
 		for _, name := range names {
 			errs = append(errs, copyAll(filepath.Join(chunk, name), d.dir, name))

@@ -31,7 +31,7 @@ type bounds struct {
 }
 
 // levels are the bounds that are tried until the details fit.
-var levels = []bounds{ //nolint:gochecknoglobals // constant
+var levels = []bounds{
 	{16 << 10, 64 << 10, 512 << 10},
 	{4 << 10, 16 << 10, 64 << 10},
 	{1 << 10, 4 << 10, 16 << 10},

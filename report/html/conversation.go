@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )
@@ -90,11 +91,7 @@ func (p *jobPage) prompt(name, body string) g.Node {
 
 // preview is the start of a text in one line.
 func preview(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 400)], "")), " ")
-	if r := []rune(s); len(r) > 100 {
-		return string(r[:99]) + "…"
-	}
-	return s
+	return textcut.Head(textcut.OneLine(textcut.Head(s, 400, "")), 100, "…")
 }
 
 func (p *jobPage) session(s *report.Session) g.Node {
@@ -136,7 +133,7 @@ func howEnded(s *report.Session) string {
 
 func (p *jobPage) child(s *report.Session) g.Node {
 	p.children[s.ID] = true
-	return fold("child", []g.Node{h.Strong(g.Text("Subagent ")), code(short(s.ID)), text(" " + howEnded(s))}, []g.Node{p.session(s)})
+	return fold("child", []g.Node{h.Strong(g.Text("Subagent ")), code(s.Name()), text(" " + howEnded(s))}, []g.Node{p.session(s)})
 }
 
 // turn shows a response and its calls; turn 0 has the calls that the prompt requested.

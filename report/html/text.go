@@ -3,7 +3,6 @@ package html
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -12,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // text is any text, escaped and without hidden characters.
@@ -27,17 +27,7 @@ func code(s string) g.Node { return h.Code(text(s)) }
 
 // cut shortens a text to the start and the end of it, at most limit bytes.
 func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	from, to := limit*2/3, len(s)-limit/3
-	for from > 0 && !utf8.RuneStart(s[from]) {
-		from--
-	}
-	for to < len(s) && !utf8.RuneStart(s[to]) {
-		to++
-	}
-	return fmt.Sprintf("%s\n… %s omitted …\n%s", s[:from], figures.Bytes(int64(to-from)), s[to:])
+	return textcut.Ends(s, limit-limit/3, limit/3, fmt.Sprintf("\n… %s omitted …\n", figures.Bytes(int64(len(s)-limit))))
 }
 
 // fold is a section of the page that is closed at first.

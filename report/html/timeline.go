@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -52,7 +51,7 @@ func lanes(j *report.Job) []lane {
 		s := &j.Sessions[i]
 		before := ""
 		if s.Parent != nil {
-			before = short(s.ID) + " "
+			before = s.Name() + " "
 		}
 		model, tools := lane{name: before + "model"}, lane{name: before + "tools"}
 		for _, t := range s.TurnCosts {
@@ -89,11 +88,6 @@ func passed(ok bool) string {
 		return string(event.Passed)
 	}
 	return string(event.Failed)
-}
-
-// short is the name of a session in its job.
-func short(session string) string {
-	return session[strings.LastIndexByte(session, '/')+1:]
 }
 
 // scale maps times to positions from 0 to 1000. Long idle times, such as those between two
@@ -195,9 +189,10 @@ type turn struct {
 func costs(j *report.Job) g.Node {
 	var all []turn
 	highest := money.USD(0)
-	for _, s := range j.Sessions {
+	for i := range j.Sessions {
+		s := &j.Sessions[i]
 		for _, t := range s.TurnCosts {
-			all = append(all, turn{short(s.ID), s.Parent != nil, t})
+			all = append(all, turn{s.Name(), s.Parent != nil, t})
 			if t.CostUSD != nil {
 				highest = max(highest, *t.CostUSD)
 			}
