@@ -39,7 +39,7 @@ func Markdown(w io.Writer, r *Report) error {
 	p.addNotBegun(r.Jobs, event.CodeEnvironment, "Environment")
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
-	p.addJobs(r.Jobs)
+	p.addJobs(r)
 	p.addReviews(r.Jobs)
 	p.addSkipped(r.Jobs)
 	if p.full {
@@ -99,55 +99,60 @@ func (p *page) addTables(jobs []Job) {
 
 const endDetails = "</details>\n\n"
 
-// addJobs adds what a person has to know about jobs: of those that ended for the same reason
-// the first ones, and the names of the others.
-func (p *page) addJobs(jobs []Job) {
-	type cause struct {
-		outcome event.Outcome
-		reason  string
+// addJobs adds what a person has to know about jobs, those that passed last: of many jobs that
+// ended for the same reason the first ones, and the names of the others.
+func (p *page) addJobs(r *Report) {
+	many := len(r.Jobs) > maxMessages
+	for _, passed := range []bool{false, true} {
+		for i := range r.Jobs {
+			if j := &r.Jobs[i]; !many && (j.Outcome == event.Passed) == passed && j.notable(false) {
+				p.addJob(j)
+			}
+		}
 	}
-	count := map[cause]int{}
-	more := map[cause][]string{}
-	var order []cause
-	inOrder := make([]*Job, 0, len(jobs))
-	for i := range jobs {
-		inOrder = append(inOrder, &jobs[i])
-	}
-	slices.SortStableFunc(inOrder, func(a, b *Job) int { return passedLast(a) - passedLast(b) })
-	for _, j := range inOrder {
-		shown := len(jobs) <= maxMessages && j.FinalMessage != "" && j.Review == nil
-		if j.Outcome == event.Skipped || j.notBegun() || j.Outcome == event.Passed && len(j.Denied)+len(j.Network) == 0 && !shown {
-			continue
+	for _, passed := range []bool{false, true} {
+		for _, c := range r.Causes() {
+			if many && (c.Outcome == event.Passed) == passed {
+				p.addCause(c)
+			}
 		}
-		key := cause{j.Outcome, j.Reason}
-		if count[key]++; len(jobs) <= maxMessages || count[key] <= maxAlike {
-			p.addJob(j)
-			continue
-		}
-		if more[key] == nil {
-			order = append(order, key)
-		}
-		more[key] = append(more[key], codeDetail(j.ID))
-	}
-	for _, key := range order {
-		names := more[key]
-		rest := ""
-		if n := len(names) - maxNames; n > 0 {
-			names, rest = names[:maxNames], fmt.Sprintf(" and %d more", n)
-		}
-		about := "with denied calls or network access"
-		if key.reason != "" {
-			about = "for the same reason: " + inline(head(key.reason, maxDetail))
-		}
-		p.add(fmt.Sprintf("%s: %s (%s%s) %s\n\n", inline(string(key.outcome)), figures.Count(len(more[key]), "other job"), strings.Join(names, ", "), rest, about))
 	}
 }
 
-func passedLast(j *Job) int {
-	if j.Outcome == event.Passed {
-		return 1
+// notable reports whether the summary has more about the job than its row, also in a run of many
+// jobs.
+func (j *Job) notable(many bool) bool {
+	switch {
+	case j.Outcome == event.Skipped || j.notBegun():
+		return false
+	case j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0:
+		return true
 	}
-	return 0
+	return !many && j.FinalMessage != "" && j.Review == nil
+}
+
+// addCause adds the first jobs of a cause, and the names of the others.
+func (p *page) addCause(c *Cause) {
+	shown := 0
+	var others []string
+	for _, j := range c.Jobs {
+		if !j.notable(true) {
+			continue
+		}
+		if shown++; shown <= maxAlike {
+			p.addJob(j)
+		} else {
+			others = append(others, codeDetail(j.ID))
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	about := "with denied calls or network access"
+	if c.Reason != "" {
+		about = "for the same reason: " + inline(head(c.Reason, maxDetail))
+	}
+	p.add(fmt.Sprintf("%s: %s (%s) %s\n\n", inline(string(c.Outcome)), figures.Count(len(others), "other job"), listed(others), about))
 }
 
 func (p *page) addTable(jobs []Job) {

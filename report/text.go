@@ -82,33 +82,26 @@ func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) e
 
 // writeReasons writes the reasons of jobs, in a run of many jobs each once, and the warnings.
 func writeReasons(b *bytes.Buffer, r *Report) {
-	type cause struct {
-		outcome event.Outcome
-		reason  string
-	}
-	jobs := map[cause][]string{}
-	for _, j := range r.Jobs {
-		key := cause{j.Outcome, j.Reason}
-		jobs[key] = append(jobs[key], plain(j.ID))
-	}
-	for _, j := range r.Jobs {
-		key := cause{j.Outcome, j.Reason}
-		names := plain(j.ID)
-		if all := jobs[key]; len(r.Jobs) > maxMessages {
-			names = strings.Join(all[:min(len(all), maxNames)], ", ")
-			if more := len(all) - maxNames; more > 0 {
-				names += fmt.Sprintf(" and %d more", more)
-			}
+	write := func(outcome event.Outcome, names, reason string) {
+		if reason == "" {
+			return
 		}
-		if j.Reason == "" || len(jobs[key]) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, names)
-		for line := range strings.Lines(strings.TrimSpace(j.Reason)) {
+		fmt.Fprintf(b, "\n%s %s\n", outcome, names)
+		for line := range strings.Lines(strings.TrimSpace(reason)) {
 			fmt.Fprintf(b, "  | %s\n", plain(line))
 		}
-		if len(r.Jobs) > maxMessages {
-			jobs[key] = nil
+	}
+	if len(r.Jobs) <= maxMessages {
+		for _, j := range r.Jobs {
+			write(j.Outcome, plain(j.ID), j.Reason)
+		}
+	} else {
+		for _, c := range r.Causes() {
+			var names []string
+			for _, j := range c.Jobs {
+				names = append(names, plain(j.ID))
+			}
+			write(c.Outcome, listed(names), c.Reason)
 		}
 	}
 	if len(r.Warnings) > 0 {

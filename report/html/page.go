@@ -135,38 +135,23 @@ func (p *page) outcomes() g.Node {
 
 // reasons lists the reasons of jobs that did not pass, the most frequent first.
 func (p *page) reasons() g.Node {
-	type group struct {
-		outcome event.Outcome
-		reason  string
-		code    event.Code
-		jobs    []string
-	}
-	var all []*group
-	byReason := map[string]*group{}
-	for i := range p.r.Jobs {
-		j := &p.r.Jobs[i]
-		if j.Outcome == event.Passed || j.Outcome == event.Skipped {
-			continue
-		}
-		key := string(j.Outcome) + "\x00" + j.Reason
-		found := byReason[key]
-		if found == nil {
-			found = &group{outcome: j.Outcome, reason: j.Reason, code: j.ReasonCode}
-			byReason[key] = found
-			all = append(all, found)
-		}
-		found.jobs = append(found.jobs, j.ID)
-	}
+	all := slices.DeleteFunc(p.r.Causes(), func(c *report.Cause) bool {
+		return c.Outcome == event.Passed || c.Outcome == event.Skipped
+	})
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *group) int { return len(b.jobs) - len(a.jobs) })
+	slices.SortStableFunc(all, func(a, b *report.Cause) int { return len(b.Jobs) - len(a.Jobs) })
 	var items []g.Node
 	for _, one := range all[:min(len(all), maxReasons)] {
+		var ids []string
+		for _, j := range one.Jobs {
+			ids = append(ids, j.ID)
+		}
 		items = append(items, h.Li(
-			badge(string(one.outcome)), g.Text(" "), h.Strong(text(names(one.jobs, maxNamed, "job"))),
-			g.If(one.code != "", g.Group{g.Text(" "), code(string(one.code))}),
-			block("reason", cut(one.reason, maxReason)),
+			badge(string(one.Outcome)), g.Text(" "), h.Strong(text(names(ids, maxNamed, "job"))),
+			g.If(one.Code != "", g.Group{g.Text(" "), code(string(one.Code))}),
+			block("reason", cut(one.Reason, maxReason)),
 		))
 	}
 	if more := len(all) - maxReasons; more > 0 {
