@@ -16,6 +16,7 @@ type Repo struct {
 
 	worktrees *worktrees
 	filters   Filters
+	listed    *listings
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -45,7 +46,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""

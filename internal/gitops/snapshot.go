@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -122,6 +123,9 @@ func (w *walk) sparseEntries(present map[string]state) map[string]*gitdir.IndexE
 
 // SnapshotOf returns the tree of a commit; "" is the empty tree.
 func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
+	if s := r.listed.of(commit); s != nil {
+		return s, nil
+	}
 	s := &Snapshot{files: map[string]state{}}
 	if commit == "" {
 		return s, nil
@@ -133,7 +137,31 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list commit %s: %w", commit, err)
 	}
+	r.listed.add(commit, s)
 	return s, nil
+}
+
+// listings are the snapshots of commits that are in use anywhere: the preflight and the jobs
+// of one base share theirs.
+type listings struct {
+	mu       sync.Mutex
+	byCommit map[string]weak.Pointer[Snapshot]
+}
+
+// of returns the snapshot of a commit; nil if none is in use.
+func (l *listings) of(commit string) *Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byCommit[commit].Value()
+}
+
+func (l *listings) add(commit string, s *Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byCommit == nil {
+		l.byCommit = map[string]weak.Pointer[Snapshot]{}
+	}
+	l.byCommit[commit] = weak.Make(s)
 }
 
 func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {
