@@ -98,6 +98,9 @@ func (w *worktrees) openAdded(dir string) (*Repo, error) {
 	if err == nil && (wt.Git.Root != dir || wt.Git.Common != w.git.Common) {
 		err = fmt.Errorf("it belongs to %s, not to %s", wt.Git.Common, w.git.Common)
 	}
+	if err == nil {
+		err = wt.Git.CheckedOut()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -304,4 +306,41 @@ func TestSubmodulesAreEmptyDirectoriesInAWorktree(t *testing.T) {
 		}
 		in.Clean()
 	})
+}
+
+// On one device, an index vouches for files that are a moment older than itself; on two, only for
+// those of an earlier second, unless the time of the checkout is known.
+func TestFilesOnAnotherDeviceAreTrusted(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "millhand-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := gittest.NewSandbox(t)
+	s.Write("a.txt", "1\n")
+	s.Commit()
+	device := func(dir string) uint64 {
+		info, err := os.Stat(dir)
+		must(t, err)
+		return uint64(info.Sys().(*syscall.Stat_t).Dev) //nolint:unconvert // 32 bits on macOS
+	}
+	if device(dir) == device(s.Root) {
+		t.Skip("one device")
+	}
+	r := opened(s)
+	for n := range 20 { // a file as new as the end of the checkout is not trusted, so more than one try may be needed
+		wt, err := r.AddWorktree(t.Context(), filepath.Join(dir, strconv.Itoa(n)), s.Run("rev-parse", "HEAD"))
+		must(t, err)
+		idx, err := wt.Git.Index()
+		must(t, err)
+		info, err := os.Lstat(filepath.Join(wt.Root(), "a.txt"))
+		must(t, err)
+		st := gitdir.StatOf(info)
+		trusted := idx.Current(&idx.Entries[0], &st, true)
+		must(t, r.RemoveWorktree(t.Context(), wt.Root()))
+		if trusted {
+			return
+		}
+	}
+	t.Error("no file of a new worktree is trusted")
 }

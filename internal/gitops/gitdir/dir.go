@@ -33,6 +33,8 @@ type Dir struct {
 
 	Settings Settings
 	Config   ConfigFiles // as they were when it was opened, the weakest first
+
+	checkout checkout
 }
 
 // Open opens the git directory of the work tree that holds a directory. The error matches
@@ -137,5 +139,40 @@ func (d *Dir) Index() (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read index %s: %w", name, err)
 	}
+	if idx.written == d.checkout.index {
+		idx.written = d.checkout.time
+	}
 	return idx, nil
+}
+
+// checkout is when the files of a work tree were checked out. The zero value is unknown.
+type checkout struct {
+	index written // of the checkout
+	time  written // after it, on the device of the files
+}
+
+// CheckedOut records that the index describes the work tree as it is now, right after a
+// checkout that nothing followed. Without it, files on another device than the index are
+// only trusted if they are a second older than it, so that every search for changes reads all that
+// were checked out in the last second. It must be called before other goroutines use d.
+func (d *Dir) CheckedOut() error {
+	pointer := filepath.Join(d.Root, ".git")
+	info, err := os.Lstat(pointer)
+	if err == nil {
+		err = os.Chmod(pointer, info.Mode()) // makes its ctime the present, by the clock of the device
+	}
+	if err != nil {
+		return err
+	}
+	now, err := os.Lstat(pointer)
+	if err != nil {
+		return err
+	}
+	idx, err := d.Index()
+	if err != nil {
+		return err
+	}
+	st := StatOf(now)
+	d.checkout = checkout{index: idx.written, time: written{st.ctimeSec, st.ctimeNsec, st.dev}}
+	return nil
 }

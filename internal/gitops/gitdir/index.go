@@ -24,9 +24,12 @@ type Index struct {
 	version uint32
 	Entries []IndexEntry // sorted by path, then stage
 
-	// The file's own times and device, for the rule about racy entries.
-	sec, nsec, dev uint32
+	written written
 }
+
+// written is when an index was written: the modification time of its file and the device of
+// that, for the rule about racy entries.
+type written struct{ sec, nsec, dev uint32 }
 
 // IndexEntry is one line of an index.
 type IndexEntry struct {
@@ -83,7 +86,7 @@ func readIndexFile(f *os.File) (*Index, error) {
 		return nil, err
 	}
 	st := StatOf(info)
-	idx.sec, idx.nsec, idx.dev = st.mtimeSec, st.mtimeNsec, st.dev
+	idx.written = written{st.mtimeSec, st.mtimeNsec, st.dev}
 	return idx, nil
 }
 
@@ -308,10 +311,11 @@ func compareEntries(a, b IndexEntry) int {
 // entry was written without its times showing it: when its time is that of the
 // index or later. Between two devices the clocks are only trusted to the second.
 func (idx *Index) racy(s *Stat) bool {
-	if s.mtimeSec != idx.sec {
-		return s.mtimeSec > idx.sec
+	at := idx.written
+	if s.mtimeSec != at.sec {
+		return s.mtimeSec > at.sec
 	}
-	return s.dev != idx.dev || s.mtimeNsec >= idx.nsec
+	return s.dev != at.dev || s.mtimeNsec >= at.nsec
 }
 
 // Current reports whether the entry's file is unchanged, judged by its times,
