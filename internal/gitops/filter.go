@@ -24,7 +24,7 @@ type Filters struct {
 
 // WithFilters returns the repository with other filters.
 func (r *Repo) WithFilters(f Filters) *Repo {
-	return &Repo{Git: r.Git, worktrees: r.worktrees, filters: f, listed: r.listed}
+	return &Repo{Git: r.Git, worktrees: r.worktrees, filters: f, listed: r.listed, hashes: r.hashes}
 }
 
 // Unfilterable returns why paths with a filter can't be committed; "" if they can. Like

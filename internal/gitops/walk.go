@@ -360,6 +360,14 @@ func (w *walk) hash(ctx context.Context) error {
 }
 
 func (w *walk) read(f *found) error {
+	conversion, err := w.tree.conversionOf(f.path)
+	if err != nil {
+		return err
+	}
+	hashes := w.tree.repo.hashes
+	if conversion.none() && w.recall(hashes, f) {
+		return nil
+	}
 	c, err := w.tree.content(f.path, f.state.mode, w.stored(f))
 	if err != nil {
 		return err
@@ -367,10 +375,23 @@ func (w *walk) read(f *found) error {
 	defer c.close()
 	f.state.hash, err = c.hash()
 	f.hashed = err == nil
+	if f.hashed && conversion.none() {
+		hashes.add(f.path, c.stat, f.state.hash, w.tree.repo.Git.Env.Now)
+	}
 	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.hash) {
 		w.keep(f.state.hash, c.data)
 	}
 	return err
+}
+
+// recall takes the hash of a file from an earlier walk, unless its content is wanted.
+func (w *walk) recall(hashes *hashes, f *found) bool {
+	hash, ok := hashes.of(f.path, f.stat)
+	if !ok || w.keep != nil && (f.entry == nil || f.entry.Hash != hash) {
+		return false
+	}
+	f.state.hash, f.hashed = hash, true
+	return true
 }
 
 // stored returns what git has for a path: in the index, else in the snapshot.

@@ -16,7 +16,8 @@ type Env struct {
 	GitProgram    string        // the git program; "" for none
 	LockWait      time.Duration // how long to wait for a lock of another process; 0 means 10 s
 
-	// Now is used to report the age of a blocking lock; may be nil.
+	// Now is used for the age of a blocking lock, and of files: without it, every search for
+	// changes reads the files that the index does not vouch for. May be nil.
 	Now func() time.Time
 }
 

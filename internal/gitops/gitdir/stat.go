@@ -3,6 +3,7 @@ package gitdir
 import (
 	"io/fs"
 	"syscall"
+	"time"
 )
 
 // OpenFlags prevent an open from blocking if the file was replaced by a pipe.
@@ -39,6 +40,11 @@ func (s *Stat) same(now *Stat, trustCtime bool) bool {
 		return false
 	}
 	return s.ino == now.ino && s.uid == now.uid && s.gid == now.gid
+}
+
+// Before reports whether the file was last changed in a second before that of t.
+func (s *Stat) Before(t time.Time) bool {
+	return int64(s.ctimeSec) < t.Unix() && int64(s.mtimeSec) < t.Unix()
 }
 
 // StatOf returns the Stat of a file.
