@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -136,6 +137,15 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	}
 	c.guard, err = newGuard(g, c.nested)
 	return c, err
+}
+
+// searchEarly searches for the private files of the system while the first jobs are prepared.
+func (r *run) searchEarly() (wait func()) {
+	var searching sync.WaitGroup
+	if g := (CommandEnv{Level: r.opts.Level}); g.confines() && runsCommands(r.plan) {
+		searching.Go(func() { r.private.Paths() })
+	}
+	return searching.Wait
 }
 
 // scratch returns the private directories of the commands.

@@ -152,9 +152,10 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		began = began.Add(-o.Past.Elapsed)
 	}
 	hooks := r.startHooks(ctx)
-	wait := r.compileEarly()
+	compiled, searched := r.compileEarly(), r.searchEarly()
 	ends, others := r.jobs(ctx)
-	wait()
+	compiled()
+	searched()
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: err.Error()}})

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,12 +21,15 @@ import (
 type Sandbox struct {
 	bounds *bounds
 	level  Level
-	plan   *os.File // child.Plan as JSON, in memory; shared by all children
 	ids    []syscall.SysProcIDMap
 	gids   []syscall.SysProcIDMap
 	group  *group // nil if none can be created
 
 	keepGroups bool // supplementary groups can't be dropped in this user namespace (rootless container)
+
+	make func() *child.Plan // makes the plan
+	mu   sync.Mutex
+	plan *os.File // child.Plan as JSON, in memory; shared by all children; nil before the first command
 }
 
 // New creates a sandbox of a level, Full or Partial, that the machine supports. It
@@ -60,10 +64,27 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 	if s.group, err = newGroup(spec.Limits); err != nil {
 		return nil, err
 	}
-	if s.plan, err = planFile(makePlan(b, level, version, s.group != nil)); err != nil {
+	if s.make = makePlan(b, level, version, s.group != nil); level == Full {
+		return s, nil
+	}
+	if _, err := s.planned(); err != nil {
 		return nil, errors.Join(err, s.closeGroup())
 	}
 	return s, nil
+}
+
+// planned returns the plan of the children. At level Full it is made for the first command: the
+// private files of the system, which it contains, can take longer to find than the first
+// response of a model.
+func (s *Sandbox) planned() (*os.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.plan != nil {
+		return s.plan, nil
+	}
+	var err error
+	s.plan, err = planFile(s.make())
+	return s.plan, err
 }
 
 // cgroupsPersist reports whether root can't drop supplementary groups; see setgroups in
@@ -74,7 +95,13 @@ func cgroupsPersist() bool {
 }
 
 // Close releases the sandbox. All its launches must have ended.
-func (s *Sandbox) Close() error { return errors.Join(s.plan.Close(), s.closeGroup()) }
+func (s *Sandbox) Close() error {
+	err := s.closeGroup()
+	if s.plan != nil {
+		err = errors.Join(s.plan.Close(), err)
+	}
+	return err
+}
 
 func (s *Sandbox) closeGroup() error {
 	if s.group == nil {

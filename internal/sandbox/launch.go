@@ -56,6 +56,10 @@ type ExitStatus struct {
 // env, and its arguments. The sandbox sets HOME, TMPDIR and the variables for the proxy,
 // and removes the variables that name a CI system's command files.
 func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
+	plan, err := s.planned()
+	if err != nil {
+		return nil, err
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("create a socket to the sandbox: %w", err)
@@ -66,7 +70,7 @@ func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 		Env:    s.environment(env),
 		Dir:    "/",
 		Attr:   s.attributes(),
-		Files:  []*os.File{s.plan, os.NewFile(uintptr(pair[1]), "control")},
+		Files:  []*os.File{plan, os.NewFile(uintptr(pair[1]), "control")},
 		parent: os.NewFile(uintptr(pair[0]), "control"),
 		serve:  s.bounds.Network.Serve,
 		heard:  make(chan struct{}),

@@ -17,9 +17,10 @@ import (
 // tmpBytes is the size of an in-memory directory for temporary files.
 const tmpBytes = 1 << 30
 
-// makePlan translates bounds into the plan of a child at a level. grouped means that a
-// control group limits its processes.
-func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
+// makePlan returns a function that translates bounds into the plan of a child at a level. What
+// it depends on in the granted directories is examined at once: later, files there can be changed.
+// grouped means that a control group limits its processes.
+func makePlan(b *bounds, level Level, landlock int, grouped bool) func() *child.Plan {
 	plan := &child.Plan{
 		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.OwnSocket,
 		Limits: child.Limits{
@@ -38,16 +39,22 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 		if b.Network.Serve != nil {
 			plan.ListenPort = ProxyPort
 		}
-		plan.Mounts = mounts(b)
-		plan.Rules = fullRules(b, plan.Mounts)
-		return plan
+		var hidden []child.Mount
+		for _, p := range b.Hidden {
+			hidden = append(hidden, hiding(p)...)
+		}
+		return func() *child.Plan {
+			plan.Mounts = mounts(b, hidden)
+			plan.Rules = fullRules(b, plan.Mounts)
+			return plan
+		}
 	}
 	plan.Sockets = child.UnixPairs
 	if b.Network.Serve != nil {
 		plan.Sockets, plan.ConnectPort = child.ProxyOnly, b.Network.Addr.Port()
 	}
 	plan.Rules = partialRules(b)
-	return plan
+	return func() *child.Plan { return plan }
 }
 
 // keeper returns what enforces the limit on processes.
@@ -72,8 +79,8 @@ func ownPIDMax(release string) bool {
 }
 
 // mounts returns the mounts of the granted paths, parents before children. If a path is
-// added twice, the later mount wins.
-func mounts(b *bounds) []child.Mount {
+// added twice, the later mount wins; those of hidden paths are the last ones.
+func mounts(b *bounds, hidden []child.Mount) []child.Mount {
 	at := map[string]child.Mount{}
 	put := func(ms ...child.Mount) {
 		for _, m := range ms {
@@ -106,9 +113,7 @@ func mounts(b *bounds) []child.Mount {
 	for _, p := range b.Locked {
 		put(child.Mount{Kind: child.Lock, Path: p, Source: p})
 	}
-	for _, p := range b.Hidden {
-		put(hiding(p)...)
-	}
+	put(hidden...)
 	list := slices.SortedFunc(maps.Values(at), func(x, y child.Mount) int { return cmp.Compare(x.Path, y.Path) })
 	list = useful(list)
 	for _, symlink := range b.symlinks {
