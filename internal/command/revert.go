@@ -161,7 +161,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	if err != nil {
 		return done, err
 	}
-	level, state, err := chooseLevel(ctx, mode, false)
+	level, state, err := chooseLevel(ctx, mode, false, probing(ctx, mode))
 	if err != nil {
 		return done, err
 	}

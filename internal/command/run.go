@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -154,6 +155,8 @@ type checked struct {
 
 // checkRun loads the plan, and checks everything that a run needs except repositories.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
+	probe := probing(ctx, o.sandbox)
+	defer probe()
 	if c.plan, err = loadListed(ctx, w, o.plan, o.log.Quiet); err != nil {
 		return c, err
 	}
@@ -170,9 +173,6 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || c.plan.StartsProcesses()); err != nil {
-		return c, err
-	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
 	c.models.Environ = environ(w)
@@ -182,7 +182,10 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if c.custom, err = customTools(c.plan); err != nil {
 		return c, err
 	}
-	c.key, err = signingKey(ctx, w, c.plan)
+	if c.key, err = signingKey(ctx, w, c.plan); err != nil {
+		return c, err
+	}
+	c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || c.plan.StartsProcesses(), probe)
 	return c, err
 }
 
@@ -377,17 +380,29 @@ func follow(log *view.Log, out *rundir.Dir) (stop func(), err error) {
 	}, nil
 }
 
-// chooseLevel determines the sandbox level of commands on this machine. It fails if
-// the mode does not allow that level.
-func chooseLevel(ctx context.Context, mode string, shell bool) (sandbox.Level, sandbox.State, error) {
+// probing probes for the levels of sandbox on this machine, unless mode needs none. The result
+// waits for the end.
+func probing(ctx context.Context, mode string) func() sandbox.Found {
+	if m := sandbox.Mode(mode); m != sandbox.Auto && m != sandbox.Require {
+		return func() sandbox.Found { return sandbox.Found{} }
+	}
+	var found sandbox.Found
+	var probe sync.WaitGroup
+	probe.Go(func() { found = sandbox.Probe(ctx, "") })
+	return func() sandbox.Found {
+		probe.Wait()
+		return found
+	}
+}
+
+// chooseLevel determines the sandbox level of commands on this machine, which probe has
+// examined. It fails if the mode does not allow that level.
+func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sandbox.Found) (sandbox.Level, sandbox.State, error) {
 	m := sandbox.Mode(mode)
 	if err := m.Check(); err != nil {
 		return sandbox.None, sandbox.State{}, failure{event.ExitUsage, err}
 	}
-	var found sandbox.Found
-	if m == sandbox.Auto || m == sandbox.Require {
-		found = sandbox.Probe(ctx, "")
-	}
+	found := probe()
 	if ctx.Err() != nil {
 		return sandbox.None, sandbox.State{}, context.Cause(ctx)
 	}
