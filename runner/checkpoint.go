@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/millhand/millhand/internal/gitops"
 )
@@ -50,16 +51,21 @@ func (s *site) save(ctx context.Context, o *Options) (string, error) {
 	return s.saved(o).Save(ctx, from, s.base)
 }
 
+// freshStatus is how long the tree counts as it was when the preflight found it clean: the first
+// job of a run starts some milliseconds later, and does not walk the tree again.
+const freshStatus = time.Second
+
 // snapshotOwn sets the state that the changes of a job without a worktree are compared
 // with, and saves it: a job that is resumed continues to be compared with it.
-func (s *site) snapshotOwn(ctx context.Context, o *Options, past *pastJob) (tree string, err error) {
+func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error) {
+	past := j.past
 	committed, err := s.origin.SnapshotOf(s.base)
 	if err != nil {
 		return "", err
 	}
 	s.committed = committed.Below(s.below)
 	if past != nil && past.start != nil && past.start.Tree != "" && past.start.Base == s.base {
-		all, changed, err := s.saved(o).Snapshot(past.start.Tree, s.base)
+		all, changed, err := s.saved(j.opts).Snapshot(past.start.Tree, s.base)
 		if err != nil {
 			return "", err
 		}
@@ -69,6 +75,10 @@ func (s *site) snapshotOwn(ctx context.Context, o *Options, past *pastJob) (tree
 		}
 		return past.start.Tree, nil
 	}
+	if clean := j.start.clean; s.first && s.base != "" && clean.commit == s.base && j.opts.Now().Sub(clean.at) < freshStatus {
+		s.before = s.committed
+		return s.tree.RootTree(s.base)
+	}
 	all, err := s.tree.Snapshot(ctx)
 	if err != nil {
 		return "", err
@@ -77,5 +87,5 @@ func (s *site) snapshotOwn(ctx context.Context, o *Options, past *pastJob) (tree
 	if s.before.Equal(s.committed) {
 		return s.tree.RootTree(s.base)
 	}
-	return s.save(ctx, o)
+	return s.save(ctx, j.opts)
 }

@@ -19,7 +19,7 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 		if past.start.Base != o.head.Hash {
 			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to resume the job", o.repo.Root(), o.head.Hash, past.start.Base)
 		}
-	} else if err := p.free(j, o); err != nil {
+	} else if err := p.free(j, o, &s); err != nil {
 		return s, err
 	}
 	var err error
@@ -59,7 +59,7 @@ func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, erro
 }
 
 // free refuses a tree with uncommitted changes of the user, unless the manifest allows it.
-func (p *preflight) free(j tasks.Job, o *origin) error {
+func (p *preflight) free(j tasks.Job, o *origin, s *start) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
 		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
 	}
@@ -69,12 +69,13 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 	if p.plan.AllowDirty || o.head.Unborn {
 		return nil
 	}
-	dirty, err := o.dirty()
+	found, err := o.status()
 	if err != nil {
 		return err
 	}
-	if len(dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), firstThree(dirty))
+	if len(found.dirty) > 0 {
+		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), firstThree(found.dirty))
 	}
+	s.clean = found.clean
 	return nil
 }

@@ -8,18 +8,18 @@ type keyedLocks struct {
 	locks map[string]*sync.Mutex
 }
 
-// lock takes the lock of a name and returns what releases it.
-func (k *keyedLocks) lock(name string) (unlock func()) {
+// lock takes the lock of a name and returns what releases it, and whether nobody has had it before.
+func (k *keyedLocks) lock(name string) (unlock func(), first bool) {
 	k.mu.Lock()
 	if k.locks == nil {
 		k.locks = map[string]*sync.Mutex{}
 	}
 	l := k.locks[name]
-	if l == nil {
+	if first = l == nil; first {
 		l = &sync.Mutex{}
 		k.locks[name] = l
 	}
 	k.mu.Unlock()
 	l.Lock()
-	return l.Unlock
+	return l.Unlock, first
 }

@@ -28,8 +28,8 @@ type origin struct {
 
 	remote    func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
 	asked     bool                                                          // the remote is being asked, or fetched from
-	dirty     func() ([]string, error)
-	converted map[string][]gitops.Converted // by commit and edit rules
+	status    func() (status, error)                                        // of path repositories
+	converted map[string][]gitops.Converted                                 // by commit and edit rules
 }
 
 // root returns the root of its work tree, or a stand-in for that of a mirror.
@@ -132,7 +132,7 @@ func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.head, o.err = o.repo.Git.Head(); o.err == nil {
 		o.secrets, o.err = credentials.Secrets(o.repo.Git)
 	}
-	o.dirty = sync.OnceValues(func() ([]string, error) { return dirtyBelow(ctx, o.repo, o.below) })
+	o.status = sync.OnceValues(func() (status, error) { return statusOf(ctx, o.repo, o.below) })
 	o.remote = p.remoteOf(o)
 }
 

@@ -101,12 +101,12 @@ func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s sta
 		return s, refuse(event.CodeDirty, "branch %s is checked out in %s: check out another branch there", branch, dir)
 	}
 	if o.head.Branch == branch {
-		dirty, err := o.dirty()
+		found, err := o.status()
 		if err != nil {
 			return s, err
 		}
-		if len(dirty) > 0 {
-			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), firstThree(dirty))
+		if len(found.dirty) > 0 {
+			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), firstThree(found.dirty))
 		}
 		if what := o.repo.Git.OperationInProgress(); what != "" {
 			return s, refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)

@@ -25,6 +25,7 @@ type site struct {
 	below   string       // the workspace in the tree, slash separated; "" for the root
 	inPlace bool
 	unlock  func()           // unlocks the user's tree
+	first   bool             // no other job of the run has worked in the user's tree
 	base    string           // commit that the job starts from; "" in a repository without one
 	ref     string           // the name that base was resolved from; "" if it has none
 	before  *gitops.Snapshot // nil before confine
@@ -114,7 +115,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 	}
 	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
 	if s.inPlace {
-		tree, err = s.snapshotOwn(ctx, j.opts, j.past)
+		tree, err = s.snapshotOwn(ctx, j)
 		if ctx.Err() != nil {
 			return "", stopped(ctx)
 		}
@@ -172,7 +173,8 @@ func (j *job) openTree(ctx context.Context, s *site) (err error) {
 	}
 	defer func() { s.ref = refOf(j.spec, head, s.base) }()
 	if s.inPlace = inPlace(j.spec, head); s.inPlace {
-		s.tree, s.unlock = s.origin, j.run.trees.lock(s.origin.Root())
+		s.tree = s.origin
+		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
 		return s.takeTree(ctx, j.plan.AllowDirty)
 	}
 	return s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))

@@ -77,7 +77,10 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 		t.Errorf("changes of the user's (-want +got):\n%s", diff)
 	}
 	taken := make(chan func())
-	go func() { taken <- j.run.trees.lock(s.repo) }()
+	go func() {
+		unlock, _ := j.run.trees.lock(s.repo)
+		taken <- unlock
+	}()
 	select {
 	case <-taken:
 		t.Error("two jobs work on one tree")
@@ -190,7 +193,8 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	if p != nil || end == nil || end.code != event.CodeRepository || !strings.Contains(end.detail, "prepare the workspace: ") {
 		t.Fatalf("%+v, %+v", p, end)
 	}
-	j.run.trees.lock(s.repo)() // or nobody could ever work there again
+	unlock, _ := j.run.trees.lock(s.repo) // or nobody could ever work there again
+	unlock()
 
 	spec = s.job("b")
 	spec.Repo.Dir = s.repo

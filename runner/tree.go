@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,9 +53,38 @@ func firstThree(list []string) string {
 	return strings.Join(list, ", ")
 }
 
+// status is how a directory of a work tree compares with HEAD.
+type status struct {
+	dirty []string // paths with uncommitted changes
+	clean cleanTree
+}
+
+// cleanTree is a commit that a work tree was exactly at, and when. The zero value is none.
+type cleanTree struct {
+	commit string
+	at     time.Time
+}
+
+func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, err error) {
+	var began time.Time
+	if now := repo.Git.Env.Now; now != nil {
+		began = now()
+	}
+	found, err := repo.Status(ctx)
+	if found.AtHead {
+		s.clean = cleanTree{found.Head, began}
+	}
+	s.dirty = inDirectory(found.Dirty, below)
+	return s, err
+}
+
+func inDirectory(paths []string, below string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool { return !gitops.IsBelow(path, below) })
+}
+
 // dirtyBelow returns the paths with uncommitted changes in a directory of a work tree;
 // "" is the root.
 func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
 	all, err := repo.Dirty(ctx)
-	return slices.DeleteFunc(all, func(path string) bool { return !gitops.IsBelow(path, below) }), err
+	return inDirectory(all, below), err
 }

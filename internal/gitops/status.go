@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // Dirty returns the sorted paths that differ from HEAD in the index or in the
@@ -11,41 +13,58 @@ import (
 // repositories end with a slash. Files marked as assume-unchanged or
 // skip-worktree count as unchanged, and files below .millhand are ignored.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
-	paths, err := r.dirty(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
-	}
-	return paths, nil
+	s, err := r.Status(ctx)
+	return s.Dirty, err
 }
 
-func (r *Repo) dirty(ctx context.Context) ([]string, error) {
+// Status is how the index and the working tree compare with HEAD.
+type Status struct {
+	Head  string   // its commit
+	Dirty []string // see [Repo.Dirty]
+	// AtHead reports that a snapshot of the working tree would be that of HEAD.
+	AtHead bool
+}
+
+// Status compares the index and the working tree with HEAD.
+func (r *Repo) Status(ctx context.Context) (Status, error) {
+	s, err := r.status(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
+	}
+	return s, nil
+}
+
+func (r *Repo) status(ctx context.Context) (s Status, err error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	head, err := r.Git.Head()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	base, err := r.SnapshotOf(head.Hash)
+	s.Head = head.Hash
+	base, err := r.SnapshotOf(s.Head)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	tree, err := r.openWorkTree(false)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	defer tree.close()
 	idx, err := r.Git.Index()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	w := newWalk(tree, idx, nil)
 	w.lazy = true
 	if err := w.run(ctx, rules); err != nil {
-		return nil, err
+		return s, err
 	}
-	return w.differences(base), nil
+	s.Dirty = w.differences(base)
+	s.AtHead = len(s.Dirty) == 0 && !slices.ContainsFunc(idx.Entries, func(e gitdir.IndexEntry) bool { return e.AssumedUnchanged() })
+	return s, nil
 }
 
 // differences compares HEAD with the index and the index with the working tree.
