@@ -101,7 +101,7 @@ func (j *job) private(s *site) []string {
 		paths = append(paths, file)
 	}
 	return slices.DeleteFunc(paths, func(dir string) bool {
-		return pathtree.Within(s.space.Dir(), dir)
+		return pathtree.Within(s.dir, dir)
 	})
 }
 

@@ -49,7 +49,7 @@ func (r jobHooks) start(ctx context.Context) *stop {
 	j, s := r.job, r.site
 	s.hooks = hook.New(hook.Config{
 		Hooks: hooksOf(j.plan, false), Sandbox: string(j.opts.Level), Redact: j.opts.Redact,
-		Input: hook.Input{Run: j.opts.RunID, Job: j.spec.ID, Task: j.spec.Task, Repo: j.spec.Repo.Name, Dir: s.space.Dir()},
+		Input: hook.Input{Run: j.opts.RunID, Job: j.spec.ID, Task: j.spec.Task, Repo: j.spec.Repo.Name, Dir: s.dir},
 		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := j.ground(s, HookProfile(j.spec.Profile, h))
 			if err != nil {

@@ -54,6 +54,10 @@ func (j *job) phases(p *progress) []phase {
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
+			if j.opensEarly() {
+				p.site, end = j.openEarly(ctx)
+				return end
+			}
 			if p.site, end = j.prepare(ctx); end == nil {
 				j.protect(p.site)
 				end = j.confine(ctx, p.site)
@@ -138,6 +142,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			break
 		}
 	}
+	p.site.settled()
 	if end != nil && p.site != nil && p.site.before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
 		p.landing = &landing{job: j, site: p.site}
@@ -162,7 +167,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 // unsaved reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
 func (p *progress) unsaved() bool {
-	return p.site.touched && (p.landing == nil || p.landing.lost())
+	return p.site.touched && p.site.usable() && (p.landing == nil || p.landing.lost())
 }
 
 func reasonOf(s *stop) string {

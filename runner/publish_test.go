@@ -170,7 +170,10 @@ func TestPublishingHoldsNoSlot(t *testing.T) {
 	s.opts.OpenModel = plays(t, writes)
 	worktrees := -1
 	resume := s.slowly(url, "a", "0")
-	s.when(func(e event.Event) bool { return e.Type == event.JobStarted && e.Job == "b" }, func() {
+	s.when(func(e event.Event) bool { return e.Type == event.TurnEnded && strings.HasSuffix(e.Session, "b") }, func() {
+		if worktrees >= 0 {
+			return
+		}
 		worktrees = len(strings.Split(git(t, s.repo, "worktree", "list"), "\n")) - 1
 		resume()
 	})
@@ -180,7 +183,7 @@ func TestPublishingHoldsNoSlot(t *testing.T) {
 		t.Errorf("exit %d: %v", exit, s.ends())
 	}
 	if worktrees != 1 {
-		t.Errorf("%d worktrees when job b has started, of which job a requires none", worktrees)
+		t.Errorf("%d worktrees when job b works, of which job a requires none", worktrees)
 	}
 	var order []string
 	for _, e := range s.events {

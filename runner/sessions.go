@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -206,7 +207,7 @@ func (w *work) limits(summary bool) *session.End {
 	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
-	if w.site.sandbox.overFor(maxExcess) {
+	if w.site.complete() && w.site.sandbox.overFor(maxExcess) {
 		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxExcess)}
 	}
 	return nil
@@ -220,22 +221,18 @@ func sessionLimits(l tasks.Limits) session.Limits {
 
 // toolEnv returns the environment for the tools of a session.
 func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
-	rules, err := w.site.tree.IgnoreRulesBelow(w.site.below)
-	if err != nil {
-		return nil, err
+	var space *workspace.Workspace
+	if w.site.usable() {
+		space = w.site.space
 	}
-	box, err := w.job.confinement(ctx, w.site, s)
-	if err != nil {
-		return nil, err
-	}
-	skills := tools.FindSkills(w.site.space, w.job.plan.Skills)
+	skills := tools.FindSkills(space, w.job.plan.Skills)
 	for _, p := range skills.Problems {
 		if s.parent == "" {
 			w.job.warn(p.Error())
 		}
 	}
 	env := &tools.Env{
-		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Commands: box.Commands(),
+		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
@@ -248,6 +245,10 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
+	if space != nil {
+		return env, w.addFiles(ctx, env, s)
+	}
+	env.Complete, env.Commands.Scratch = w.complete(s), w.job.scratchOf(w.site)
 	return env, nil
 }
 

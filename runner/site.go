@@ -24,6 +24,8 @@ type site struct {
 	tree    *gitops.Repo // the work tree: a linked worktree, or origin itself
 	below   string       // the workspace in the tree, slash separated; "" for the root
 	inPlace bool
+	dir     string           // absolute path of the workspace, which can be missing before the site is complete
+	opening *opening         // nil for a site that prepare has completed
 	unlock  func()           // unlocks the user's tree
 	first   bool             // no other job of the run has worked in the user's tree
 	base    string           // commit that the job starts from; "" in a repository without one
@@ -51,15 +53,20 @@ type site struct {
 func (j *job) prepare(ctx context.Context) (*site, *stop) {
 	s, err := j.openSite(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, stopped(ctx)
-		}
-		if reportdir.IsFull(err) {
-			err = j.withoutRoom(err)
-		}
-		return nil, &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
+		return nil, j.notPrepared(ctx, err)
 	}
 	return s, nil
+}
+
+// notPrepared returns the stop of a job whose workspace could not be prepared.
+func (j *job) notPrepared(ctx context.Context, err error) *stop {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if reportdir.IsFull(err) {
+		err = j.withoutRoom(err)
+	}
+	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
 }
 
 // protect adds the protected paths of the repository to the profiles of the job.
@@ -93,13 +100,19 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 		return end
 	}
 	s.prepared = j.opts.Now()
-	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
-		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.space.Dir(), Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s),
-		Landing: j.landing(s),
-	}})
+	j.started(s, tree)
 	j.warnOfUnread(s)
 	return nil
+}
+
+// started reports the start of the job. tree is the saved state of a tree that is changed without a
+// worktree.
+func (j *job) started(s *site, tree string) {
+	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
+		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
+		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s),
+		Landing: j.landing(s),
+	}})
 }
 
 // openSandbox opens the sandbox, and saves the state of a tree that is changed without a
@@ -137,47 +150,61 @@ func (j *job) withoutRoom(err error) error {
 // openSite opens the working tree and the workspace in it. If it fails or panics, it
 // releases them.
 func (j *job) openSite(ctx context.Context) (*site, error) {
-	s := &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
+	s, head, err := j.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
 	opened := false
 	defer func() {
 		if !opened {
 			j.releaseSite(context.WithoutCancel(ctx), s, false)
 		}
 	}()
-	if err := j.openTree(ctx, s); err != nil {
-		return nil, err
+	if s.inPlace {
+		s.tree = s.origin
+		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
+		err = s.takeTree(ctx, j.plan.AllowDirty)
+	} else {
+		err = s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
 	}
-	var err error
-	s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below)))
+	s.ref = refOf(j.spec, head, s.base)
+	if err == nil {
+		err = s.openSpace()
+	}
 	opened = err == nil
 	return s, err
 }
 
-func (j *job) openTree(ctx context.Context, s *site) (err error) {
-	var head gitdir.Head
+// openSpace opens the workspace in the tree.
+func (s *site) openSpace() (err error) {
+	if s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below))); err == nil {
+		s.dir = s.space.Dir()
+	}
+	return err
+}
+
+// locate returns the site of the job without a tree, and the HEAD of its repository; that is zero
+// for a remote one.
+func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
+	s = &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
 	repo := j.spec.Repo
 	if repo.Kind == tasks.RepoCopy {
 		if s.origin, err = j.run.copies.open(ctx, repo); err != nil {
-			return err
+			return nil, head, err
 		}
 	}
 	if repo.Kind != tasks.RepoURL {
 		if head, err = s.origin.Git.Head(); err != nil {
-			return err
+			return nil, head, err
 		}
 	}
 	if repo.Kind == tasks.RepoPath {
 		if err := j.run.headers.Hide(ctx, s.origin.Git); err != nil {
-			return err
+			return nil, head, err
 		}
 	}
-	defer func() { s.ref = refOf(j.spec, head, s.base) }()
-	if s.inPlace = inPlace(j.spec, head); s.inPlace {
-		s.tree = s.origin
-		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
-		return s.takeTree(ctx, j.plan.AllowDirty)
-	}
-	return s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
+	s.inPlace = inPlace(j.spec, head)
+	return s, head, nil
 }
 
 // refOf returns the name that the base of a job was resolved from; "" if it is the commit
@@ -249,6 +276,7 @@ func (j *job) repository(s *site) string {
 // releaseSite releases the resources of prepare. It only warns if a worktree can't be removed,
 // and does not remove one with unsaved changes.
 func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
+	s.settled()
 	defer s.unlock()
 	errs := []error{s.hooks.Close(), s.closeSandboxes(), j.privateDirs().remove()}
 	if j.opts.Level == sandbox.Partial {

@@ -18,7 +18,7 @@ import (
 // system returns the system prompt of one of the job's sessions.
 func (w *work) system(s sessionSpec, scratch tools.Scratch) string {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
-		Dir: w.site.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Dir: w.site.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.spec.Repo.Name, Git: w.gitState(),
 		More: w.terms(s, scratch),
 	}}
@@ -29,6 +29,10 @@ func (w *work) system(s sessionSpec, scratch tools.Scratch) string {
 	return prompt.System(in)
 }
 
+// instructionFiles are the names of files with instructions for agents. If there is one with an earlier
+// name, those with a later one are not read.
+func instructionFiles() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
+
 // maxNotes is the maximum size of a repository's instructions file in bytes.
 const maxNotes = 256 << 10
 
@@ -36,6 +40,9 @@ const maxNotes = 256 << 10
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
 // Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
+	if !w.site.usable() {
+		return w.notesOfCommit(s)
+	}
 	tree, err := workspace.Open(w.site.tree.Root())
 	if err != nil {
 		w.job.warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
@@ -48,7 +55,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], name)), up+"../"
 		}
 	}
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+	for _, name := range instructionFiles() {
 		var notes []prompt.Text
 		for i, dir := range dirs {
 			shown := up[3*i:] + name // relative to the workspace

@@ -93,6 +93,9 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	if end := w.startExtensions(ctx, fail); end != nil {
 		return end
 	}
+	if end := w.waitForFiles(); end != nil {
+		return end
+	}
 	main, err := w.openSession(ctx, w.ownSpec(), from)
 	if err != nil {
 		return sessionFailed(err)
@@ -117,6 +120,9 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 				end.code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
 			w.job.run.refuse(w.job.spec, end)
+			return end
+		}
+		if end := w.site.settled(); end != nil {
 			return end
 		}
 		w.extensions.Pause() // nothing changes files while they are verified

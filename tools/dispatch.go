@@ -71,6 +71,11 @@ func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running fu
 }
 
 func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
+	if env.Complete != nil {
+		if err := env.Complete(ctx, env); err != nil {
+			return fail(Outcome{Tool: call.Name, Status: Failed}, err)
+		}
+	}
 	tool, ok := r.lookup(call.Name)
 	if !ok {
 		return r.unknown(env, call)

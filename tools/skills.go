@@ -53,10 +53,10 @@ type skillHead struct {
 	Description string `yaml:"description"`
 }
 
-// skillDirs returns the directories of a workspace that are searched for
+// SkillDirs returns the directories of a workspace that are searched for
 // skills. A skill in a later one replaces one with the same name in an earlier
 // one.
-func skillDirs() []string {
+func SkillDirs() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
@@ -66,12 +66,15 @@ type Skills struct {
 	Problems []error // of invalid ones, reported to a model that loads one of them
 }
 
-// FindSkills searches a workspace's usual directories for skills, then dirs,
+// FindSkills searches a workspace's usual directories for skills, unless it is nil, then dirs,
 // which are absolute.
 func FindSkills(space *workspace.Workspace, dirs []string) Skills {
 	found := map[string]Skill{}
 	var problems []error
-	for _, dir := range skillDirs() {
+	for _, dir := range SkillDirs() {
+		if space == nil {
+			break
+		}
 		problems = append(problems, skillsBelow(space.Root(), dir, found)...)
 	}
 	for _, dir := range dirs {

@@ -68,18 +68,21 @@ type Attachment struct {
 // Env is the environment of the tools of one session.
 type Env struct {
 	Workspace *workspace.Workspace
-	Profile   permission.Profile
-	Ignore    *ignore.Matcher // ignore rules from outside the workspace's own .gitignore files
-	Todos     *Todos
-	Notes     *Notes   // instructions of directories below the workspace's root; nil: read attaches none
-	ChildEnv  []string // environment of commands
-	Commands  Commands
-	MaxTime   time.Duration  // upper limit of command timeouts; 0: none
-	Outputs   *reportdir.Dir // where truncated outputs are saved in full; nil: nowhere
-	Private   []string       // absolute report directories, inaccessible to calls except for reading saved outputs
-	Limits    OutputLimits
-	Redact    *redact.Redactor // redacts secrets in results and records; nil: none are known
-	Now       func() time.Time
+	// Complete is called before each call. It waits until the workspace is complete, and sets
+	// the fields that depend on it: Workspace, Ignore, ChildEnv and Commands. nil: they are set.
+	Complete func(context.Context, *Env) error
+	Profile  permission.Profile
+	Ignore   *ignore.Matcher // ignore rules from outside the workspace's own .gitignore files
+	Todos    *Todos
+	Notes    *Notes   // instructions of directories below the workspace's root; nil: read attaches none
+	ChildEnv []string // environment of commands
+	Commands Commands
+	MaxTime  time.Duration  // upper limit of command timeouts; 0: none
+	Outputs  *reportdir.Dir // where truncated outputs are saved in full; nil: nowhere
+	Private  []string       // absolute report directories, inaccessible to calls except for reading saved outputs
+	Limits   OutputLimits
+	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
+	Now      func() time.Time
 
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.

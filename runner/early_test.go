@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/tasks"
+)
+
+// first is a model that calls asked with its first request before it responds as the model.
+type first struct {
+	model.Model
+	asked func(model.Request)
+}
+
+func (f *first) Stream(ctx context.Context, r model.Request, emit func(model.Delta)) (model.Response, error) {
+	if f.asked != nil {
+		f.asked(r)
+		f.asked = nil
+	}
+	return f.Model.Stream(ctx, r, emit)
+}
+
+// asks makes the stage's models call asked with their first request.
+func (s *stage) asks(turns string, asked func(model.Request)) {
+	open := plays(s.t, turns)
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
+		c, err := open(j, child, retry)
+		c.Model = &first{c.Model, asked}
+		return c, err
+	}
+}
+
+// The first request has what the working tree would say, whether that is checked out or not.
+func TestTheFirstRequestDoesNotDependOnTheCheckout(t *testing.T) {
+	systems := map[bool]string{}
+	for _, early := range []bool{true, false} {
+		s := setUp(t)
+		writeFile(t, filepath.Join(s.repo, "AGENTS.md"), "Use tabs.\n")
+		writeFile(t, filepath.Join(s.repo, "CLAUDE.md"), "Not read.\n")
+		git(t, s.repo, "add", "-A")
+		git(t, s.repo, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "notes")
+		job := s.job("a")
+		if !early {
+			job.Verify = []tasks.Verify{{Run: "true"}}
+			s.opts.NoBaseline = true
+		}
+		s.asks(writes, func(r model.Request) { systems[early] = strings.ReplaceAll(r.System, s.opts.Work, "WORK") })
+		if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
+			t.Fatalf("exit %d: %v", exit, s.ends())
+		}
+	}
+	if !strings.Contains(systems[true], "Use tabs.") || strings.Contains(systems[true], "Not read.") {
+		t.Errorf("system prompt:\n%s", systems[true])
+	}
+	var lines []string
+	for line := range strings.Lines(systems[false]) {
+		if !strings.Contains(line, "after your final message") && !strings.Contains(line, "`true`") { // about verify
+			lines = append(lines, line)
+		}
+	}
+	if diff := cmp.Diff(strings.Join(lines, ""), systems[true]); diff != "" {
+		t.Errorf("the system prompt differs from that of a job with all files (-with +without):\n%s", diff)
+	}
+}
+
+func TestSkillsOfARepositoryAreOffered(t *testing.T) {
+	s := setUp(t)
+	file := filepath.Join(s.repo, ".agents/skills/greet/SKILL.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, "---\nname: greet\ndescription: how to greet\n---\nSay hello.\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "skill")
+	offered := false
+	s.asks(writes, func(r model.Request) {
+		for _, tool := range r.Tools {
+			offered = offered || tool.Name == "skill" && strings.Contains(tool.Description, "how to greet")
+		}
+	})
+	if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}); exit != event.ExitOK || !offered {
+		t.Errorf("exit %d, offered: %v", exit, offered)
+	}
+}
+
+// A checkout that fails ends the job, with its own reason and without a trace.
+func TestAFailedCheckoutEndsTheJob(t *testing.T) {
+	s := setUp(t)
+	s.asks(writes, nil)
+	writeFile(t, filepath.Join(s.opts.Work, "trees"), "in the way")
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}})
+	end := s.of(event.JobEnded)[0].JobEnd
+	if exit == event.ExitOK || end.Code != event.CodeRepository || !strings.Contains(end.Reason, "prepare the workspace") {
+		t.Errorf("exit %d: %+v", exit, end)
+	}
+	if len(s.of(event.JobStarted)) != 1 || strings.Contains(s.warnings(), "could be saved") {
+		t.Errorf("warnings: %s", s.warnings())
+	}
+}
