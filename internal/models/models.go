@@ -34,7 +34,7 @@ import (
 // Set holds the models that the jobs of a plan may call. It is safe for
 // concurrent use once Begin has returned.
 type Set struct {
-	UserAgent string   // of requests; "" is the SDK's
+	UserAgent string   // of requests; "" is millhand
 	Environ   []string // environment of key commands
 	// Hold is called with each key of a command or file before it is used, to redact it.
 	Hold func(key string)

@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
@@ -16,6 +12,9 @@ import (
 
 // DefaultBaseURL is Anthropic's own.
 const DefaultBaseURL = "https://api.anthropic.com"
+
+// version is the version of the API.
+const version = "2023-06-01"
 
 // Dialect is how models of Anthropic differ. The zero value is a model of the
 // first generations.
@@ -43,35 +42,14 @@ const defaultMaxOutput = 4096
 // with /v1 or not.
 func New(o wire.Options, d Dialect) model.Model {
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	line := wire.NewEndpoint(o, DefaultBaseURL)
-	line.KeyHeader = "X-Api-Key"
-	opts := []option.RequestOption{
-		option.WithBaseURL(line.Base + "/"),
-		option.WithHTTPClient(line.Client),
-		option.WithMaxRetries(0),
-		option.WithHeader("Content-Type", "application/json"),
-	}
-	if o.UserAgent != "" {
-		opts = append(opts, option.WithHeader("User-Agent", o.UserAgent))
-	}
-	switch {
-	case o.APIKey == "":
-	case o.Bearer:
-		opts = append(opts, option.WithAuthToken(o.APIKey))
-	default:
-		opts = append(opts, option.WithAPIKey(o.APIKey))
-	}
-	for name, value := range o.Header {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	for name, value := range o.Query {
-		opts = append(opts, option.WithQuery(name, value))
-	}
+	line := wire.NewEndpoint(o, wire.API{
+		BaseURL: DefaultBaseURL, Path: "v1/messages", KeyHeader: "X-Api-Key",
+		Header: map[string]string{"Anthropic-Version": version},
+	})
 	if d.MaxOutput == 0 {
 		d.MaxOutput = defaultMaxOutput
 	}
-	// Not sdk.NewClient, which reads ANTHROPIC_* variables and files.
-	c := &client{line: line, sdk: sdk.Client{Options: opts}, model: o.Model, dialect: d, state: "messages/" + o.Model}
+	c := &client{line: line, model: o.Model, dialect: d, state: "messages/" + o.Model}
 	c.histories.Group, c.histories.Encode = group, c.encode
 	c.offers.Encode = encodeTools
 	return c
@@ -79,7 +57,6 @@ func New(o wire.Options, d Dialect) model.Model {
 
 type client struct {
 	line      *wire.Endpoint
-	sdk       sdk.Client
 	model     string
 	dialect   Dialect
 	state     string // the wire of states that are ours
@@ -96,12 +73,6 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return c.line.Complete(ctx, body, wire.Post(c.post).With(req.Headers), c.newDecoder(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
-}
-
-// post is a [wire.Post].
-func (c *client) post(ctx context.Context, carry wire.Carrier) (*http.Response, error) {
-	var raw *http.Response
-	err := c.sdk.Post(ctx, "v1/messages", nil, &raw, option.WithMiddleware(carry))
-	return raw, err
+	r := wire.Request{Body: body, Added: req.Headers, Output: cmp.Or(req.MaxOutput, c.dialect.MaxOutput)}
+	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
 }

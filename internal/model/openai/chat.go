@@ -14,14 +14,14 @@ import (
 
 // Chat returns a model of a Chat Completions server with dialect d.
 func Chat(o Options, d Dialect) model.Model {
-	c := &chat{client: newClient(o, d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
+	c := &chat{line: newEndpoint(o, "chat/completions", d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
 	c.histories.Group, c.histories.Encode = c.group, c.encode
 	c.offers.Encode = c.encodeTools
 	return c
 }
 
 type chat struct {
-	client
+	line      *wire.Endpoint
 	model     string
 	dialect   Dialect
 	state     string // the API of this client's states
@@ -38,11 +38,11 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	header := ""
+	r := wire.Request{Body: body, Added: req.Headers, Output: req.MaxOutput}
 	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
-		header = "X-Grok-Conv-Id"
+		r.Header = map[string]string{"X-Grok-Conv-Id": wire.CacheKey(req.CacheKey)}
 	}
-	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)).With(req.Headers), c.newDecoder(req, emit), req.MaxOutput)
+	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
 }
 
 // body encodes a request. The messages come first, as in the SDK.

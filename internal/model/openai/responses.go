@@ -20,7 +20,7 @@ import (
 // and goes with the message's state into the next request. Of the dialect, only the
 // header of the key and the effort are used.
 func Responses(o Options, d Dialect) model.Model {
-	r := &responder{client: newClient(o, d.KeyHeader), model: o.Model, effort: d.Effort, state: "responses/" + o.Model}
+	r := &responder{line: newEndpoint(o, "responses", d.KeyHeader), model: o.Model, effort: d.Effort, state: "responses/" + o.Model}
 	r.histories.Group = func([]model.Message) int { return 1 }
 	r.histories.Encode = r.encode
 	r.offers.Encode = encodeFunctions
@@ -28,7 +28,7 @@ func Responses(o Options, d Dialect) model.Model {
 }
 
 type responder struct {
-	client
+	line      *wire.Endpoint
 	model     string
 	effort    Effort
 	state     string // the wire of states that are ours
@@ -56,7 +56,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return r.line.Complete(ctx, body, r.post("responses", "", "").With(req.Headers), r.newDecoder(req, emit), req.MaxOutput)
+	return r.line.Complete(ctx, wire.Request{Body: body, Added: req.Headers, Output: req.MaxOutput}, r.newDecoder(req, emit))
 }
 
 var aboutSummaries = lazyregexp.New(`(?i)reasoning[._ ]summar`)

@@ -23,7 +23,7 @@ type Config struct {
 	APIKey    string
 	Keys      *keys.Source // provides the key of each request; nil for APIKey
 	Bearer    bool         // APIKey is sent as a bearer token, whatever the kind's header is
-	UserAgent string       // "" is the SDK's
+	UserAgent string       // "" is millhand
 	Model     string       // the provider's id of the model
 	MaxOutput int          // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
 	Header    map[string]string

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -20,53 +19,91 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Endpoint is the way to one model. It is safe for concurrent use.
-type Endpoint struct {
-	Base   string // URL, without a slash at its end
-	Client *http.Client
-	Faults Faults
-	// KeyHeader is the API's own header for keys that are not tokens; "" for none.
-	KeyHeader string
+// API is what the requests of an API have in common.
+type API struct {
+	BaseURL   string            // the default
+	Path      string            // below the base URL
+	KeyHeader string            // the API's own header for keys that are not tokens; "" for none
+	Header    map[string]string // of every request
+}
 
-	keys   *keys.Source // nil for a key that the SDK sends
-	header limit
-	idle   limit
-	quiet  time.Duration
-	total  time.Duration
-	refuse error // the error of every request, or nil
+// Endpoint sends requests to one model. It is safe for concurrent use.
+type Endpoint struct {
+	Faults Faults
+
+	client    *http.Client
+	url       *url.URL
+	headers   http.Header // of every request
+	keyHeader string
+	keys      *keys.Source // nil for a key in headers, or none
+	header    limit
+	idle      limit
+	quiet     time.Duration
+	total     time.Duration
+	refuse    error // the error of every request, or nil
 
 	uncounted atomic.Bool // waiting for the usage timed out before
 }
 
-// NewEndpoint returns the endpoint that o describes; base is the URL if o has none. With
-// an invalid base URL every request fails.
-func NewEndpoint(o Options, base string) *Endpoint {
-	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
+// NewEndpoint returns the endpoint of an API that o describes. With an invalid base URL
+// every request fails.
+func NewEndpoint(o Options, api API) *Endpoint {
 	client := o.HTTPClient
 	if client == nil {
 		client = newHTTPClient(o.Proxy)
 	}
-	return &Endpoint{
-		Base:   base,
-		Client: client,
-		Faults: Faults{secrets: secrets(o), now: o.Now},
-		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
-		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
-		quiet:  cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
-		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
-		refuse: checkBase(base),
-		keys:   o.Keys,
+	l := &Endpoint{
+		Faults:    Faults{secrets: secrets(o), now: o.Now},
+		client:    client,
+		keyHeader: api.KeyHeader,
+		keys:      o.Keys,
+		header:    limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
+		idle:      limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
+		quiet:     cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
+		total:     cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 	}
+	l.url, l.refuse = address(cmp.Or(o.BaseURL, api.BaseURL), api.Path, o.Query)
+	l.headers = headersOf(o, api)
+	return l
 }
 
-// checkBase returns what is wrong with a base URL, without quoting it: it may contain a
-// password.
-func checkBase(base string) error {
-	u, err := url.Parse(base)
+// address returns the URL of requests. A query of the base URL is dropped. Errors don't
+// quote the base URL: it may contain a password.
+func address(base, path string, query map[string]string) (*url.URL, error) {
+	base, _, _ = strings.Cut(base, "#")
+	base, _, _ = strings.Cut(base, "?")
+	u, err := url.Parse(strings.TrimRight(base, "/") + "/" + path)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return model.Fail(model.ClassRequest, errors.New("make the request: the base URL is not of the form https://host/path"))
+		return nil, model.Fail(model.ClassRequest, errors.New("make the request: the base URL is not of the form https://host/path"))
 	}
-	return nil
+	values := url.Values{}
+	for name, value := range query {
+		values.Set(name, value)
+	}
+	u.RawQuery = values.Encode()
+	return u, nil
+}
+
+// headersOf returns the headers of every request. Those of the user replace all others.
+func headersOf(o Options, api API) http.Header {
+	h := http.Header{}
+	h.Set("Accept", "application/json")
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", cmp.Or(o.UserAgent, "millhand"))
+	for name, value := range api.Header {
+		h.Set(name, value)
+	}
+	switch {
+	case o.APIKey == "":
+	case o.Bearer || api.KeyHeader == "":
+		h.Set("Authorization", "Bearer "+o.APIKey)
+	default:
+		h.Set(api.KeyHeader, o.APIKey)
+	}
+	for name, value := range o.Header {
+		h.Set(name, value)
+	}
+	return h
 }
 
 // Decoder decodes a response incrementally. Its errors are created by [Faults].
@@ -99,41 +136,24 @@ const (
 	Done                     // the end was announced
 )
 
-// Carrier is a middleware of the SDKs.
-type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
-
-// Post sends a request with an SDK, which must use carry as middleware, and returns the
-// unread response.
-type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
-
-// With returns a Post that also sends headers. They don't replace what the request has, such as keys.
-func (p Post) With(headers map[string]string) Post {
-	if len(headers) == 0 {
-		return p
-	}
-	return func(ctx context.Context, carry Carrier) (*http.Response, error) {
-		return p(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-			for name, value := range headers {
-				if r.Header.Get(name) == "" {
-					r.Header.Set(name, value)
-				}
-			}
-			return carry(r, next)
-		})
-	}
+// Request is a request in the form of its API.
+type Request struct {
+	Body   Body
+	Header map[string]string // in addition to that of the API
+	Added  map[string]string // headers that don't replace others
+	Output int               // maximum tokens of the response; 0 is no limit
 }
 
-// Complete sends the body and reads the response to a request for at most output
-// tokens; 0 is no limit. A response larger than a multiple of that is aborted, because
-// it could be endless. Errors are classified, except that of the
-// caller's context; their Lost has the reported usage.
-func (l *Endpoint) Complete(ctx context.Context, body Body, post Post, a Decoder, output int) (model.Response, error) {
+// Complete sends a request and reads its response. A response larger than a multiple of
+// the request's limit is aborted, because it could be endless. Errors are classified,
+// except that of the caller's context; their Lost has the reported usage.
+func (l *Endpoint) Complete(ctx context.Context, r Request, a Decoder) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
 	}
 	guarded, guard := watch(ctx, l.header, l.total)
 	defer guard.stop()
-	resp, err := l.complete(guarded, guard, body, post, bounded{a, tokenLimit * max(cmp.Or(output, guessTokens), minTokens)})
+	resp, err := l.complete(guarded, guard, r, bounded{a, tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)})
 	if err != nil {
 		return model.Response{Lost: lost(a)}, reason(ctx, guarded, err)
 	}
@@ -150,25 +170,53 @@ func lost(a Decoder) *money.Charge {
 	return &told
 }
 
-func (l *Endpoint) complete(ctx context.Context, guard *watchdog, body Body, post Post, a bounded) (model.Response, error) {
-	raw, err := post(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) { //nolint:bodyclose // the tap closes it
-		return l.exchange(guard, r, body, next)
-	})
+func (l *Endpoint) complete(ctx context.Context, guard *watchdog, r Request, a bounded) (model.Response, error) {
+	raw, err := l.exchange(ctx, guard, r) //nolint:bodyclose // the tap closes it
 	if err != nil {
-		var failed *model.Error
-		if errors.As(err, &failed) {
-			return model.Response{}, err
-		}
-		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %s", l.Faults.clean(err.Error())))
+		return model.Response{}, err
 	}
 	received := &tap{ReadCloser: raw.Body, progress: guard.progress}
 	defer received.Close()
 	return l.read(guard, raw.Header.Get("Content-Type"), received, a)
 }
 
-// send sends the request with the body, and the key if the SDK doesn't. If the provider
-// rejects the key, it sends it again with a new one.
-func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+// exchange sends a request and returns the response, whose body the caller closes, or the
+// error that the provider sent instead.
+func (l *Endpoint) exchange(ctx context.Context, guard *watchdog, r Request) (*http.Response, error) {
+	resp, err := l.send(l.post(ctx, r), r.Body)
+	if err != nil {
+		return nil, err
+	}
+	guard.expect(l.idle)
+	guard.limitQuiet(l.quiet)
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	var said bytes.Buffer
+	// A truncated body is still useful.
+	_, _ = said.ReadFrom(io.LimitReader(resp.Body, faultLimit))
+	return nil, l.Faults.status(resp, said.Bytes())
+}
+
+// post returns a request without its body.
+func (l *Endpoint) post(ctx context.Context, r Request) *http.Request {
+	header := l.headers.Clone()
+	for name, value := range r.Header {
+		header.Set(name, value)
+	}
+	for name, value := range r.Added {
+		if header.Get(name) == "" {
+			header.Set(name, value)
+		}
+	}
+	sent := http.Request{Method: http.MethodPost, URL: l.url, Header: header}
+	return sent.WithContext(ctx)
+}
+
+// send sends a request with a body, and with a key of the source, if there is one. If the
+// provider rejects the key, it sends it again with a new one.
+func (l *Endpoint) send(r *http.Request, body Body) (*http.Response, error) {
 	last := ""
 	for {
 		key := ""
@@ -180,7 +228,7 @@ func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*h
 			l.authorize(r, key)
 		}
 		body.load(r)
-		resp, err := next(r)
+		resp, err := l.client.Do(r)
 		if err != nil {
 			return nil, l.Faults.transport("reach "+r.URL.Host, err)
 		}
@@ -210,31 +258,11 @@ func (l *Endpoint) noKey(ctx context.Context, err error) error {
 var tokenForm = lazyregexp.New(`^(eyJ|ya29\.|sk-ant-oat)`)
 
 func (l *Endpoint) authorize(r *http.Request, key string) {
-	if l.KeyHeader == "" || tokenForm.MatchString(key) {
+	if l.keyHeader == "" || tokenForm.MatchString(key) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		return
 	}
-	r.Header.Set(l.KeyHeader, key)
-}
-
-// exchange sends the request and checks the status before the
-// SDK does, which would read an error's body without a limit and discard errors
-// in unknown forms.
-func (l *Endpoint) exchange(guard *watchdog, r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	resp, err := l.send(r, body, next)
-	if err != nil {
-		return nil, err
-	}
-	guard.expect(l.idle)
-	guard.limitQuiet(l.quiet)
-	if resp.StatusCode/100 == 2 {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	var said bytes.Buffer
-	// A truncated body is still useful.
-	_, _ = said.ReadFrom(io.LimitReader(resp.Body, faultLimit))
-	return nil, l.Faults.status(resp, said.Bytes())
+	r.Header.Set(l.keyHeader, key)
 }
 
 // read reads the response, in either form.

@@ -29,7 +29,7 @@ type Options struct {
 	// Keys provides the key of each request; nil for APIKey.
 	Keys *keys.Source
 
-	UserAgent string // "" is the SDK's
+	UserAgent string // "" is millhand
 
 	HeaderTimeout time.Duration // until the response starts; 0 is DefaultHeaderTimeout
 	IdleTimeout   time.Duration // without any byte of a response; 0 is DefaultIdleTimeout
