@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -45,7 +41,8 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
 }
 
-// body encodes a request. The messages come first, as in the SDK.
+// body encodes a request. The messages come first, because they are the longest prefix
+// that the next request shares.
 func (c *chat) body(req model.Request) (wire.Body, error) {
 	system, err := c.system(req.System)
 	if err != nil {
@@ -67,64 +64,49 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 	return wire.Assemble("messages", [][]byte{system, messages, last}, c.params(req), tools)
 }
 
-// params encodes a request without its messages and tools.
-func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
+// params returns a request without its messages and tools.
+func (c *chat) params(req model.Request) chatParams {
 	d := c.dialect
-	p := sdk.ChatCompletionNewParams{Model: c.model}
+	p := chatParams{Model: c.model}
 	switch {
 	case req.MaxOutput <= 0:
 	case d.MaxTokens:
-		p.MaxTokens = param.NewOpt(int64(req.MaxOutput))
+		p.MaxTokens = req.MaxOutput
 	default:
-		p.MaxCompletionTokens = param.NewOpt(int64(req.MaxOutput))
+		p.MaxCompletionTokens = req.MaxOutput
 	}
-	if req.Temperature != nil && d.Temperature {
-		p.Temperature = param.NewOpt(*req.Temperature)
+	if d.Temperature {
+		p.Temperature, p.TopP = req.Temperature, req.TopP
 	}
-	if req.TopP != nil && d.Temperature {
-		p.TopP = param.NewOpt(*req.TopP)
-	}
-	if req.CacheKey != "" && d.CacheKey == CacheKeyField {
-		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))
+	if d.CacheKey == CacheKeyField {
+		p.PromptCacheKey = wire.CacheKey(req.CacheKey)
 	}
 	if d.Usage == UsageByStreamOptions {
-		p.StreamOptions = sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)}
+		p.StreamOptions.IncludeUsage = true
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.ResponseFormat = responseFormat(req.Output)
+		p.ResponseFormat = &responseFormat{namedSchema{wire.OutputTool, req.Output}, "json_schema"}
 	}
-	extra := map[string]any{}
-	if req.Effort != "" {
-		d.Effort.write(&p, req.Effort, extra)
-	}
-	p.SetExtraFields(extra)
+	d.Effort.write(&p, req.Effort)
 	return p
 }
 
 // write adds an effort to a request in the form e.
-func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
+func (e Effort) write(p *chatParams, effort string) {
 	value := e.Value(effort)
 	if value == "" {
 		return
 	}
 	switch {
 	case e.Form == EffortNested:
-		extra["reasoning"] = map[string]any{"effort": value}
+		p.Reasoning.Effort = value
 	case e.Form == EffortThinking && value == "none":
-		extra["thinking"] = map[string]any{"type": "disabled"}
+		p.Thinking.Type = "disabled"
 	case e.Form == EffortThinking:
-		extra["thinking"] = map[string]any{"type": "enabled"}
+		p.Thinking.Type = "enabled"
 		fallthrough
 	default:
-		p.ReasoningEffort = shared.ReasoningEffort(value)
-	}
-}
-
-func responseFormat(schema map[string]any) sdk.ChatCompletionNewParamsResponseFormatUnion {
-	return sdk.ChatCompletionNewParamsResponseFormatUnion{
-		OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: wire.OutputTool, Schema: schema},
-		},
+		p.ReasoningEffort = value
 	}
 }
 
@@ -156,12 +138,8 @@ func (c *chat) encodeTools(specs []model.ToolSpec) ([]byte, error) {
 		if c.dialect.Schema != nil {
 			schema = c.dialect.Schema(schema)
 		}
-		f := sdk.FunctionDefinitionParam{Name: t.Name, Parameters: schema}
-		if t.Description != "" {
-			f.Description = param.NewOpt(t.Description)
-		}
 		var err error
-		if list, err = wire.AppendElement(list, sdk.ChatCompletionFunctionTool(f)); err != nil {
+		if list, err = wire.AppendElement(list, functionTool{function{t.Name, t.Description, schema}, "function"}); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}

@@ -94,14 +94,14 @@ func (a *decoder) Body(data []byte) error {
 	if err := wire.Decode(data, &chunk); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
-	if message(chunk.JSON.ExtraFields["error"].Raw()) {
+	if present(chunk.JSON.ExtraFields["error"].Raw()) {
 		return a.faults.Midstream(data)
 	}
 	if lost(chunk.JSON.Choices) {
 		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
 	}
 	for _, choice := range chunk.Choices {
-		if fault := choice.JSON.ExtraFields["error"].Raw(); message(fault) {
+		if fault := choice.JSON.ExtraFields["error"].Raw(); present(fault) {
 			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
 		}
 		if err := a.add(choice); err != nil {
@@ -209,7 +209,7 @@ func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.
 	if tc.JSON.Index.Valid() && tc.Index >= 0 {
 		p.Index = tc.Index
 	}
-	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); message(extra) && tc.ID != "" {
+	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); present(extra) && tc.ID != "" {
 		a.signs += len(extra)
 		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
 	}
@@ -295,8 +295,8 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 	return &model.State{Wire: a.chat.state, Data: data}
 }
 
-// message reports whether a field is present and not empty.
-func message(raw string) bool {
+// present reports whether a field is present and not empty.
+func present(raw string) bool {
 	switch raw {
 	case "", "null", "false", `""`, "{}", "[]":
 		return false
@@ -307,5 +307,5 @@ func message(raw string) bool {
 // lost reports whether the SDK failed to decode a field, which it does
 // without an error.
 func lost(f respjson.Field) bool {
-	return message(f.Raw()) && !f.Valid()
+	return present(f.Raw()) && !f.Valid()
 }

@@ -17,7 +17,7 @@ type details struct {
 }
 
 func (d *details) add(raw string) {
-	if !message(raw) {
+	if !present(raw) {
 		return
 	}
 	d.size += len(raw)

@@ -36,8 +36,8 @@ func (b Body) load(r *http.Request) {
 //
 // Equal requests have equal bytes, and an extended conversation has the previous one as
 // its prefix, so that providers find it in their caches.
-func Assemble(conversation string, said [][]byte, params json.Marshaler, tools []byte) (Body, error) {
-	rest, err := params.MarshalJSON()
+func Assemble(conversation string, said [][]byte, params any, tools []byte) (Body, error) {
+	rest, err := encode(params)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,24 @@ func Assemble(conversation string, said [][]byte, params json.Marshaler, tools [
 }
 
 // AppendElement appends a comma and the encoding of v.
-func AppendElement(dst []byte, v json.Marshaler) ([]byte, error) {
-	encoded, err := v.MarshalJSON()
+func AppendElement(dst []byte, v any) ([]byte, error) {
+	encoded, err := encode(v)
 	if err != nil {
 		return nil, err
 	}
 	return append(append(dst, ','), encoded...), nil
+}
+
+// encode encodes v as JSON like json.Marshal, without the escapes for HTML: source code is
+// full of these characters.
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // OmittedAttachment is the text for an attachment that the model can't see.
