@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
-
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
@@ -90,47 +87,50 @@ func (a *decoder) Event(kind string, data []byte) error {
 // Body implements [wire.Decoder]. A non-streaming response has the form of
 // one chunk with a message instead of a delta in its choice.
 func (a *decoder) Body(data []byte) error {
-	var chunk sdk.ChatCompletionChunk
-	if err := wire.Decode(data, &chunk); err != nil {
+	var c chunk
+	if err := wire.Decode(data, &c); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
-	if present(chunk.JSON.ExtraFields["error"].Raw()) {
+	if wire.Present(c.Error) {
 		return a.faults.Midstream(data)
 	}
-	if lost(chunk.JSON.Choices) {
+	if c.Choices.Lost {
 		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
 	}
-	for _, choice := range chunk.Choices {
-		if fault := choice.JSON.ExtraFields["error"].Raw(); present(fault) {
-			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
+	for _, choice := range c.Choices.Items {
+		if wire.Present(choice.Error) {
+			return a.faults.Midstream([]byte(`{"error":` + string(choice.Error) + `}`))
 		}
 		if err := a.add(choice); err != nil {
 			return a.faults.Garbled("%v: %s", err, wire.Quote(data))
 		}
 	}
-	a.count(chunk)
+	a.count(c)
 	return nil
 }
 
 // add adds a choice of a chunk. Only one was requested.
-func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
-	if choice.Index != 0 {
+func (a *decoder) add(choice choice) error {
+	if choice.Index.N != 0 {
 		return nil
 	}
 	a.chunks++
-	delta := choice.Delta
-	if message := choice.JSON.ExtraFields["message"].Raw(); !choice.JSON.Delta.Valid() && message != "" {
-		if err := json.Unmarshal([]byte(message), &delta); err != nil {
-			return fmt.Errorf("read the message: %w", err)
+	d := choice.Delta
+	if d == nil {
+		d = new(delta)
+		if choice.Message != nil {
+			if err := wire.Decode(choice.Message, d); err != nil {
+				return fmt.Errorf("read the message: %w", err)
+			}
 		}
 	}
-	if err := a.addText(delta); err != nil {
+	if err := a.addText(d); err != nil {
 		return err
 	}
-	if lost(delta.JSON.ToolCalls) {
+	if d.ToolCalls.Lost {
 		return errors.New("the tool calls are no list")
 	}
-	for _, tc := range delta.ToolCalls {
+	for _, tc := range d.ToolCalls.Items {
 		if a.hosted(tc) {
 			continue
 		}
@@ -140,29 +140,26 @@ func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
 		}
 	}
 	if choice.FinishReason != "" {
-		a.finish = choice.FinishReason
+		a.finish = string(choice.FinishReason)
 	}
 	return nil
 }
 
-func (a *decoder) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
-	content, reasoning := delta.Content, wire.Text([]byte(delta.JSON.ExtraFields["reasoning_content"].Raw()))
+func (a *decoder) addText(d *delta) error {
+	if d.Content.err != nil {
+		return d.Content.err
+	}
+	reasoning := d.Content.reasoning
 	if reasoning == "" {
-		reasoning = wire.Text([]byte(delta.JSON.ExtraFields["reasoning"].Raw()))
+		reasoning = cmp.Or(wire.Text(d.ReasoningContent), wire.Text(d.Reasoning))
 	}
 	if a.chat.dialect.Reasoning == ReasoningDetails {
-		a.details.add(delta.JSON.ExtraFields["reasoning_details"].Raw())
-	}
-	if lost(delta.JSON.Content) {
-		var err error
-		if content, reasoning, err = contentParts(delta.JSON.Content.Raw()); err != nil {
-			return err
-		}
+		a.details.add(d.ReasoningDetails)
 	}
 	a.put(model.ReasoningDelta, &a.reasoning, reasoning)
-	a.put(model.TextDelta, &a.text, content)
-	a.put(model.TextDelta, &a.text, delta.Refusal)
-	a.refused = a.refused || delta.Refusal != ""
+	a.put(model.TextDelta, &a.text, d.Content.text)
+	a.put(model.TextDelta, &a.text, string(d.Refusal))
+	a.refused = a.refused || d.Refusal != ""
 	return nil
 }
 
@@ -174,59 +171,38 @@ func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-// contentParts decodes content that is a list, as sent by Mistral's reasoning models.
-func contentParts(raw string) (content, reasoning string, err error) {
-	var list []struct {
-		Text     string
-		Thinking []struct{ Text string }
-	}
-	if err := json.Unmarshal([]byte(raw), &list); err != nil {
-		return "", "", fmt.Errorf("read the content: %w", err)
-	}
-	for _, part := range list {
-		content += part.Text
-		for _, thought := range part.Thinking {
-			reasoning += thought.Text
-		}
-	}
-	return content, reasoning, nil
-}
-
 // hosted reports whether a delta is of a call that is no function's: the provider runs it, if
 // anybody does. Only its first delta has a type.
-func (a *decoder) hosted(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) bool {
+func (a *decoder) hosted(tc callDelta) bool {
 	switch {
 	case tc.Type != "" && tc.Type != "function":
-		a.others, a.skipped = append(a.others, tc.Index), true
+		a.others, a.skipped = append(a.others, tc.Index.N), true
 	case tc.ID != "" || tc.Function.Name != "": // servers without indexes begin another one
-		a.others = slices.DeleteFunc(a.others, func(i int64) bool { return i == tc.Index })
+		a.others = slices.DeleteFunc(a.others, func(i int64) bool { return i == tc.Index.N })
 	}
-	return slices.Contains(a.others, tc.Index)
+	return slices.Contains(a.others, tc.Index.N)
 }
 
-func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.CallDelta {
-	p := wire.CallDelta{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: tc.Function.Arguments, Chunk: a.chunks}
-	if tc.JSON.Index.Valid() && tc.Index >= 0 {
-		p.Index = tc.Index
+func (a *decoder) callDelta(tc callDelta) wire.CallDelta {
+	p := wire.CallDelta{Index: -1, ID: string(tc.ID), Name: string(tc.Function.Name), Input: string(tc.Function.Arguments), Chunk: a.chunks}
+	if tc.Index.Valid && tc.Index.N >= 0 {
+		p.Index = tc.Index.N
 	}
-	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); present(extra) && tc.ID != "" {
-		a.signs += len(extra)
-		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
+	if wire.Present(tc.ExtraContent) && p.ID != "" {
+		a.signs += len(tc.ExtraContent)
+		a.signed = append(a.signed, signature{p.Index, p.ID, tc.ExtraContent})
 	}
 	return p
 }
 
-// count reads the usage of a chunk, if any. Groq sends it in x_groq.
-func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
-	a.tier, a.served = cmp.Or(string(chunk.ServiceTier), a.tier), cmp.Or(chunk.Model, a.served)
-	u := chunk.Usage
-	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
-		var of struct{ Usage sdk.CompletionUsage }
-		if json.Unmarshal([]byte(aside), &of) == nil {
-			u = of.Usage
-		}
+// count reads the usage of a chunk, if any.
+func (a *decoder) count(c chunk) {
+	a.tier, a.served = cmp.Or(string(c.ServiceTier), a.tier), cmp.Or(string(c.Model), a.served)
+	u := c.Usage
+	if !u.PromptTokens.Valid {
+		u = c.XGroq.Usage
 	}
-	usage, cost := usageOf(u)
+	usage, cost := u.counted()
 	if usage == nil {
 		return
 	}
@@ -293,19 +269,4 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 		return nil // unreachable: it was decoded from JSON
 	}
 	return &model.State{Wire: a.chat.state, Data: data}
-}
-
-// present reports whether a field is present and not empty.
-func present(raw string) bool {
-	switch raw {
-	case "", "null", "false", `""`, "{}", "[]":
-		return false
-	}
-	return true
-}
-
-// lost reports whether the SDK failed to decode a field, which it does
-// without an error.
-func lost(f respjson.Field) bool {
-	return present(f.Raw()) && !f.Valid()
 }

@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/millhand/millhand/internal/model/wire"
 )
 
 // mostDetails bounds the pieces of reasoning that are kept of a response.
@@ -16,13 +18,13 @@ type details struct {
 	size int // bytes that came
 }
 
-func (d *details) add(raw string) {
-	if !present(raw) {
+func (d *details) add(raw json.RawMessage) {
+	if !wire.Present(raw) {
 		return
 	}
 	d.size += len(raw)
 	var came []map[string]any
-	if json.Unmarshal([]byte(raw), &came) != nil {
+	if json.Unmarshal(raw, &came) != nil {
 		return // reasoning that can't be given back is no reason to lose a response
 	}
 	for _, entry := range came {

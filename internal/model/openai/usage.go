@@ -1,40 +1,57 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
 )
 
-// usageOf returns the usage and cost that a chunk reports, nil for what it does not.
+// chatUsage is the usage that a chunk reports, in the spellings of all providers.
+type chatUsage struct {
+	PromptTokens        wire.Int `json:"prompt_tokens"`
+	CompletionTokens    wire.Int `json:"completion_tokens"`
+	TotalTokens         wire.Int `json:"total_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens     wire.Int `json:"cached_tokens"`
+		CacheWriteTokens wire.Int `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens wire.Int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	PromptCacheHitTokens     wire.Int        `json:"prompt_cache_hit_tokens"`
+	CacheReadInputTokens     wire.Int        `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens wire.Int        `json:"cache_creation_input_tokens"`
+	Cost                     json.RawMessage `json:"cost"`
+	IsBYOK                   json.RawMessage `json:"is_byok"`
+}
+
+// counted returns the usage and cost that a chunk reports, nil for what it does not.
 // No request has zero tokens of input: a report of only zeros counts as missing, so
 // that it does not become a cost of 0.
 //
 // OpenAI's prompt_tokens include cached ones and its completion_tokens include
 // reasoning. Servers that count otherwise are found out by their total.
-func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
-	if !u.JSON.PromptTokens.Valid() {
+func (u chatUsage) counted() (usage *money.Usage, costUSD *money.USD) {
+	if !u.PromptTokens.Valid {
 		return nil, nil
 	}
 	got := money.Usage{
-		Input:      u.PromptTokens,
-		Output:     u.CompletionTokens,
-		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
-		CacheRead:  firstOf(u.PromptTokensDetails.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
-		CacheWrite: firstOf(u.PromptTokensDetails.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
+		Input:      u.PromptTokens.N,
+		Output:     u.CompletionTokens.N,
+		Reasoning:  u.CompletionTokensDetails.ReasoningTokens.N,
+		CacheRead:  cmp.Or(u.PromptTokensDetails.CachedTokens.N, u.PromptCacheHitTokens.N, u.CacheReadInputTokens.N),
+		CacheWrite: cmp.Or(u.PromptTokensDetails.CacheWriteTokens.N, u.CacheCreationInputTokens.N),
 	}
 	if !wire.Plausible(got) {
 		return nil, nil
 	}
-	got = inclusive(got, u.TotalTokens)
-	if got.Output == 0 && !u.JSON.CompletionTokens.Valid() {
+	got = inclusive(got, u.TotalTokens.N)
+	if got.Output == 0 && !u.CompletionTokens.Valid {
 		return nil, nil // not reported, which is not the same as nothing
 	}
-	return &got, costOf(u.JSON.ExtraFields)
+	return &got, u.cost()
 }
 
 // terms are the names of service tiers that have prices of their own.
@@ -63,21 +80,11 @@ func inclusive(u money.Usage, total int64) money.Usage {
 	return u
 }
 
-func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
-	for _, name := range names {
-		if n != 0 {
-			break
-		}
-		_ = json.Unmarshal([]byte(extra[name].Raw()), &n) // absent as a rule
-	}
-	return n
-}
-
-// costOf is what OpenRouter charged. For a key of the user's own ("byok") it is
+// cost is what OpenRouter charged. For a key of the user's own ("byok") it is
 // a fee beside the real cost, and so of no use.
-func costOf(extra map[string]respjson.Field) *money.USD {
+func (u chatUsage) cost() *money.USD {
 	var usd *money.USD
-	if extra["is_byok"].Raw() == "true" || json.Unmarshal([]byte(extra["cost"].Raw()), &usd) != nil {
+	if string(u.IsBYOK) == "true" || json.Unmarshal(u.Cost, &usd) != nil {
 		return nil
 	}
 	if usd == nil || *usd < 0 {

@@ -5,15 +5,16 @@ import (
 	"encoding/json"
 )
 
-// Decode unmarshals what a provider sent. NaN and Infinity, which Python writes
+// Decode unmarshals an object that a provider sent. Values of other types than expected
+// count as missing. NaN and Infinity, which Python writes
 // where it has no number, are read as null: in the usage of a good response they
 // must not fail it.
 func Decode(data []byte, to any) error {
-	err := json.Unmarshal(data, to)
+	err := tolerate(json.Unmarshal(data, to))
 	if err == nil || !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return err
 	}
-	if json.Unmarshal(finite(data), to) == nil {
+	if tolerate(json.Unmarshal(finite(data), to)) == nil {
 		return nil
 	}
 	return err
