@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -67,72 +64,42 @@ func (r *responder) remembered(m model.Message) []json.RawMessage {
 	return items
 }
 
-// itemsOf encodes a message.
-func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
+// itemsOf returns the items of a message.
+func itemsOf(m model.Message) []any {
 	switch m.Role {
 	case model.Assistant:
-		var list []responses.ResponseInputItemUnionParam
+		var list []any
 		if m.Text != "" || len(m.Calls) == 0 {
-			list = append(list, responses.ResponseInputItemParamOfMessage(m.Text, responses.EasyInputMessageRoleAssistant))
+			list = append(list, inputMessage{Content: m.Text, Role: "assistant"})
 		}
 		for _, c := range m.Calls {
-			list = append(list, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(c.Input, "{}"), c.ID, c.Name))
+			list = append(list, inputCall{cmp.Or(c.Input, "{}"), c.ID, c.Name, "function_call"})
 		}
 		return list
 	case model.ToolRole:
-		return []responses.ResponseInputItemUnionParam{result(m)}
+		return []any{inputResult{contentOf(m, ""), m.CallID, "function_call_output"}}
 	default:
-		content := contentOf(m)
-		if len(content) == 1 {
-			return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content[0].OfInputText.Text, responses.EasyInputMessageRoleUser)}
-		}
-		return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)}
+		return []any{inputMessage{Content: contentOf(m, "auto"), Role: "user"}}
 	}
 }
 
-// contentOf encodes a text and its attachments.
-func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
-	text, taken := m.Text, m.Attachments[:0:0]
+// contentOf returns a text, with its attachments if it has any. Images have a detail in
+// messages only.
+func contentOf(m model.Message, detail string) any {
+	text := m.Text
+	var taken inputParts
 	for _, a := range m.Attachments {
-		if len(a.Data) > 0 && (strings.HasPrefix(a.MIME, "image/") || a.MIME == "application/pdf") {
-			taken = append(taken, a)
-		} else {
+		switch {
+		case len(a.Data) > 0 && strings.HasPrefix(a.MIME, "image/"):
+			taken = append(taken, inputPart{Detail: detail, ImageURL: dataURL(a), Type: "input_image"})
+		case len(a.Data) > 0 && a.MIME == "application/pdf":
+			taken = append(taken, inputPart{FileData: dataURL(a), Filename: cmp.Or(a.Name, "attachment.pdf"), Type: "input_file"})
+		default:
 			text += wire.OmittedAttachment(a)
 		}
 	}
-	list := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)}
-	for _, a := range taken {
-		if a.MIME == "application/pdf" {
-			list = append(list, responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
-				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
-			}})
-			continue
-		}
-		image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
-		image.OfInputImage.ImageURL = param.NewOpt(dataURL(a))
-		list = append(list, image)
+	if len(taken) == 0 {
+		return text
 	}
-	return list
-}
-
-// result encodes the output of a call with its attachments.
-func result(m model.Message) responses.ResponseInputItemUnionParam {
-	content := contentOf(m)
-	text := content[0].OfInputText.Text
-	if len(content) == 1 {
-		item := responses.ResponseInputItemParamOfFunctionCallOutput(text)
-		item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
-		return item
-	}
-	list := responses.ResponseFunctionCallOutputItemListParam{responses.ResponseFunctionCallOutputItemParamOfInputText(text)}
-	for _, part := range content[1:] {
-		if f := part.OfInputFile; f != nil {
-			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{Filename: f.Filename, FileData: f.FileData}})
-			continue
-		}
-		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: part.OfInputImage.ImageURL}})
-	}
-	item := responses.ResponseInputItemParamOfFunctionCallOutput(list)
-	item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
-	return item
+	return append(inputParts{{Text: &text, Type: "input_text"}}, taken...)
 }

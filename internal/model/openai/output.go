@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
@@ -38,7 +36,7 @@ type item struct {
 	raw   json.RawMessage
 	call  bool
 	text  []byte
-	phase responses.ResponseOutputMessagePhase // of a message: as OpenAI spells it, or ""
+	phase wire.String // of a message: as OpenAI spells it, or ""
 }
 
 func (r *responder) newDecoder(req model.Request, emit func(model.Delta)) *output {
@@ -66,12 +64,12 @@ func (o *output) Event(kind string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return nil
 	}
-	var e responses.ResponseStreamEventUnion
+	var e outputEvent
 	if err := wire.Decode(data, &e); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
 	if e.Type == "" {
-		e.Type = kind
+		e.Type = wire.String(kind)
 	}
 	if e.Type == "error" {
 		return o.faults.Midstream(data)
@@ -86,30 +84,30 @@ func (o *output) Event(kind string, data []byte) error {
 // mostItems limits the work that a response can cause. Real responses have far fewer.
 const mostItems = 2 * wire.MaxCalls
 
-func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
+func (o *output) take(e outputEvent, data []byte) error {
 	index := int64(-1)
-	if e.JSON.OutputIndex.Valid() && e.OutputIndex >= 0 {
-		index = e.OutputIndex
+	if e.OutputIndex.Valid && e.OutputIndex.N >= 0 {
+		index = e.OutputIndex.N
 	}
 	switch e.Type {
 	case "response.refusal.delta":
 		o.refused = o.refused || e.Delta != ""
-		o.say(index, e.Delta)
+		o.say(index, string(e.Delta))
 	case "response.output_text.delta":
-		o.say(index, e.Delta)
+		o.say(index, string(e.Delta))
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		o.think(index, e.Delta)
+		o.think(index, string(e.Delta))
 	case "response.reasoning_summary_part.added":
 		if o.reasoning.Len() > 0 {
 			o.think(index, paragraph)
 		}
 	case "response.function_call_arguments.delta":
 		o.at(index).told = true
-		return o.call(wire.CallDelta{Index: index, Input: e.Delta})
+		return o.call(wire.CallDelta{Index: index, Input: string(e.Delta)})
 	case "response.function_call_arguments.done":
 		if known := o.at(index); !known.told && e.Arguments != "" {
 			known.told = true
-			return o.call(wire.CallDelta{Index: index, Input: e.Arguments})
+			return o.call(wire.CallDelta{Index: index, Input: string(e.Arguments)})
 		}
 	case "response.output_item.added":
 		return o.begin(index, e.Item)
@@ -123,11 +121,11 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 
 // Body implements [wire.Decoder].
 func (o *output) Body(data []byte) error {
-	var body responses.Response
+	var body response
 	if err := wire.Decode(data, &body); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
-	if wire.Present([]byte(body.JSON.Error.Raw())) {
+	if wire.Present(body.Error) {
 		return o.faults.Midstream(data)
 	}
 	if body.Status == "" {
@@ -187,7 +185,7 @@ func (o *output) call(p wire.CallDelta) error {
 }
 
 // begin adds the start of an item.
-func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error {
+func (o *output) begin(index int64, it outputItem) error {
 	if index < 0 {
 		o.items = append(o.items, item{index: int64(len(o.items))})
 	}
@@ -197,22 +195,22 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 		return nil
 	}
 	known.call = true
-	known.told = it.Arguments.OfString != ""
-	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
+	known.told = it.Arguments != ""
+	return o.call(wire.CallDelta{Index: index, ID: string(it.CallID), Name: string(it.Name), Input: string(it.Arguments)})
 }
 
 // end adds a complete item, usually after its deltas.
-func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
+func (o *output) end(index int64, it outputItem) error {
 	known := o.at(index)
-	known.raw = json.RawMessage(it.RawJSON())
+	known.raw = it.raw
 	known.phase = cmp.Or(it.Phase, known.phase)
 	o.raw += len(known.raw)
 	told := known.told
 	switch it.Type {
 	case "function_call":
-		p := wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name}
+		p := wire.CallDelta{Index: index, ID: string(it.CallID), Name: string(it.Name)}
 		if !told {
-			p.Input = it.Arguments.OfString
+			p.Input = string(it.Arguments)
 		}
 		if known.call && p.Input == "" {
 			return nil
@@ -220,16 +218,16 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 		known.call, known.told = true, true
 		return o.call(p)
 	case "message":
-		for _, part := range it.Content {
+		for _, part := range it.Content.Items {
 			o.refused = o.refused || part.Refusal != ""
 			if !told {
-				o.say(index, part.Text+part.Refusal)
+				o.say(index, string(part.Text+part.Refusal))
 			}
 		}
 	case "reasoning":
-		for _, part := range it.Summary {
+		for _, part := range it.Summary.Items {
 			if !told {
-				o.think(index, part.Text)
+				o.think(index, string(part.Text))
 			}
 		}
 	}
@@ -237,30 +235,30 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 }
 
 // conclude adds the last event, which repeats the complete response.
-func (o *output) conclude(body responses.Response, data []byte) error {
-	o.served = body.Model
-	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
+func (o *output) conclude(body response, data []byte) error {
+	o.served = string(body.Model)
+	if o.usage = body.Usage.counted(); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
 	}
-	if body.Status == responses.ResponseStatusFailed || wire.Present([]byte(body.JSON.Error.Raw())) {
-		said := body.JSON.Error.Raw()
-		if !wire.Present([]byte(said)) {
-			said = `"the response failed"`
+	if failed := wire.Present(body.Error); failed || body.Status == "failed" {
+		said := `"the response failed"`
+		if failed {
+			said = string(body.Error)
 		}
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
 	}
-	if !body.JSON.Status.Valid() && !body.JSON.Output.Valid() {
+	if body.Status == "" && !body.Output.Valid {
 		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(data))
 	}
 	if len(o.items) == 0 {
-		for i, it := range body.Output {
+		for i, it := range body.Output.Items {
 			if err := o.end(int64(i), it); err != nil {
 				return err
 			}
 		}
 	}
 	o.finish = model.FinishStop
-	if body.Status == responses.ResponseStatusIncomplete {
+	if body.Status == "incomplete" {
 		o.finish = model.FinishUnknown
 		switch body.IncompleteDetails.Reason {
 		case "max_output_tokens":
@@ -272,18 +270,18 @@ func (o *output) conclude(body responses.Response, data []byte) error {
 	return nil
 }
 
-// usageOfResponse converts the usage unchanged: input includes cached tokens, output
-// includes reasoning.
-func usageOfResponse(u responses.ResponseUsage) *money.Usage {
-	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
+// counted converts the usage unchanged: input includes cached tokens, output
+// includes reasoning. It is nil if none was reported.
+func (u responseUsage) counted() *money.Usage {
+	if !u.InputTokens.Valid || !u.OutputTokens.Valid {
 		return nil
 	}
 	got := money.Usage{
-		Input:      u.InputTokens,
-		Output:     u.OutputTokens,
-		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
-		CacheRead:  u.InputTokensDetails.CachedTokens,
-		CacheWrite: u.InputTokensDetails.CacheWriteTokens,
+		Input:      u.InputTokens.N,
+		Output:     u.OutputTokens.N,
+		Reasoning:  u.OutputTokensDetails.ReasoningTokens.N,
+		CacheRead:  u.InputTokensDetails.CachedTokens.N,
+		CacheWrite: u.InputTokensDetails.CacheWriteTokens.N,
 	}
 	if !wire.Plausible(got) {
 		return nil
@@ -309,7 +307,7 @@ func (o *output) Spent() money.Charge { return wire.NewCharge(o.usage, nil, true
 // content returns the text of the response and its reasoning. If the model marked a message as
 // its final one, commentary before that counts as reasoning.
 func (o *output) content() (text, reasoning string) {
-	isFinal := func(it item) bool { return it.phase == responses.ResponseOutputMessagePhaseFinalAnswer }
+	isFinal := func(it item) bool { return it.phase == "final_answer" }
 	if !slices.ContainsFunc(o.items, isFinal) {
 		return o.text.String(), o.reasoning.String()
 	}
@@ -320,7 +318,7 @@ func (o *output) content() (text, reasoning string) {
 	for _, it := range o.items {
 		switch {
 		case len(it.text) == 0:
-		case it.phase == responses.ResponseOutputMessagePhaseCommentary:
+		case it.phase == "commentary":
 			aside = append(aside, string(it.text))
 		default:
 			final = append(final, string(it.text))
@@ -335,7 +333,7 @@ func (o *output) state() *model.State {
 	var list, plain []json.RawMessage
 	reasoned, phased := false, false
 	for _, it := range o.items {
-		var known responses.ResponseOutputItemUnion
+		var known outputItem
 		if it.raw == nil || json.Unmarshal(it.raw, &known) != nil {
 			return nil
 		}
@@ -347,11 +345,11 @@ func (o *output) state() *model.State {
 			reasoned = true
 		case "message":
 			phased = phased || it.phase != ""
-			plain = appendItem(plain, phrased(string(it.text), it.phase))
+			plain = appendItem(plain, inputMessage{string(it.text), "assistant", string(it.phase)})
 		case "function_call":
-			plain = appendItem(plain, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(known.Arguments.OfString, "{}"), known.CallID, known.Name))
+			plain = appendItem(plain, inputCall{string(cmp.Or(known.Arguments, "{}")), string(known.CallID), string(known.Name), "function_call"})
 		default:
-			if strings.HasSuffix(known.Type, "_call") && !slices.Contains(hosted, known.Type) {
+			if kind := string(known.Type); strings.HasSuffix(kind, "_call") && !slices.Contains(hosted, kind) {
 				return nil // it requires an output, which there is not
 			}
 		}
@@ -373,14 +371,7 @@ func (o *output) state() *model.State {
 // hosted are the calls that the provider runs itself.
 var hosted = []string{"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
 
-// phrased returns a message of the model with a phase.
-func phrased(text string, phase responses.ResponseOutputMessagePhase) responses.ResponseInputItemUnionParam {
-	m := responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleAssistant)
-	m.OfMessage.Phase = responses.EasyInputMessagePhase(phase)
-	return m
-}
-
-func appendItem(list []json.RawMessage, item responses.ResponseInputItemUnionParam) []json.RawMessage {
+func appendItem(list []json.RawMessage, item any) []json.RawMessage {
 	data, err := json.Marshal(item)
 	if err != nil {
 		return list // unreachable: only strings
