@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -34,11 +31,11 @@ func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, 
 }
 
 // message encodes a group of messages.
-func (c *client) message(group []model.Message) sdk.MessageParam {
+func (c *client) message(group []model.Message) message {
 	if group[0].Role == model.Assistant {
-		return sdk.NewAssistantMessage(c.assistantBlocks(group[0])...)
+		return message{c.assistantBlocks(group[0]), "assistant"}
 	}
-	var results, rest []sdk.ContentBlockParamUnion
+	var results, rest []contentBlock
 	for _, m := range group {
 		if m.Role == model.ToolRole {
 			results = append(results, result(m))
@@ -46,7 +43,7 @@ func (c *client) message(group []model.Message) sdk.MessageParam {
 			rest = append(rest, userBlocks(m)...)
 		}
 	}
-	return sdk.NewUserMessage(append(results, rest...)...)
+	return message{append(results, rest...), "user"}
 }
 
 // markedTurns is the number of user turns marked for the cache.
@@ -56,15 +53,9 @@ const markedTurns = 2
 func (c *client) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
 	m := c.message(all[from:to])
 	if all[from].Role != model.Assistant {
-		mark(m.Content)
+		m.Content[len(m.Content)-1].CacheControl = ephemeral
 	}
 	return wire.AppendElement(dst, m)
-}
-
-func mark(blocks []sdk.ContentBlockParamUnion) {
-	if control := blocks[len(blocks)-1].GetCacheControl(); control != nil {
-		*control = sdk.NewCacheControlEphemeralParam()
-	}
 }
 
 // spoken returns a text in a form that the API accepts.
@@ -75,59 +66,58 @@ func spoken(text string) string {
 	return text
 }
 
-func userBlocks(m model.Message) []sdk.ContentBlockParamUnion {
-	text, files := attached(m)
-	blocks := make([]sdk.ContentBlockParamUnion, 0, len(files)+1)
-	for _, f := range files { // the provider expects them before the question
-		blocks = append(blocks, sdk.ContentBlockParamUnion{OfImage: f.OfImage, OfDocument: f.OfDocument})
-	}
-	return append(blocks, sdk.NewTextBlock(spoken(text)))
+func userBlocks(m model.Message) []contentBlock {
+	text, files := attached(m) // the provider expects files before the question
+	return append(files, textBlock(spoken(text)))
 }
 
-func result(m model.Message) sdk.ContentBlockParamUnion {
-	text, files := attached(m)
-	r := &sdk.ToolResultBlockParam{ToolUseID: callID(m.CallID)}
-	if m.Failed {
-		r.IsError = param.NewOpt(true)
-	}
+func result(m model.Message) contentBlock {
+	text, content := attached(m)
 	if strings.TrimSpace(text) != "" {
-		r.Content = append(r.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+		content = slices.Insert(content, 0, textBlock(text))
 	}
-	r.Content = append(r.Content, files...)
-	return sdk.ContentBlockParamUnion{OfToolResult: r}
+	return contentBlock{ToolUseID: callID(m.CallID), IsError: m.Failed, Content: content, Type: "tool_result"}
 }
 
 // attached returns the text of a message and the supported attachments.
-func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamContentUnion) {
+func attached(m model.Message) (text string, files []contentBlock) {
 	text = m.Text
 	for _, a := range m.Attachments {
-		data := base64.StdEncoding.EncodeToString(a.Data)
-		switch {
-		case data != "" && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, a.MIME):
-			files = append(files, sdk.ToolResultBlockParamContentUnion{OfImage: sdk.NewImageBlockBase64(a.MIME, data).OfImage})
-		case data != "" && a.MIME == "application/pdf":
-			files = append(files, sdk.ToolResultBlockParamContentUnion{OfDocument: sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}).OfDocument})
-		default:
-			text += wire.OmittedAttachment(a)
+		kind := ""
+		switch a.MIME {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+			kind = "image"
+		case "application/pdf":
+			kind = "document"
 		}
+		if kind == "" || len(a.Data) == 0 {
+			text += wire.OmittedAttachment(a)
+			continue
+		}
+		data := base64.StdEncoding.EncodeToString(a.Data)
+		files = append(files, contentBlock{Source: &source{data, a.MIME, "base64"}, Type: kind})
 	}
 	return text, files
 }
 
 // assistantBlocks returns the blocks of a response as received if they are known,
 // or else blocks built from the message.
-func (c *client) assistantBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+func (c *client) assistantBlocks(m model.Message) []contentBlock {
 	if blocks := c.remembered(m); blocks != nil {
 		return blocks
 	}
-	var blocks []sdk.ContentBlockParamUnion
+	var blocks []contentBlock
 	if strings.TrimSpace(m.Text) != "" || len(m.Calls) == 0 {
-		blocks = append(blocks, sdk.NewTextBlock(spoken(m.Text)))
+		blocks = append(blocks, textBlock(spoken(m.Text)))
 	}
 	for _, made := range m.Calls {
-		blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
+		blocks = append(blocks, toolUse(made))
 	}
 	return blocks
+}
+
+func toolUse(made model.ToolCall) contentBlock {
+	return contentBlock{ID: callID(made.ID), Input: wire.Object(made.Input), Name: &made.Name, Type: "tool_use"}
 }
 
 // block is a response's block in a message's state: thinking
@@ -141,7 +131,7 @@ type block struct {
 
 // remembered returns the blocks of a message with thinking, or nil if they are
 // unknown or the message was changed.
-func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
+func (c *client) remembered(m model.Message) []contentBlock {
 	if m.State == nil || m.State.Wire != c.state {
 		return nil
 	}
@@ -149,23 +139,22 @@ func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
 	if json.Unmarshal(m.State.Data, &state) != nil {
 		return nil
 	}
-	var blocks []sdk.ContentBlockParamUnion
+	var blocks []contentBlock
 	calls := 0
 	for _, b := range state {
 		switch b.Type {
 		case "thinking":
-			blocks = append(blocks, sdk.NewThinkingBlock(b.Signature, b.Text))
+			blocks = append(blocks, contentBlock{Signature: b.Signature, Thinking: &b.Text, Type: b.Type})
 		case "redacted_thinking":
-			blocks = append(blocks, sdk.NewRedactedThinkingBlock(b.Text))
+			blocks = append(blocks, contentBlock{Data: b.Text, Type: b.Type})
 		case "text":
-			blocks = append(blocks, sdk.NewTextBlock(b.Text))
+			blocks = append(blocks, textBlock(b.Text))
 		case "tool_use":
 			if b.Call >= len(m.Calls) || b.Call < 0 {
 				return nil
 			}
 			calls++
-			made := m.Calls[b.Call]
-			blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
+			blocks = append(blocks, toolUse(m.Calls[b.Call]))
 		}
 	}
 	if calls != len(m.Calls) {

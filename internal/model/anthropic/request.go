@@ -1,13 +1,9 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
@@ -33,32 +29,31 @@ func (c *client) body(req model.Request) (wire.Body, error) {
 	return wire.Assemble("messages", [][]byte{messages, last}, c.params(req), tools)
 }
 
-// params is a request without its messages and tools.
-func (c *client) params(req model.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: c.model, MaxTokens: int64(c.dialect.MaxOutput)}
+// params returns a request without its messages and tools.
+func (c *client) params(req model.Request) params {
+	p := params{Model: c.model, MaxTokens: c.dialect.MaxOutput}
 	if req.MaxOutput > 0 {
-		p.MaxTokens = int64(req.MaxOutput)
+		p.MaxTokens = req.MaxOutput
 	}
 	if req.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+		system := textBlock(req.System)
+		system.CacheControl = ephemeral
+		p.System = []contentBlock{system}
 	}
 	if req.Effort != "" {
 		c.think(&p, req)
 	}
-	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
-		p.Temperature = param.NewOpt(*req.Temperature)
-	}
-	if req.TopP != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
-		p.TopP = param.NewOpt(*req.TopP)
+	if c.dialect.Temperature && p.Thinking == (thinking{}) {
+		p.Temperature, p.TopP = req.Temperature, req.TopP
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: req.Output}
+		p.OutputConfig.Format = &outputFormat{req.Output, "json_schema"}
 	}
 	return p
 }
 
 // budgets are the tokens that a model may think for an effort.
-var budgets = map[string]int64{"low": 4_000, "medium": 8_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
+var budgets = map[string]int{"low": 4_000, "medium": 8_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
 
 const leastBudget = 1024 // which the API accepts
 
@@ -81,19 +76,19 @@ func (d Dialect) Effort(effort string) string {
 
 // think turns thinking on as far as the limit of the output and the conversation
 // leave room for it.
-func (c *client) think(p *sdk.MessageNewParams, req model.Request) {
+func (c *client) think(p *params, req model.Request) {
 	effort := c.dialect.Effort(req.Effort)
 	switch c.dialect.Thinking {
 	case ThinkingAdaptive:
 		if effort == "none" {
-			p.Thinking.OfDisabled = new(sdk.NewThinkingConfigDisabledParam())
+			p.Thinking.Type = "disabled"
 			return
 		}
-		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
-		p.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
+		p.Thinking = thinking{Display: "summarized", Type: "adaptive"}
+		p.OutputConfig.Effort = effort
 	case ThinkingBudget:
 		if budget := min(budgets[effort], p.MaxTokens/2); budget >= leastBudget && c.mayThink(req.Messages) {
-			p.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
+			p.Thinking = thinking{BudgetTokens: budget, Type: "enabled"}
 		}
 	case ThinkingNone:
 	}
@@ -113,7 +108,7 @@ func (c *client) mayThink(all []model.Message) bool {
 		return true
 	}
 	blocks := c.remembered(all[began+i])
-	return len(blocks) > 0 && (blocks[0].OfThinking != nil || blocks[0].OfRedactedThinking != nil)
+	return len(blocks) > 0 && (blocks[0].Type == "thinking" || blocks[0].Type == "redacted_thinking")
 }
 
 // outputByTool reports whether the response to req is to be the input of a tool.
@@ -178,16 +173,10 @@ func (c *client) tools(req model.Request) ([]byte, error) {
 func encodeTools(specs []model.ToolSpec) ([]byte, error) {
 	var list []byte
 	for _, t := range specs {
-		tool := struct { // the SDK's would take the schema apart
-			Name        string         `json:"name"`
-			Description string         `json:"description,omitempty"`
-			InputSchema map[string]any `json:"input_schema"`
-		}{t.Name, t.Description, t.Schema}
-		encoded, err := json.Marshal(tool)
-		if err != nil {
+		var err error
+		if list, err = wire.AppendElement(list, tool{t.Name, t.Description, t.Schema}); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
-		list = append(append(list, ','), encoded...)
 	}
 	return list, nil
 }
