@@ -1,6 +1,6 @@
-// Package anthropic is the wire to Anthropic's Messages API. It is the only
-// importer of anthropic-sdk-go, which encodes what a request is made of, carries
-// it, and decodes the events of the response.
+// Package anthropic is the wire to Anthropic's Messages API. The types of requests
+// and of events are declared here, with the fields that are used: the official SDK
+// would add 5 MB to the binary. Tests compare with it.
 //
 // Four marks define what the provider caches: after the tools, the system prompt,
 // and the last two user turns. Thinking is sent back with its signatures, from the

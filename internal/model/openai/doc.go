@@ -1,7 +1,7 @@
 // Package openai is the wire to OpenAI: to its Responses API, and to its Chat
-// Completions and the many servers that speak these. It is the only importer of
-// openai-go, which encodes what a request is made of, carries it, and decodes
-// the events of the response.
+// Completions and the many servers that speak these. The types of requests and of
+// events are declared here, with the fields that are used: the official SDK would add
+// 18 MB to the binary. Tests compare with it.
 //
 // What a response means is decided here, because servers differ and a lenient
 // reader loses data without a word: a response is whole only when the provider
