@@ -23,40 +23,6 @@ const address = "millhand://schema/"
 // Schema checks documents. Several goroutines may use it.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// Fault is one way in which a document violates its schema.
-type Fault struct {
-	At   []string // keys and indexes that lead to the value
-	Kind jsonschema.ErrorKind
-}
-
-type (
-	// Required is a missing key.
-	Required = kind.Required
-	// AdditionalProperties is an unknown key.
-	AdditionalProperties = kind.AdditionalProperties
-	// Type is a value of the wrong type.
-	Type = kind.Type
-	// Enum is a value that is not in a list.
-	Enum = kind.Enum
-)
-
-// String returns what is wrong, in English and without the location.
-func (f Fault) String() string {
-	return f.Kind.LocalizedString(message.NewPrinter(language.English))
-}
-
-// Faults are all faults of a document, at least one.
-type Faults []Fault
-
-// Error lists the faults with their locations.
-func (fs Faults) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = "at /" + strings.Join(f.At, "/") + ": " + f.String()
-	}
-	return strings.Join(lines, "; ")
-}
-
 // Compile compiles a schema. The error is of type [Faults] if the document is
 // JSON, but not a JSON Schema.
 func Compile(doc map[string]any) (*Schema, error) {
@@ -119,12 +85,27 @@ func faults(err error) Faults {
 
 func leaves(all Faults, ve *jsonschema.ValidationError) Faults {
 	if len(ve.Causes) == 0 {
-		return append(all, Fault{ve.InstanceLocation, ve.ErrorKind})
+		return append(all, Fault{ve.InstanceLocation, kindOf(ve.ErrorKind)})
 	}
 	for _, c := range ve.Causes {
 		all = leaves(all, c)
 	}
 	return all
+}
+
+// kindOf returns what the library found as a kind of this package.
+func kindOf(k jsonschema.ErrorKind) Kind {
+	switch k := k.(type) {
+	case *kind.Required:
+		return &Required{k.Missing}
+	case *kind.AdditionalProperties:
+		return &AdditionalProperties{k.Properties}
+	case *kind.Type:
+		return &Type{k.Got, k.Want}
+	case *kind.Enum:
+		return &Enum{k.Got, k.Want}
+	}
+	return Other(k.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // nowhere keeps schemas from naming files and addresses to read.
