@@ -16,10 +16,6 @@ import (
 	"golang.org/x/text/message"
 )
 
-// address is what a schema is compiled as. It is absolute, so that messages
-// hold no path of this machine.
-const address = "millhand://schema/"
-
 // Schema checks documents. Several goroutines may use it.
 type Schema struct{ compiled *jsonschema.Schema }
 
