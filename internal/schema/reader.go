@@ -21,9 +21,26 @@ func (r *reader) rule(check rule) { r.n.rules = append(r.n.rules, check) }
 
 func (r *reader) read() {
 	r.definitions()
+	r.values()
 	if ref, ok := r.text("$ref"); ok {
 		r.reference("$ref", ref)
+		if r.draft() < draft2019 {
+			return // other keywords have no effect
+		}
 	}
+	r.objects()
+	r.dependencies()
+	r.arrays()
+	r.strings()
+	r.numbers()
+	if ref, ok := r.text("$dynamicRef"); ok && r.draft() >= draft2020 {
+		r.reference("$dynamicRef", ref)
+	}
+	if ref, ok := r.text("$recursiveRef"); ok && r.draft() == draft2019 {
+		r.reference("$recursiveRef", ref)
+	}
+	r.logic()
+	r.unevaluated()
 }
 
 // definitions reads keywords without an effect of their own.
