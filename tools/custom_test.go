@@ -153,7 +153,7 @@ func TestCustomToolsAreChecked(t *testing.T) {
 		"must be a JSON object":                      func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
 		"invalid schema of tool deploy-2: ":          func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
 		"nothing is read from elsewhere":             func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "file://` + file + `"}`) },
-		`"https://example.com/schema.json": nothing`: func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
+		`'https://example.com/schema.json': nothing`: func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
 	} {
 		c := good
 		change(&c)

@@ -1,113 +1,73 @@
 // Package schema compiles JSON Schemas and checks documents against them. It
 // reads no files and no addresses: a schema that refers to another document
 // does not compile.
+//
+// It has a validator of its own, as schemas and documents come from servers and
+// models: numbers are compared exactly, every fault is reported with its location,
+// and the work of one check has a limit, whatever the schema is. The library that
+// the MCP SDK uses does none of this. Drafts 4, 6, 7, 2019-09 and 2020-12 are
+// supported; a schema that names no draft is of 2020-12. The keyword format is an
+// annotation.
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // Schema checks documents. Several goroutines may use it.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct{ root *node }
 
 // Compile compiles a schema. The error is of type [Faults] if the document is
-// JSON, but not a JSON Schema.
+// JSON, but not a JSON Schema; their locations are those of the keywords.
 func Compile(doc map[string]any) (*Schema, error) {
-	data, err := json.Marshal(doc) // the compiler does not know every type of number
+	data, err := json.Marshal(doc) // callers have several types of numbers and lists
 	if err != nil {
 		return nil, fmt.Errorf("compile a JSON Schema: %w", err)
 	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	parsed, err := Parse(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("compile a JSON Schema: %w", err)
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	if err := c.AddResource(address, parsed); err != nil {
-		return nil, located(err)
+	root, faults := compile(parsed)
+	if len(faults) > 0 {
+		return nil, faults
 	}
-	compiled, err := c.Compile(address)
-	if err != nil {
-		return nil, located(err)
-	}
-	return &Schema{compiled}, nil
-}
-
-// located returns the faults of an error of the compiler, or its text without
-// the address.
-func located(err error) error {
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		if all := faults(invalid.Err); all != nil {
-			return all
-		}
-	}
-	return errors.New(strings.ReplaceAll(err.Error(), address, ""))
+	return &Schema{root}, nil
 }
 
 // Validate checks a document as [Parse] returns it. The error is of type
 // [Faults].
 func (s *Schema) Validate(doc any) error {
-	err := s.compiled.Validate(doc)
-	if all := faults(err); all != nil {
-		return all
+	r := run{steps: maxSteps}
+	found, _ := r.check(s.root, doc, nil, nil, false)
+	switch {
+	case r.exceeded != "":
+		return Faults{{Kind: Other(r.exceeded)}}
+	case found == nil:
+		return nil
 	}
-	return err
+	faults := make(Faults, len(found))
+	for i, f := range found {
+		faults[i] = Fault{f.at.path(), f.kind}
+	}
+	return faults
 }
 
 // Parse reads one JSON document, and fails if anything follows it. Numbers are
-// of type json.Number.
+// of type json.Number. Of equal keys of an object, the last one counts.
 func Parse(text string) (any, error) {
-	return jsonschema.UnmarshalJSON(strings.NewReader(text))
-}
-
-// faults returns the innermost causes of an error, nil if it has none.
-func faults(err error) Faults {
-	var ve *jsonschema.ValidationError
-	if !errors.As(err, &ve) {
-		return nil
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		return nil, err
 	}
-	return leaves(nil, ve)
-}
-
-func leaves(all Faults, ve *jsonschema.ValidationError) Faults {
-	if len(ve.Causes) == 0 {
-		return append(all, Fault{ve.InstanceLocation, kindOf(ve.ErrorKind)})
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("unexpected data after the document")
 	}
-	for _, c := range ve.Causes {
-		all = leaves(all, c)
-	}
-	return all
-}
-
-// kindOf returns what the library found as a kind of this package.
-func kindOf(k jsonschema.ErrorKind) Kind {
-	switch k := k.(type) {
-	case *kind.Required:
-		return &Required{k.Missing}
-	case *kind.AdditionalProperties:
-		return &AdditionalProperties{k.Properties}
-	case *kind.Type:
-		return &Type{k.Got, k.Want}
-	case *kind.Enum:
-		return &Enum{k.Got, k.Want}
-	}
-	return Other(k.LocalizedString(message.NewPrinter(language.English)))
-}
-
-// nowhere keeps schemas from naming files and addresses to read.
-type nowhere struct{}
-
-// Load implements the compiler's loader.
-func (nowhere) Load(string) (any, error) {
-	return nil, errors.New("nothing is read from elsewhere")
+	return doc, nil
 }
