@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -23,7 +23,7 @@ func plain(s string) string {
 	return disarm(strings.TrimSpace(s))
 }
 
-var command = regexp.MustCompile(`(?m)^([\s\p{Z}]*)::`)
+var command = lazyregexp.New(`(?m)^([\s\p{Z}]*)::`)
 
 // disarm breaks the workflow commands of a GitHub runner in a log: "::" at the start of a
 // line, and "##[" anywhere.
@@ -41,7 +41,7 @@ var markup = strings.NewReplacer(
 	"\n", "<br>", "\t", " ",
 )
 
-var webAddress = regexp.MustCompile(`(?i)\bwww\.`)
+var webAddress = lazyregexp.New(`(?i)\bwww\.`)
 
 // inline escapes any text as one line of Markdown.
 func inline(s string) string {

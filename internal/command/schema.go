@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
@@ -50,7 +50,7 @@ func writeSchema(out io.Writer, doc map[string]any) error {
 }
 
 // releaseVersion is the version of a build from a tag.
-var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+var releaseVersion = lazyregexp.New(`^v\d+\.\d+\.\d+$`)
 
 // schemaLine is the comment by which editors find the schema of a manifest.
 func schemaLine() string {

@@ -32,6 +32,9 @@ func (r *Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
 // Match is [regexp.Regexp.Match].
 func (r *Regexp) Match(b []byte) bool { return r.get().Match(b) }
 
+// Find is [regexp.Regexp.Find].
+func (r *Regexp) Find(b []byte) []byte { return r.get().Find(b) }
+
 // FindString is [regexp.Regexp.FindString].
 func (r *Regexp) FindString(s string) string { return r.get().FindString(s) }
 

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -41,7 +41,7 @@ func (d *Dir) prune() {
 }
 
 // privateName is the name of a private directory: it ends as the run's id does.
-var privateName = regexp.MustCompile(`^millhand-[0-9a-f]{8}$`)
+var privateName = lazyregexp.New(`^millhand-[0-9a-f]{8}$`)
 
 // unlockedName is the start of the names of private directories that are not locked yet.
 const unlockedName = "millhand-new-"

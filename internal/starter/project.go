@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Project is what a repository shows of itself.
@@ -59,9 +59,9 @@ func Look(root *os.Root) (Project, error) {
 
 var (
 	// plain matches directories that need no quotes in a shell.
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
-	makeTest = regexp.MustCompile(`(?m)^test:`)
-	pytest   = regexp.MustCompile(`(?mi)^\s*["']?pytest\b|\[tool\.pytest`)
+	plain    = lazyregexp.New(`^[A-Za-z0-9_./-]+$`)
+	makeTest = lazyregexp.New(`(?m)^test:`)
+	pytest   = lazyregexp.New(`(?mi)^\s*["']?pytest\b|\[tool\.pytest`)
 )
 
 // testOf returns the command that tests a project, "" if it is not known.

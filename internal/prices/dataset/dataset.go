@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // provider is a provider in the dataset.
@@ -162,7 +163,7 @@ func current(list []conditional, date string) []conditional {
 	return list[from:]
 }
 
-var hourForm = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:00Z$`)
+var hourForm = lazyregexp.New(`^([01]\d|2[0-3]):[0-5]\d:00Z$`)
 
 // hours returns hours of the day in UTC, as 15:04.
 func hours(start, end string) (from, to string, ok bool) {
@@ -218,7 +219,7 @@ func (r rate) above(start int64) string {
 }
 
 // nameOf is what names of models consist of.
-var nameOf = regexp.MustCompile(`^~?[\w.:/@+-]+$`)
+var nameOf = lazyregexp.New(`^~?[\w.:/@+-]+$`)
 
 // names returns the names of an entry's models without their provider, its id first if
 // it is one of them. One that ends in * also stands for its versions (see package
@@ -266,9 +267,9 @@ func (m match) collect(to map[string]bool) {
 }
 
 // versionStart matches the start of a version at the end of a name's start.
-var versionStart = regexp.MustCompile(`[-@]+$|-20\d\d-?$`)
+var versionStart = lazyregexp.New(`[-@]+$|-20\d\d-?$`)
 
-var leadingForm = regexp.MustCompile(`^\^((?:[\w/:@-]|\\\.)+?)-?(?:\\d|$)`)
+var leadingForm = lazyregexp.New(`^\^((?:[\w/:@-]|\\\.)+?)-?(?:\\d|$)`)
 
 // leading returns the literal start of a regular expression; "" for none.
 func leading(expression string) string {
