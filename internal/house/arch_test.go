@@ -75,6 +75,7 @@ func rooms() map[string]room {
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model internal/money", "one wire, of files"},
 		"internal/model/wiretest":  {"internal/model internal/model/script internal/money internal/nightly", "a server for tests"},
+		"internal/forecast":        {"internal/money", "a bound follows from costs alone"},
 		"internal/money":           {"", "amounts, arithmetic and budgets, below everything that costs something"},
 		"internal/money/daily":     {"internal/filelock internal/money", "the budget of a day is in files that processes share"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
