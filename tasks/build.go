@@ -70,6 +70,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	checkOutputs(drafts)
 	selected := b.selected(drafts)
 	b.checkPublishing(drafts, selected)
+	rollout := planRollout(b, drafts)
 	for _, d := range selected {
 		b.noteNamed(d.task, &d.job)
 		d.task.noteChange(d.job, b.found)
@@ -79,6 +80,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 		return nil, nil
 	}
 	p := b.assemble(paths, selected)
+	p.Rollout = rollout
 	p.Notes = slices.Concat(b.found.notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil

@@ -46,6 +46,7 @@ func (m *manifest) keys() keys {
 		{"lsp", into(&m.languageServers, lspForm), "", "Language servers: true for the known ones that are on PATH, or servers by name"},
 		{"lsp_diagnostics", into(&m.diagnostics, mapping((*diagnostics).keys)), "", "When models get the errors that language servers find"},
 		{"hooks", into(&m.hooks, hooksForm), "", "Commands that run on events of runs, jobs, tool calls and commits"},
+		{"rollout", into(&m.rollout, rolloutForm), "", "Waves of jobs, each run by a separate invocation"},
 		{"notify", notSupported(), "", "Notifications"},
 	}, m.sampling.keys()...)
 }

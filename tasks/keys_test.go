@@ -107,6 +107,10 @@ var samples = map[string]mapNode{
 	"tasks[].publish.comment.sticky":   {"issue": 1, "sticky": true},
 	"tasks[].publish":                  {"publish": mapNode{"mode": "pr"}},
 	"tasks[].commit.branch":            {"branch": "b"},
+	"rollout.canary":                   {"canary": []any{"shop"}},
+	"rollout.advance.passed":           {"passed": "80%"},
+	"rollout.advance.checks":           {"checks": "90%"},
+	"rollout.stop.failed":              {"failed": "12.5%"},
 }
 
 // policySamples are the same for a policy.
@@ -216,6 +220,10 @@ func (d document) sampled(k Key, samples map[string]mapNode) {
 	}
 	if last(k) == "command" || last(k) == "arguments" {
 		d.root["commands_from"] = []any{"fix.md"}
+	}
+	if strings.HasPrefix(k.Path, "rollout.") {
+		d.root["limits"] = mapNode{"cost": 1.5}
+		d.root["tasks"].([]any)[0].(mapNode)["publish"] = mapNode{"mode": "pr"}
 	}
 	if parent(k) == "lsp_diagnostics" {
 		d.root["lsp"] = true

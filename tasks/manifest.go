@@ -51,6 +51,7 @@ type manifest struct {
 	hooks             []definition[hook]
 	languageServers   []definition[languageServer]
 	diagnostics       diagnostics
+	rollout           *rollout
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits

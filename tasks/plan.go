@@ -20,6 +20,7 @@ type Plan struct {
 	Parallel  int      // concurrent jobs, at least 1
 	Clones    int      // repositories fetched concurrently, at least 1
 	Budget    Budget
+	Rollout   *Rollout `json:",omitempty"` // nil: one run executes all jobs
 
 	AllowDirty        bool
 	AllowUnknownPrice bool

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
@@ -36,22 +37,29 @@ func (s Shard) valid() bool { return s.Index >= 1 && s.Index <= s.Total }
 // smallest of their ids: it is the same on every machine, and in a plan of other
 // jobs too.
 func ShardOf(plan *Plan, total int) map[string]int {
-	ids := make([]string, 0, len(plan.Jobs)+len(plan.Elsewhere))
-	groups := groups{}
-	for _, jobs := range [][]Job{plan.Jobs, plan.Elsewhere} {
-		for _, j := range jobs {
-			ids = append(ids, j.ID)
-			for _, n := range j.Needs {
-				groups.join(j.ID, n)
-			}
-		}
-	}
-	shards := make(map[string]int, len(ids))
-	for _, id := range ids {
-		sum := sha256.Sum256([]byte(groups.first(id)))
+	groups := GroupsOf(slices.Concat(plan.Jobs, plan.Elsewhere))
+	shards := make(map[string]int, len(groups))
+	for id, first := range groups {
+		sum := sha256.Sum256([]byte(first))
 		shards[id] = 1 + int(binary.BigEndian.Uint64(sum[:8])%uint64(max(total, 1)))
 	}
 	return shards
+}
+
+// GroupsOf returns, by the id of each job, the smallest id of the jobs that need one another
+// and it, directly or not.
+func GroupsOf(jobs []Job) map[string]string {
+	groups := groups{}
+	for _, j := range jobs {
+		for _, n := range j.Needs {
+			groups.join(j.ID, n)
+		}
+	}
+	first := make(map[string]string, len(jobs))
+	for _, j := range jobs {
+		first[j.ID] = groups.first(j.ID)
+	}
+	return first
 }
 
 // groups are the sets of ids that belong together (a union-find structure): an
