@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -177,6 +178,7 @@ func (f *Fold) runReport() Run {
 		run.Sources = withLists(f.run.Sources)
 		run.Shard, run.Prices, run.StartedBy = clone(f.run.Shard), clone(f.run.Prices), clone(f.run.StartedBy)
 		run.MaxCostUSD = clone(f.run.MaxCostUSD)
+		run.Rollout = f.run.Rollout
 	}
 	if f.run != nil && f.run.ForkedFrom != nil {
 		from := f.run.ForkedFrom
@@ -184,6 +186,7 @@ func (f *Fold) runReport() Run {
 	}
 	if f.end != nil {
 		run.Outcome, run.ExitCode, run.ElapsedMS = f.end.Outcome, f.end.ExitCode, f.end.ElapsedMS
+		run.Rollout = cmp.Or(f.end.Rollout, run.Rollout)
 	}
 	return run
 }
@@ -251,7 +254,7 @@ func warning(job, message string) Warning {
 // conform replaces enum values that the schema does not list, which a newer release may
 // have written, with the most cautious known value, and adds a warning.
 func conform(r *Report) {
-	r.Run.Outcome = known(r, "", "outcome", r.Run.Outcome, event.Error, outcomes...)
+	r.Run.Outcome = known(r, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		j.Outcome = known(r, j.ID, "outcome", j.Outcome, event.Error, outcomes...)

@@ -32,6 +32,7 @@ const (
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200} // space for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
+	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)
 	p.add(sandboxes(r.Jobs))

@@ -40,6 +40,8 @@ type Run struct {
 
 	MaxCostUSD *money.USD `json:"max_cost_usd"` // budget of the run; nil for none, and after a merge
 
+	Rollout *event.Rollout `json:"rollout,omitempty"` // nil unless the manifest has one, and after a merge
+
 	Outcome  event.Outcome `json:"outcome"`
 	ExitCode event.Exit    `json:"exit_code"`
 	Totals   Totals        `json:"totals"`

@@ -38,6 +38,9 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 		}
 	}
 	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence())
+	for _, line := range RolloutLines(r.Run.Rollout) {
+		fmt.Fprintln(&b, plain(line))
+	}
 	writeReasons(&b, r)
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write report: %w", err)

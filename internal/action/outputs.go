@@ -33,11 +33,11 @@ func Outcome(exit event.Exit, rep *report.Report) event.Outcome {
 }
 
 // conclusion converts an outcome to a conclusion of GitHub.
-func conclusion(o event.Outcome) string {
-	switch o {
-	case event.Passed, event.Skipped:
+func conclusion(o event.Outcome, exit event.Exit) string {
+	switch {
+	case o == event.Passed, o == event.Skipped, o == event.Waiting && exit == event.ExitOK:
 		return "success"
-	case event.Cancelled:
+	case o == event.Cancelled:
 		return "cancelled"
 	default:
 		return "failure"
@@ -49,7 +49,7 @@ func conclusion(o event.Outcome) string {
 func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, warnings []string) {
 	add := func(name, value string) { all = append(all, Output{name, value}) }
 	outcome := Outcome(exit, rep)
-	add("conclusion", conclusion(outcome))
+	add("conclusion", conclusion(outcome, exit))
 	add("outcome", string(outcome))
 	add("exit-code", strconv.Itoa(int(exit)))
 	if rep == nil {

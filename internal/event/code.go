@@ -30,6 +30,7 @@ const (
 	CodeDeadline    Code = "deadline"
 	CodeProvider    Code = "provider"
 	CodeNotRun      Code = "not_run"
+	CodeRollout     Code = "rollout"
 
 	// Detected before the first model request.
 	CodeEnvironment Code = "environment"
@@ -108,6 +109,7 @@ func named() []Cause {
 		{CodeDeadline, Skipped, ExitDeadline, "the run timed out before the job started"},
 		{CodeProvider, Skipped, ExitAuth, "the provider rejected the credentials of another job"},
 		{CodeNotRun, Skipped, ExitFailed, "the report of this job's shard is missing"},
+		{CodeRollout, Skipped, ExitOK, "the rollout was stopped before the job started, or a limit on its pull requests was reached"},
 
 		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing"},
 		{CodeBaseline, Failed, ExitFailed, "the verify commands passed or failed on the unchanged files, against the task's baseline"},
@@ -180,7 +182,7 @@ func (c Code) End(reason string) JobEnd {
 // reason outside of its work, which may be gone.
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
-		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
+		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun, CodeRollout,
 		CodeEnvironment, CodeHook, CodeCommit, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))

@@ -113,6 +113,8 @@ type Run struct {
 	// detect missing ones.
 	Shard     *Shard       `json:"shard,omitempty"`
 	Elsewhere []PlannedJob `json:"elsewhere,omitempty"` // like Shard
+
+	Rollout *Rollout `json:"rollout,omitempty"` // nil unless the manifest has a rollout; Jobs are those of a wave
 }
 
 // StartedBy is the CI job that started a run, as its environment describes it. Texts are
@@ -521,4 +523,6 @@ type RunEnd struct {
 	Outcome   Outcome `json:"outcome"`
 	ExitCode  Exit    `json:"exit_code"`
 	ElapsedMS int64   `json:"elapsed_ms"`
+
+	Rollout *Rollout `json:"rollout,omitempty"` // nil without one
 }

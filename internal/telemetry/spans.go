@@ -34,7 +34,7 @@ func runSpan(r *report.Report, parent caller) span {
 	t := run.Totals
 	s.Attributes = attributes{}.text("millhand.run", run.ID).text(outcome, string(run.Outcome)).int("millhand.exit_code", int64(run.ExitCode)).
 		int("millhand.jobs", int64(t.Jobs)).int("millhand.jobs_passed", int64(t.Passed)).int("millhand.jobs_failed", int64(t.Failed)).int("millhand.jobs_skipped", int64(t.Skipped)).
-		text("cicd.pipeline.run.id", run.ID).text("cicd.pipeline.result", resultOf(run.Outcome))
+		text("cicd.pipeline.run.id", run.ID).text("cicd.pipeline.result", resultOf(outcomeOf(run)))
 	s.Attributes = total(s.Attributes, t.Usage, t.CostUSD)
 	if by := run.StartedBy; by != nil {
 		s.Attributes = s.Attributes.text("millhand.ci", by.CI).text("millhand.ci_run_url", by.RunURL)
@@ -42,10 +42,19 @@ func runSpan(r *report.Report, parent caller) span {
 	if run.Shard != nil {
 		s.Attributes = s.Attributes.int("millhand.shard", int64(run.Shard.Index)).int("millhand.shards", int64(run.Shard.Total))
 	}
-	if run.Outcome != event.Passed {
+	if resultOf(outcomeOf(run)) != "success" {
 		s.fail(string(run.Outcome), "")
 	}
 	return s
+}
+
+// outcomeOf returns the outcome of a run; passed if waves of a rollout remain and no job
+// decides its exit code.
+func outcomeOf(run report.Run) event.Outcome {
+	if run.Outcome == event.Waiting && run.ExitCode == event.ExitOK {
+		return event.Passed
+	}
+	return run.Outcome
 }
 
 // resultOf returns the value of cicd.pipeline.result for an outcome.

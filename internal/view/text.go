@@ -295,7 +295,7 @@ func outcomeStyle(o event.Outcome) string {
 	switch o {
 	case event.Passed:
 		return green
-	case event.Skipped:
+	case event.Skipped, event.Waiting:
 		return yellow
 	default:
 		return red

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// RolloutLines describes a rollout for people, a line each: the wave, the conditions of the
+// next one, the limits that were exceeded, and the forecast. nil has none.
+func RolloutLines(r *event.Rollout) []string {
+	if r == nil {
+		return nil
+	}
+	head := fmt.Sprintf("rollout %s: all %s complete", r.Name, figures.Count(r.Waves, "wave"))
+	if r.Wave > 0 {
+		head = fmt.Sprintf("rollout %s: wave %d of %d: %d of %s finished, %d passed, %d failed", r.Name, r.Wave, r.Waves, r.Finished, figures.Count(r.Jobs, "job"), r.Passed, r.Failed)
+	}
+	if r.BaseRed > 0 {
+		head += fmt.Sprintf(", %d with a red base", r.BaseRed)
+	}
+	lines := []string{head}
+	for _, c := range r.Exceeded {
+		lines = append(lines, fmt.Sprintf("limit reached: %s %s: %s", c.Key, c.Limit, c.Value))
+	}
+	for _, c := range r.Conditions {
+		met := "met"
+		if !c.Met {
+			met = "not met"
+		}
+		lines = append(lines, fmt.Sprintf("condition of the next wave: %s %s: %s, %s", c.Key, c.Limit, c.Value, met))
+	}
+	if r.Forecast != nil {
+		lines = append(lines, ForecastLine(r.Forecast))
+	}
+	return lines
+}
+
+// ForecastLine describes a forecast.
+func ForecastLine(f *event.Forecast) string {
+	rest := figures.Count(f.Rest, "job")
+	if f.CostUSD == nil || f.ElapsedMS == nil {
+		return fmt.Sprintf("forecast: too few finished jobs (%d) for a forecast of %s that remain", f.Sample, rest)
+	}
+	text := fmt.Sprintf("forecast from %s: %s that remain cost about %s in %s", figures.Count(f.Sample, "finished job"), rest, money.Rounded(f.CostUSD), figures.Duration(*f.ElapsedMS))
+	if f.BoundUSD == nil {
+		return text + "; no bound without limits.cost of each job"
+	}
+	return text + fmt.Sprintf("; all jobs together at most %s with %.0f%% confidence", money.Rounded(f.BoundUSD), f.Confidence*100)
+}
+
+// addRollout adds the rollout of the run.
+func (p *page) addRollout(r *event.Rollout) {
+	lines := RolloutLines(r)
+	if len(lines) == 0 {
+		return
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("- " + inline(line) + "\n")
+	}
+	p.add(b.String() + "\n")
+}
