@@ -1,0 +1,131 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// Pull is a pull request of a job as the forge describes it.
+type Pull struct {
+	State    string // open, closed or merged
+	Checks   string // passed, failed, pending, or "" for none
+	Created  time.Time
+	CI       time.Duration // of the checks of its head
+	Foreign  bool          // its head was not committed by millhand
+	SameTask bool          // its head was committed for the job's present prompt
+}
+
+// The states of pull requests and checks that decide.
+const (
+	pullOpen     = "open"
+	pullClosed   = "closed"
+	pullMerged   = "merged"
+	checksPassed = "passed"
+)
+
+// record is what is known of a job.
+type record struct {
+	hash string        // of its task when it ended
+	end  *event.JobEnd // nil if no run is known in which it ended
+	pull *Pull         // nil if none is known
+}
+
+// History is what earlier runs did of the jobs of a rollout. The zero value is ready to use.
+type History struct {
+	jobs  map[string]record
+	spent money.USD // by all runs, as far as it is known
+	asked bool      // the forge was asked for pull requests
+}
+
+func (h *History) set(job string, change func(*record)) {
+	if h.jobs == nil {
+		h.jobs = map[string]record{}
+	}
+	r := h.jobs[job]
+	change(&r)
+	h.jobs[job] = r
+}
+
+// Pulls adds the pull requests on the forge, by job: all that the forge has.
+func (h *History) Pulls(pulls map[string]Pull) {
+	h.asked = true
+	for id := range h.jobs {
+		h.set(id, func(r *record) { r.pull = nil })
+	}
+	for id, p := range pulls {
+		h.set(id, func(r *record) { r.pull = &p })
+	}
+}
+
+// Run reads the events of a run. It is an [event.Sink].
+type Run struct {
+	history *History
+	hashes  map[string]string
+	costs   map[string]money.USD // of the turns of a job that has not ended
+}
+
+// Add returns a reader of the events of another run. Runs must be added in the order of
+// their starts.
+func (h *History) Add() *Run {
+	return &Run{history: h, hashes: map[string]string{}, costs: map[string]money.USD{}}
+}
+
+// Emit adds an event. It always returns nil.
+func (r *Run) Emit(e event.Event) error {
+	switch {
+	case e.Type == event.RunStarted && e.Run != nil:
+		for _, j := range e.Run.Jobs {
+			r.hashes[j.ID] = j.Hash
+		}
+	case e.Type == event.TurnEnded && e.Turn != nil && e.Turn.CostUSD != nil:
+		r.spend(e.Job, r.costs[e.Job].Add(*e.Turn.CostUSD))
+	case e.Type == event.CommitPublished && e.Published != nil && e.Published.PullRequest != nil:
+		p := Pull{State: e.Published.PullRequest.State, SameTask: true}
+		if e.Published.PullRequest.Created {
+			p.Created = e.Time
+		}
+		r.history.set(e.Job, func(rec *record) { rec.pull = &p })
+	case e.Type == event.JobEnded && e.JobEnd != nil:
+		if e.JobEnd.CostUSD != nil {
+			r.spend(e.Job, *e.JobEnd.CostUSD)
+		}
+		if resultOf(e.JobEnd) != unknown {
+			end := *e.JobEnd
+			r.history.set(e.Job, func(rec *record) { rec.hash, rec.end = r.hashes[e.Job], &end })
+		}
+	}
+	return nil
+}
+
+// spend sets what the job has cost in this run.
+func (r *Run) spend(job string, cost money.USD) {
+	r.history.spent = r.history.spent.Add(max(0, cost-r.costs[job]))
+	r.costs[job] = max(cost, r.costs[job])
+}
+
+// result is what the end of a job means for its wave.
+type result int
+
+const (
+	unknown result = iota // it did not run, or ended for a reason outside of its work
+	passed
+	failed
+	red     // on its unchanged files
+	neutral // it had nothing to do, or may not run
+)
+
+func resultOf(end *event.JobEnd) result {
+	switch {
+	case end.Outcome == event.Passed:
+		return passed
+	case end.Code == event.CodeBaseline || end.Code == event.CodeEnvironment:
+		return red
+	case end.Resumable():
+		return unknown
+	case end.Outcome == event.Skipped:
+		return neutral
+	}
+	return failed
+}
