@@ -1,0 +1,67 @@
+package rollout
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forecast"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Forecast returns what the jobs that have not finished are expected to cost.
+func (r *Rollout) Forecast() *event.Forecast {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.forecast()
+}
+
+// forecast is made from the finished jobs, except canaries, which are no random sample.
+func (r *Rollout) forecast() *event.Forecast {
+	type finished struct {
+		digest string
+		job    tasks.Job
+	}
+	var sample []finished
+	s := forecast.Sample{Spent: r.history.spent, Jobs: r.parallel}
+	capped := true
+	for i, w := range r.waves {
+		for _, j := range w.Jobs {
+			s.Cap = max(s.Cap, j.Limits.CostUSD)
+			capped = capped && j.Limits.CostUSD > 0
+			switch r.result(j) {
+			case unknown, red:
+				s.Rest++
+			case passed, failed:
+				if r.history.jobs[j.ID].end != nil && !r.waves[i].Canary {
+					digest := sha256.Sum256([]byte(j.ID))
+					sample = append(sample, finished{string(digest[:]), j})
+				}
+			case neutral:
+			}
+		}
+	}
+	if !capped {
+		s.Cap = 0
+	}
+	slices.SortFunc(sample, func(a, b finished) int { return cmp.Compare(a.digest, b.digest) })
+	for _, f := range sample {
+		end := r.history.jobs[f.job.ID].end
+		cost := f.job.Limits.CostUSD // of one that is unknown
+		if end.CostUSD != nil {
+			cost = *end.CostUSD
+		}
+		s.Costs, s.Times = append(s.Costs, cost), append(s.Times, time.Duration(end.ElapsedMS)*time.Millisecond)
+	}
+	out := &event.Forecast{Sample: len(sample), Rest: s.Rest, Confidence: forecast.Confidence}
+	if f, ok := forecast.Of(s); ok {
+		ms := f.Time.Milliseconds()
+		out.CostUSD, out.ElapsedMS = &f.Rest, &ms
+		if s.Cap > 0 {
+			out.BoundUSD = &f.Bound
+		}
+	}
+	return out
+}

@@ -1,0 +1,322 @@
+package rollout
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Rollout is the rollout of a plan, and its live state during a run. It is an [event.Sink]
+// of the events of that run, and safe for concurrent use.
+type Rollout struct {
+	spec     tasks.Rollout
+	name     string
+	parallel int
+	waves    []Wave
+	total    int
+	now      func() time.Time
+
+	mu       sync.Mutex
+	history  *History
+	live     *Run
+	blocked  map[string]bool // jobs that need one which did not pass
+	current  int             // index of the wave that is run or judged
+	verdict  verdict
+	exceeded []event.Condition // of verdict
+	selected []tasks.Job
+	reserved map[string]bool // running jobs whose pull requests do not exist yet
+	held     []event.Condition
+}
+
+// verdict is what a run does.
+type verdict int
+
+const (
+	runs    verdict = iota // the jobs of the current wave that are left
+	waits                  // nothing: a condition of the current wave is not met
+	stopped                // nothing: a limit was exceeded
+	done                   // nothing: all waves are complete
+)
+
+// New returns the rollout of a plan, and decides what its next run does. A plan without a
+// rollout has one wave.
+func New(plan *tasks.Plan, h *History, now func() time.Time) *Rollout {
+	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}}
+	if plan.Rollout != nil {
+		r.spec = *plan.Rollout
+	}
+	r.live = h.Add()
+	r.waves = Divide(&r.spec, plan.Jobs)
+	r.decide()
+	return r
+}
+
+// decide finds the wave that is next, and judges it.
+func (r *Rollout) decide() {
+	r.block()
+	r.current, r.verdict = len(r.waves)-1, done
+	before := -1
+	for i := range r.waves {
+		if len(r.left(i)) > 0 {
+			r.current, r.verdict = i, runs
+			break
+		}
+		before = i
+	}
+	if r.verdict == done {
+		return
+	}
+	for _, i := range []int{r.current, before} {
+		if i < 0 {
+			continue
+		}
+		if over := slices.Concat(r.losses(i), r.overCI()); len(over) > 0 {
+			r.current, r.verdict, r.exceeded = i, stopped, over
+			return
+		}
+	}
+	if before >= 0 && slices.ContainsFunc(r.conditions(before), func(c event.Condition) bool { return !c.Met }) {
+		r.current, r.verdict = before, waits
+		return
+	}
+	for i := range r.current { // their bases may have been repaired
+		r.selected = append(r.selected, r.with(i, red)...)
+	}
+	r.selected = append(r.selected, r.left(r.current)...)
+}
+
+// Resume makes the run continue an earlier one, whose events follow with Emit: only its
+// jobs are run.
+func (r *Rollout) Resume(jobs []event.PlannedJob) {
+	r.verdict, r.exceeded, r.selected = runs, nil, nil
+	ids := map[string]bool{}
+	for _, j := range jobs {
+		ids[j.ID] = true
+	}
+	for i, w := range r.waves {
+		for _, j := range w.Jobs {
+			if ids[j.ID] {
+				r.current, r.selected = i, append(r.selected, j)
+			}
+		}
+	}
+}
+
+// Selects reports whether the run executes a job.
+func (r *Rollout) Selects(job string) bool {
+	return slices.ContainsFunc(r.selected, func(j tasks.Job) bool { return j.ID == job })
+}
+
+// Passed reports whether a job passed in an earlier run.
+func (r *Rollout) Passed(job string) bool {
+	for _, w := range r.waves {
+		for _, j := range w.Jobs {
+			if j.ID == job {
+				return r.result(j) == passed
+			}
+		}
+	}
+	return false
+}
+
+// block finds the jobs that need one which ended without passing.
+func (r *Rollout) block() {
+	r.blocked = map[string]bool{}
+	byID := map[string]tasks.Job{}
+	for _, w := range r.waves {
+		for _, j := range w.Jobs {
+			byID[j.ID] = j
+		}
+	}
+	for more := true; more; {
+		more = false
+		for id, j := range byID {
+			blocks := func(need string) bool {
+				n, known := byID[need]
+				return known && (r.blocked[need] || !slices.Contains([]result{unknown, passed, red}, r.result(n)))
+			}
+			if !r.blocked[id] && r.result(j) == unknown && slices.ContainsFunc(j.Needs, blocks) {
+				r.blocked[id], more = true, true
+			}
+		}
+	}
+}
+
+// result returns what is known of a job. A job that passed is not run again, unless its pull
+// request was closed and its prompt has changed. The end of another one counts only if its
+// task has not changed.
+func (r *Rollout) result(j tasks.Job) result {
+	if r.blocked[j.ID] {
+		return neutral
+	}
+	rec := r.history.jobs[j.ID]
+	switch {
+	case rec.pull != nil && rec.pull.State == pullClosed && !rec.pull.SameTask:
+		return unknown
+	case rec.end != nil && resultOf(rec.end) == passed:
+		return passed
+	case rec.end != nil && rec.hash == j.Hash:
+		return resultOf(rec.end)
+	case rec.pull == nil:
+		return unknown
+	case rec.pull.Foreign:
+		return neutral // someone else works on it
+	}
+	return passed
+}
+
+// with returns the jobs of a wave with a result.
+func (r *Rollout) with(wave int, of result) []tasks.Job {
+	return slices.DeleteFunc(slices.Clone(r.waves[wave].Jobs), func(j tasks.Job) bool { return r.result(j) != of })
+}
+
+// left returns the jobs of a wave that are to be run. Jobs whose base was red are among them
+// if there are others, or if no job of the wave has shown anything yet.
+func (r *Rollout) left(wave int) []tasks.Job {
+	f := r.figures(wave)
+	if f.unknown == 0 && f.finished() > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.waves[wave].Jobs), func(j tasks.Job) bool {
+		is := r.result(j)
+		return is != unknown && is != red
+	})
+}
+
+// Emit adds an event of the run. It always returns nil.
+func (r *Rollout) Emit(e event.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Type == event.JobEnded {
+		delete(r.reserved, e.Job)
+	}
+	err := r.live.Emit(e)
+	if e.Type == event.CommitPublished && e.Published != nil && e.Published.PullRequest != nil {
+		delete(r.reserved, e.Job) // it exists now
+	}
+	return err
+}
+
+// Waits reports whether a job can't start yet, but perhaps when a running one has ended.
+func (r *Rollout) Waits(j tasks.Job) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.reserved) > 0 && len(r.losses(r.current)) == 0 && len(r.full(j)) > 0
+}
+
+// Admit returns why a job may not start any more; "" if it starts.
+func (r *Rollout) Admit(j tasks.Job) string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if over := slices.Concat(r.losses(r.current), r.overCI()); len(over) > 0 {
+		return "rollout stopped: " + text(over)
+	}
+	if full := r.full(j); len(full) > 0 {
+		r.held = full
+		return "held back: " + text(full)
+	}
+	if j.Pull != nil && !r.isOpen(j.ID) {
+		r.reserved[j.ID] = true
+	}
+	return ""
+}
+
+// Start returns the rollout of run.started; nil without a rollout.
+func (r *Rollout) Start() *event.Rollout {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.position()
+	at.Conditions, at.Exceeded = []event.Condition{}, []event.Condition{}
+	return at
+}
+
+// position returns the current wave without its results.
+func (r *Rollout) position() *event.Rollout {
+	at := &event.Rollout{Name: r.name, Waves: len(r.waves), Total: r.total}
+	if r.verdict != done {
+		at.Wave, at.Jobs = r.current+1, len(r.waves[r.current].Jobs)
+	}
+	return at
+}
+
+// End returns the outcome and the exit code of a run, given those that follow from its jobs
+// alone, with the figures that decided.
+func (r *Rollout) End(outcome event.Outcome, exit event.Exit) (event.Outcome, event.Exit, *event.Rollout) {
+	if r == nil {
+		return outcome, exit, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.block()
+	figures := r.report()
+	remain := false
+	for i := range r.waves {
+		remain = remain || len(r.left(i)) > 0
+	}
+	if r.verdict == runs {
+		figures.Exceeded = slices.Concat(r.losses(r.current), r.overCI(), r.held)
+	}
+	later := r.verdict != done && r.current+1 < len(r.waves)
+	switch {
+	case slices.Contains([]event.Exit{event.ExitInterrupt, event.ExitTerminate, event.ExitInternal}, exit):
+	case r.verdict == stopped, r.verdict == runs && remain && len(figures.Exceeded) > len(r.held):
+		return event.Stopped, event.ExitPolicy, figures
+	case r.verdict == waits, remain && (later || len(r.held) > 0):
+		return event.Waiting, exit, figures
+	}
+	return outcome, exit, figures
+}
+
+// Status is a wave for people.
+type Status struct {
+	Wave     int      `json:"wave"` // from 1
+	Canary   bool     `json:"canary"`
+	Jobs     []string `json:"jobs"`
+	Finished int      `json:"finished"`
+	Passed   int      `json:"passed"`
+	Failed   int      `json:"failed"`
+	BaseRed  int      `json:"base_red"`
+	State    string   `json:"state"` // complete, next, waiting, stopped or planned
+}
+
+// Waves returns the state of each wave before the run: waiting is the one whose conditions
+// are not met.
+func (r *Rollout) Waves() []Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []Status
+	for i, w := range r.waves {
+		f := r.figures(i)
+		s := Status{Wave: i + 1, Canary: w.Canary, Finished: f.finished(), Passed: f.passed, Failed: f.failed, BaseRed: f.red, State: "planned"}
+		for _, j := range w.Jobs {
+			s.Jobs = append(s.Jobs, j.ID)
+		}
+		switch {
+		case i == r.current && r.verdict != done:
+			s.State = map[verdict]string{runs: "next", waits: "waiting", stopped: "stopped"}[r.verdict]
+		case len(r.left(i)) == 0:
+			s.State = "complete"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Judgment returns the current wave with what decides about the next run.
+func (r *Rollout) Judgment() *event.Rollout {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.report()
+}
