@@ -200,7 +200,7 @@ func TestPublishingHoldsNoSlot(t *testing.T) {
 func TestAllowedFailuresWaitForPublishing(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
-	s.opts.OpenModel, s.opts.MaxFailures = plays(t, writes), 1
+	s.opts.OpenModel, s.opts.Stops.MaxFailures = plays(t, writes), 1
 	resume := s.slowly(url, "a", "1")
 	s.when(func(e event.Event) bool { return e.Type == event.PublishStarted }, resume)
 	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: s.pushing("a", "b")})

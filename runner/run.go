@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
@@ -61,13 +62,11 @@ type Options struct {
 	// caller must not remove it. It may be called concurrently. It may be nil.
 	Left func(tree string)
 	// Warnings are emitted at the start of the run.
-	Warnings []string
-	// MaxFailures is the number of failed jobs after which no more are started; 0 for
-	// no limit. Running jobs finish, because they are paid for.
-	MaxFailures int
-	FailOn      event.FailOn
-	Past        *Past // of a run that is resumed; nil for a new run
-	NoBaseline  bool  // no verify command runs before the agent starts
+	Warnings   []string
+	Stops      Stops
+	FailOn     event.FailOn
+	Past       *Past // of a run that is resumed; nil for a new run
+	NoBaseline bool  // no verify command runs before the agent starts
 	// Spent is called before and after each model call with the cost of the run,
 	// including the maximum cost of requests in flight. It is not called concurrently.
 	// It may be nil.
@@ -80,6 +79,12 @@ type Options struct {
 	Equipment Equipment
 	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
+}
+
+// Stops are what keeps jobs from starting. Running jobs finish, because they are paid for.
+type Stops struct {
+	MaxFailures int              // number of failed jobs after which no more are started; 0 for no limit
+	Rollout     *rollout.Rollout // gets the run's events, too; nil without one
 }
 
 // Equipment is what sessions use in addition to the built-in tools.
@@ -163,9 +168,10 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	worst := event.Worst(append(event.ExitsOf(ends), others...))
 	exit := r.opts.FailOn.Exit(ends, others...)
-	r.endHooks(ctx, hooks, worst.OutcomeOf(), exit, ends)
+	outcome, exit, wave := r.opts.Stops.Rollout.End(worst.OutcomeOf(), exit)
+	r.endHooks(ctx, hooks, outcome, exit, ends)
 	r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
-		Outcome: worst.OutcomeOf(), ExitCode: exit, ElapsedMS: r.opts.Now().Sub(began).Milliseconds(),
+		Outcome: outcome, ExitCode: exit, ElapsedMS: r.opts.Now().Sub(began).Milliseconds(), Rollout: wave,
 	}})
 	return exit
 }
@@ -214,6 +220,7 @@ func (r *run) started() *event.Run {
 		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy,
 		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past.resumed(r.plan.Jobs), ForkedFrom: r.opts.Past.forkedFrom(),
 	}
+	started.Rollout = r.opts.Stops.Rollout.Start()
 	if limit := r.plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit
 	}
@@ -289,11 +296,13 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		ends[j.ID] = *end
 		failures += failed(*end)
 	}
-	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.MaxFailures}
+	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.Stops.MaxFailures}
 	published := map[int]bool{}
 	for at.running+at.publishing > 0 || len(waiting) > 0 {
 		for at.free(failures) {
-			next := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] })
+			next := slices.IndexFunc(waiting, func(i int) bool {
+				return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] && !r.opts.Stops.Rollout.Waits(jobs[i])
+			})
 			if next < 0 {
 				break
 			}
@@ -373,8 +382,11 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 			return &stop{code: event.CodeNeed, detail: fmt.Sprintf("needs job %s, which did not pass (%s)", id, o)}
 		}
 	}
-	if r.opts.MaxFailures > 0 && failures >= r.opts.MaxFailures {
+	if r.opts.Stops.MaxFailures > 0 && failures >= r.opts.Stops.MaxFailures {
 		return &stop{code: event.CodeMaxFailures, detail: fmt.Sprintf("maximum number of failed jobs reached (%d)", failures)}
+	}
+	if held := r.opts.Stops.Rollout.Admit(j); held != "" {
+		return &stop{code: event.CodeRollout, detail: held}
 	}
 	return nil
 }

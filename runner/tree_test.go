@@ -121,7 +121,7 @@ func TestNamesOfMirrorsAndCopies(t *testing.T) {
 func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
-	s.opts.Preflight, s.opts.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
+	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
 	r := newRun(&tasks.Plan{}, s.opts)
 	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
 	for name, c := range map[string]struct {

@@ -24,9 +24,10 @@ import (
 
 type showOptions struct {
 	plan   planOptions
-	format string // table, json or github-matrix
-	shards int    // of a matrix; 0 for one per job
-	check  bool   // contact remotes, and fail if a job would be refused
+	format string   // table, json or github-matrix
+	shards int      // of a matrix; 0 for one per job
+	check  bool     // contact remotes, and fail if a job would be refused
+	after  []string // saved runs whose jobs are done
 }
 
 func planCommand(w World) *cli.Command {
@@ -38,6 +39,7 @@ func planCommand(w World) *cli.Command {
 		Flags: append(o.plan.jobFlags(),
 			&cli.StringFlag{Name: "format", Category: outputFlags, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
 			&cli.GenericFlag{Name: "shards", Category: outputFlags, Value: flagOf(&o.shards, atLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
+			afterFlag(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)"),
 			&cli.BoolFlag{Name: "check", Category: outputFlags, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return showPlan(ctx, w, *o) }),
@@ -65,15 +67,23 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	if o.format == "github-matrix" {
 		return githubMatrix(w, plan, o.shards)
 	}
-	notes, setups, refused, err := outlook(ctx, w, plan, !o.check)
+	waves, err := plannedWaves(ctx, w, o, plan)
 	if err != nil {
 		return err
 	}
+	notes, setups, refused, err := outlook(ctx, w, waves.next(plan), !o.check)
+	if err != nil {
+		return err
+	}
+	waves.note(notes)
 	if o.format == "json" {
-		err = writeJSON(w.Out, planJSON(plan, plannedExtensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))))
+		doc := planJSON(plan, plannedExtensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)))
+		waves.describe(&doc)
+		err = writeJSON(w.Out, doc)
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
+		err = waves.print(w.Out)
 		printSources(w.Out, plan)
-		err = errors.Join(printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printSetups(w.Out, plan, setups))
+		err = errors.Join(err, printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -261,6 +271,9 @@ type (
 
 		Extensions []plannedExtension `json:"extensions"`
 		Sources    []event.Source     `json:"sources"` // of repositories, with what forges have listed
+
+		Rollout  *waveDocument   `json:"rollout,omitempty"`  // absent without one
+		Forecast *event.Forecast `json:"forecast,omitempty"` // absent without --after, and without a rollout
 	}
 	jobDocument struct {
 		ID       string            `json:"id"`

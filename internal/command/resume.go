@@ -72,6 +72,9 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return err
 	}
+	if err := sameWave(ctx, w, o, &c, past.Run); err != nil {
+		return err
+	}
 	if err := past.Narrow(c.plan); err != nil {
 		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}

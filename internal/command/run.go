@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/signing"
@@ -50,6 +51,7 @@ type runOptions struct {
 	followUp      followUp // another prompt for one job; the zero value for none
 	onlyFailed    bool
 	acceptChanges bool
+	after         []string // runs of earlier waves, in addition to those that are found
 	invocation    *event.Invocation
 }
 
@@ -96,6 +98,7 @@ func (o *runOptions) flags() []cli.Flag {
 		failOnFlag(&o.failOn, outputFlags),
 		&cli.StringFlag{Name: "record", Category: outputFlags, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
 		&cli.StringFlag{Name: "resume", Category: taskFlags, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
+		afterFlag(&o.after, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
 		&cli.BoolFlag{Name: "only-failed", Category: taskFlags, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
 		&cli.BoolFlag{Name: "accept-changes", Category: taskFlags, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
 	)
@@ -148,7 +151,8 @@ type checked struct {
 	plan    *tasks.Plan
 	models  *models.Set
 	custom  []tools.Tool
-	key     *signing.Key // nil if no commit is signed
+	key     *signing.Key     // nil if no commit is signed
+	rollout *rollout.Rollout // nil without one
 	level   sandbox.Level
 	sandbox sandbox.State
 }
@@ -201,6 +205,16 @@ func run(ctx context.Context, w World, o runOptions) error {
 	c, err := checkRun(ctx, w, o)
 	if err != nil {
 		return err
+	}
+	killed, err := nextWave(ctx, w, o, &c)
+	if err != nil {
+		return err
+	}
+	if killed != "" {
+		if o, err = again(w, o, killed); err != nil {
+			return failure{event.ExitUsage, err}
+		}
+		return resume(ctx, w, o, log)
 	}
 	id := cmp.Or(o.id, runID(w))
 	return start(ctx, w, o, c, starting{id: id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
@@ -281,7 +295,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	return execute(ctx, w, out, plan, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set, Past: s.past,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Spent: day.set, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 
@@ -341,9 +355,15 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	events, fold := out.Log(), &report.Fold{}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
 	defer finish(ctx, sent, fold, log, w)
-	stream := event.NewStream(w.Now, events, fold, log, sent)
+	sinks := []event.Sink{events, fold, log, sent}
+	past := fold.Emit
+	if o.Stops.Rollout != nil {
+		sinks = append(sinks, o.Stops.Rollout)
+		past = func(e event.Event) error { return errors.Join(fold.Emit(e), o.Stops.Rollout.Emit(e)) }
+	}
+	stream := event.NewStream(w.Now, sinks...)
 	if o.Past != nil {
-		if _, err := out.Events(fold.Emit); err != nil {
+		if _, err := out.Events(past); err != nil {
 			return failure{event.ExitUsage, err}
 		}
 		stream.Continue(o.Past.Last.Seq)

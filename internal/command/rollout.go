@@ -1,0 +1,226 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rollout"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/tasks"
+)
+
+// afterFlag is the flag that names runs of earlier waves.
+func afterFlag(to *[]string, usage string) cli.Flag {
+	return &cli.GenericFlag{Name: "after", Category: taskFlags, Value: (*values)(to), DefaultText: "those in .millhand/runs and --report-dir", Usage: usage}
+}
+
+// savedWaves are the saved runs of a rollout, the oldest first.
+type savedWaves struct {
+	name string          // of the rollout
+	seen map[string]bool // ids of runs that are not added again
+	runs []rundir.Saved
+
+	named map[string]bool // directories of runs that the command line names
+}
+
+// onlyNamed removes the runs that the command line does not name.
+func (s *savedWaves) onlyNamed() {
+	s.runs = slices.DeleteFunc(s.runs, func(r rundir.Saved) bool { return !s.named[r.Dir] })
+}
+
+// findWaves returns the saved runs of the rollout with a name: those in the default
+// directory, those in the report directory of the run, and those that are named. except is
+// the id of a run that is left out.
+func findWaves(w World, name, reportDir string, after []string, except string) (*savedWaves, error) {
+	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}}
+	dirs := []string{filepath.Join(".millhand", "runs")}
+	if reportDir != "" {
+		dirs = append(dirs, reportDir)
+	}
+	for _, dir := range dirs {
+		if err := all.add(w, dir, ""); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return all, fmt.Errorf("read the earlier waves in %s: %w", dir, err)
+		}
+	}
+	for _, run := range after {
+		dir, named := run, ""
+		if found, err := findRun(run); err == nil {
+			dir, named = found, found
+			all.named[found] = true
+		}
+		if err := all.add(w, dir, named); err != nil {
+			return all, fmt.Errorf("--after %s: %w", run, err)
+		}
+	}
+	slices.SortStableFunc(all.runs, func(a, b rundir.Saved) int { return a.StartedAt.Compare(b.StartedAt) })
+	return all, nil
+}
+
+// add adds the runs in a directory that are of the rollout, and the one that is named,
+// whatever it is.
+func (s *savedWaves) add(w World, dir, named string) error {
+	list, err := rundir.List(dir, w.Now())
+	if err != nil {
+		return err
+	}
+	for _, run := range list {
+		if run.Outcome == rundir.Damaged || s.seen[run.ID] {
+			continue
+		}
+		started, err := firstRun(run.Dir)
+		if err != nil {
+			return err
+		}
+		if started == nil || run.Dir != named && (started.Rollout == nil || started.Rollout.Name != s.name) {
+			continue
+		}
+		s.seen[run.ID] = true
+		s.runs = append(s.runs, run)
+	}
+	return nil
+}
+
+// firstRun returns the first event of a saved run; nil if it has none yet.
+func firstRun(dir string) (*event.Run, error) {
+	var first *event.Run
+	enough := errors.New("enough")
+	err := readEvents(dir, func(e event.Event) error {
+		first = e.Run
+		return enough
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return first, err
+}
+
+// readEvents reads the events of a saved run.
+func readEvents(dir string, emit func(event.Event) error) error {
+	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = event.Read(f, emit)
+	return err
+}
+
+// history reads what the runs did.
+func (s *savedWaves) history() (*rollout.History, error) {
+	h := &rollout.History{}
+	for _, run := range s.runs {
+		if err := readEvents(run.Dir, h.Add().Emit); err != nil {
+			return nil, fmt.Errorf("read the earlier wave %s: %w", run.Dir, err)
+		}
+	}
+	return h, nil
+}
+
+// unfinished returns the latest run if it can be continued: it was killed or interrupted, and
+// is of the same plan. It is an error if a run is in progress.
+func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
+	for _, run := range s.runs {
+		if run.Outcome == rundir.Running {
+			return "", fmt.Errorf("run %s of the rollout %s is in progress: try again when it has ended", run.ID, plan.Name)
+		}
+	}
+	if len(s.runs) == 0 {
+		return "", nil
+	}
+	last := s.runs[len(s.runs)-1]
+	if (last.Outcome == rundir.Unfinished || last.Outcome == event.Cancelled) && last.PlanHash == plan.Hash && rundir.Resumable(last.Dir) {
+		return last.Dir, nil
+	}
+	return "", nil
+}
+
+// nextWave reduces a plan with a rollout to the jobs of its next run. again is the directory
+// of a run to be continued instead; "" for none.
+func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again string, err error) {
+	if c.plan.Rollout == nil {
+		if len(o.after) > 0 {
+			return "", fail(event.ExitUsage, "--after requires a manifest with the key rollout")
+		}
+		return "", nil
+	}
+	waves, err := findWaves(w, c.plan.Name, o.reportDir, o.after, "")
+	if err == nil {
+		again, err = waves.unfinished(c.plan)
+	}
+	if err != nil {
+		return "", fail(event.ExitUsage, "%w; nothing was run", err)
+	}
+	if again != "" {
+		return again, nil
+	}
+	c.rollout, err = openRollout(ctx, w, c.plan, waves, true)
+	if err != nil {
+		return "", err
+	}
+	selectWave(c.plan, c.rollout)
+	return "", nil
+}
+
+// sameWave reduces a plan to the jobs of a run of a rollout that is resumed.
+func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event.Run) error {
+	if run.Rollout == nil {
+		return nil
+	}
+	waves, err := findWaves(w, run.Rollout.Name, o.reportDir, o.after, run.ID)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	r, err := openRollout(ctx, w, c.plan, waves, true)
+	if err != nil {
+		return err
+	}
+	r.Resume(run.Jobs)
+	selectWave(c.plan, r)
+	if c.plan.Rollout != nil { // it may have been removed
+		c.rollout = r
+	}
+	return nil
+}
+
+// openRollout returns the rollout of a plan, given its saved runs. With ask, the forge is
+// asked for pull requests.
+func openRollout(ctx context.Context, w World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
+	h, err := waves.history()
+	if err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	return rollout.New(plan, h, w.Now), nil
+}
+
+// selectWave reduces a plan to the jobs that a rollout selects. They need only one another:
+// other jobs have passed.
+func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
+	plan.Jobs = slices.DeleteFunc(plan.Jobs, func(j tasks.Job) bool { return !r.Selects(j.ID) })
+	for i := range plan.Jobs {
+		j := &plan.Jobs[i]
+		j.Needs = slices.DeleteFunc(slices.Clone(j.Needs), func(id string) bool { return !r.Selects(id) })
+	}
+}
+
+// again returns the options that resume a run of a rollout, with the flags of this invocation
+// that a resumed run accepts.
+func again(w World, o runOptions, dir string) (runOptions, error) {
+	var plain runOptions
+	if _, err := readFlags(&cli.Command{Name: "run", Flags: plain.flags()}, nil, noVariables); err != nil {
+		return plain, err
+	}
+	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose
+	plain.plan.Parallel, plain.plan.MaxCost = o.plan.Parallel, o.plan.MaxCost
+	if !o.log.Quiet {
+		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))
+	}
+	return plain, nil
+}
