@@ -23,6 +23,7 @@ func contents() []section {
 		{"Running", []entry{
 			{"docs/ci.md", "CI recipes"},
 			{"docs/bulk.md", "Many repositories"},
+			{"docs/fleet.md", "Fleets"},
 			{"docs/models.md", "Models and providers"},
 			{"docs/money.md", "Costs and limits"},
 			{"docs/tools.md", "Tools and agents"},
