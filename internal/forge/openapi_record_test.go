@@ -53,6 +53,8 @@ func used() []struct {
 		{"github gitea", "patch", "/repos/{owner}/{repo}/issues/comments/{id}", commentJSON{}},
 		{"github gitea", "get", "/repos/{owner}/{repo}/commits/{ref}/status", statusJSON{}},
 		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/check-runs", githubRuns{}},
+		{"github gitea", "get", "/repos/{owner}/{repo}/git/commits/{sha}", commitJSON{}},
+		{"gitea", "get", "/repos/{owner}/{repo}/commits/{ref}/statuses", []timed{}},
 		{"github", "put", "/repos/{owner}/{repo}/pulls/{index}/merge", nil},
 		{"gitea", "post", "/repos/{owner}/{repo}/pulls/{index}/merge", nil},
 		{"github gitea", "post", "/repos/{owner}/{repo}/forks", nil},

@@ -41,6 +41,14 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		return strings.TrimSpace(string(out))
 	}
 	s.Commit = func(c forgetest.Commit) (string, error) { return commitAsForge(filepath.Join(dir, c.Repo+".git"), c) }
+	s.Message = func(repo, sha string) (message, parent string) {
+		out, err := exec.Command("git", "-C", filepath.Join(dir, repo+".git"), "log", "-1", "--format=%P%n%B", sha).Output()
+		if err != nil {
+			return "", ""
+		}
+		parent, message, _ = strings.Cut(string(out), "\n")
+		return message, parent
+	}
 	var forks sync.Map
 	s.Forked = func(fork, parent string) { forks.Store(fork, [2]string{parent, fork}) }
 	backend := gitBackend(ts, args[1])
@@ -173,6 +181,10 @@ func setForge(ts *testscript.TestScript, neg bool, args []string) {
 				p.Checks = value
 			case "conflict":
 				p.Conflict = value == "true"
+			case "minutes":
+				p.Minutes, _ = strconv.Atoi(value)
+			case "created":
+				p.Created = value
 			case "draft":
 				p.Draft = value == "true"
 			case "state":

@@ -16,6 +16,7 @@ func (s lab) routes(mux *http.ServeMux) {
 	const merge = "/projects/{project}/merge_requests"
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET /users", s.serveUsers)
+	s.countedRoutes(mux)
 	s.on(mux, "GET /projects/{project}", s.serveProject)
 	s.on(mux, "GET /projects/{project}/languages", s.serveLanguages)
 	s.on(mux, "POST /projects/{project}/fork", s.serveFork)
@@ -175,7 +176,8 @@ func (s lab) doc(p *Pull, host string) map[string]any {
 	}
 	return map[string]any{
 		"iid": p.Number, "web_url": fmt.Sprintf("http://%s/%s/-/merge_requests/%d", host, p.Repo, p.Number), "state": state,
-		"title": title, "description": p.Body, "draft": p.Draft, "source_branch": p.Branch, "target_branch": p.Base,
+		"created_at": p.created(),
+		"title":      title, "description": p.Body, "draft": p.Draft, "source_branch": p.Branch, "target_branch": p.Base,
 		"source_project_id": source, "target_project_id": s.repo(p.Repo).id, "sha": s.sha(p), "detailed_merge_status": status, "has_conflicts": p.Conflict,
 		"assignees": people(p.Assignees), "reviewers": people(p.Reviewers), "head_pipeline": pipeline,
 	}

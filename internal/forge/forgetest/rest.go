@@ -28,6 +28,7 @@ func (s rest) routes(mux *http.ServeMux) {
 	s.on(mux, "PATCH "+repo+"/issues/comments/{id}", s.serveEditComment)
 	s.on(mux, "GET "+repo+"/commits/{sha}/status", s.serveStatus)
 	s.on(mux, "POST "+repo+"/forks", s.serveFork)
+	s.countedRoutes(mux)
 	s.on(mux, "GET /orgs/{owner}/repos", s.serveRepos)
 	s.on(mux, "GET /users/{owner}/repos", s.serveRepos)
 	if s.Kind == "github" {
@@ -158,7 +159,8 @@ func (s rest) pullDoc(p *Pull, host string) map[string]any {
 	}
 	return map[string]any{
 		"number": p.Number, "html_url": fmt.Sprintf("http://%s/%s/pull/%d", host, p.Repo, p.Number), "state": state, "title": title, "body": p.Body,
-		"draft": p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": "clean",
+		"created_at": p.created(),
+		"draft":      p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": "clean",
 		"head": ref(p.Head, p.Branch, s.sha(p)), "base": ref(p.Repo, p.Base, s.commit(p.Repo, p.Base)),
 		"assignees": s.userDocs(p.Assignees), "requested_reviewers": s.userDocs(p.Reviewers), "labels": labels,
 	}
@@ -420,6 +422,7 @@ func (s rest) serveRuns(r *http.Request) (int, any, error) {
 	case "success", "failure":
 		runs = append(runs, map[string]any{"status": "completed", "conclusion": "skipped"}, map[string]any{"status": "completed", "conclusion": state})
 	}
+	s.timeRuns(r, runs)
 	return http.StatusOK, map[string]any{"total_count": len(runs), "check_runs": runs}, nil
 }
 

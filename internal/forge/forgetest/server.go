@@ -40,6 +40,8 @@ type Pull struct {
 	Repo, Head       string // OWNER/NAME of the target and of the head's repository
 	Number           int64
 	Branch, Base     string
+	Created          string // RFC 3339; "" is long ago
+	Minutes          int    // that its checks have run
 	SHA              string // of the head, when it was created
 	Title, Body      string
 	Draft            bool
@@ -101,6 +103,8 @@ type Server struct {
 	// Commit makes a commit on a branch that is at its parent, and returns its hash: the
 	// function of GraphQL. nil: the hash has only digits 7.
 	Commit func(c Commit) (hash string, err error)
+	// Message returns the message and the first parent of a commit. nil: both are "".
+	Message func(repo, sha string) (message, parent string)
 	// Forked is called with the paths of a new fork and its parent. May be nil.
 	Forked func(fork, parent string)
 	// Other serves what is not the API: the repositories. May be nil.

@@ -1,0 +1,135 @@
+package forge
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// CommitInfo is a commit as the forge has it.
+type CommitInfo struct {
+	Message string
+	Parent  string // first parent; "" for none
+}
+
+// commitJSON is a commit of any forge.
+type commitJSON struct {
+	Message   string   `json:"message"`    // of GitHub and GitLab
+	ParentIDs []string `json:"parent_ids"` // of GitLab
+	Commit    struct {
+		Message string `json:"message"`
+	} `json:"commit"` // of Gitea
+	Parents []struct {
+		SHA string `json:"sha"`
+	} `json:"parents"`
+}
+
+// CommitOf returns a commit of a repository.
+func (c *Client) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
+	var j commitJSON
+	s, path := c.counted(p, []string{"git", "commits", sha}, []string{"repository", "commits", sha})
+	_, err := s.send(ctx, call{what: "get commit " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
+	info := CommitInfo{Message: j.Message + j.Commit.Message}
+	if len(j.ParentIDs) > 0 {
+		info.Parent = j.ParentIDs[0]
+	}
+	if len(j.Parents) > 0 {
+		info.Parent = j.Parents[0].SHA
+	}
+	return info, err
+}
+
+// Created returns when a pull request was created.
+func (c *Client) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+	var j struct {
+		At time.Time `json:"created_at"`
+	}
+	s, path := c.counted(p, []string{"pulls", decimal(number)}, []string{"merge_requests", decimal(number)})
+	_, err := s.send(ctx, call{what: getWhat(p, number), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
+	return j.At, err
+}
+
+// timed is a check, a job or a status with its times.
+type timed struct {
+	Context string     `json:"context"` // of a status of Gitea
+	Started *time.Time `json:"started_at"`
+	Ended   *time.Time `json:"completed_at"` // of GitHub
+	Finish  *time.Time `json:"finished_at"`  // of GitLab
+	Created *time.Time `json:"created_at"`   // of Gitea
+	Updated *time.Time `json:"updated_at"`   // of Gitea
+}
+
+// CheckTime returns how long the completed checks of a commit have run: the check runs of
+// GitHub, the jobs of GitLab, and the statuses of Gitea, each from its first to its last
+// state.
+func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
+	add := func(from, to *time.Time) {
+		if from != nil && to != nil && to.After(*from) {
+			sum += to.Sub(*from)
+		}
+	}
+	s, path := c.counted(p, []string{"commits", sha, "statuses"}, []string{"repository", "commits", sha, "statuses"})
+	request := call{what: "get the checks of " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, query: url.Values{"per_page": {perPage}}}
+	if c.kind == GitHub {
+		request.path = inRepo(p, "commits", sha, "check-runs")
+		for page := 1; page <= maxPages; page++ {
+			var runs struct {
+				Runs []timed `json:"check_runs"`
+			}
+			request.out = &runs
+			header, err := s.send(ctx, request)
+			if err != nil {
+				return 0, err
+			}
+			for _, run := range runs.Runs {
+				add(run.Started, run.Ended)
+			}
+			if _, more := nextPage(header); !more {
+				break
+			}
+			request.query.Set("page", strconv.Itoa(page+1))
+		}
+		return sum, nil
+	}
+	if c.kind == Gitea {
+		request.query = url.Values{"limit": {giteaPage}}
+	}
+	type span struct{ from, to *time.Time }
+	contexts := map[string]span{}
+	err = pages(ctx, s, request, func(page []timed, _ http.Header) bool {
+		for _, t := range page {
+			add(t.Started, t.Finish)
+			if c.kind != Gitea || t.Created == nil {
+				continue
+			}
+			is := contexts[t.Context]
+			if is.from == nil || t.Created.Before(*is.from) {
+				is.from = t.Created
+			}
+			if is.to == nil || t.Updated != nil && t.Updated.After(*is.to) {
+				is.to = t.Updated
+			}
+			contexts[t.Context] = is
+		}
+		return true
+	})
+	for _, is := range contexts {
+		add(is.from, is.to)
+	}
+	return sum, err
+}
+
+// counted returns the sender of the forge and the path of a resource there.
+func (c *Client) counted(p Path, rest, gitlabPath []string) (*sender, []string) {
+	switch api := c.api.(type) {
+	case *gitlab:
+		return api.sender, inProject(p, gitlabPath...)
+	case *gitea:
+		return api.sender, inRepo(p, rest...)
+	case *github:
+		return api.sender, inRepo(p, rest...)
+	}
+	panic("unknown forge " + string(c.kind))
+}
