@@ -197,6 +197,13 @@ func openRollout(ctx context.Context, w World, plan *tasks.Plan, waves *savedWav
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}
+	if ask && plan.Rollout != nil && slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return j.Pull != nil }) {
+		pulls, err := pullRequests(ctx, w, plan)
+		if err != nil {
+			return nil, err
+		}
+		h.Pulls(pulls)
+	}
 	return rollout.New(plan, h, w.Now), nil
 }
 

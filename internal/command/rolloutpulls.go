@@ -1,0 +1,154 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/internal/rollout"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// pullRequests asks the forges for the pull requests of a plan's jobs.
+func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
+	known := secrets(w, plan, nil)
+	hosts := forges(w, plan, known.Hold)
+	clients := &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	remotes := map[string]string{}
+	var urls []string
+	for _, j := range plan.Jobs {
+		if j.Pull == nil || j.Commit == nil {
+			continue
+		}
+		url, err := remoteOf(w, j)
+		if errors.Is(err, remote.ErrNoRemote) {
+			continue // the preflight refuses the job
+		}
+		if err != nil {
+			return nil, fail(event.ExitUsage, "find the pull requests of the rollout: %w; nothing was run", err)
+		}
+		remotes[j.ID], urls = url, append(urls, url)
+	}
+	if _, err := hosts.ForRemotes(urls); err != nil {
+		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+	}
+	found := map[string]rollout.Pull{}
+	var mu sync.Mutex
+	var failed error
+	ask := func(j tasks.Job) {
+		p, err := pullOf(ctx, clients, plan.Rollout, j, remotes[j.ID])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && failed == nil {
+			failed = listFailure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("find the pull request of job %s: %v", j.ID, err))), err)
+		}
+		if p != nil {
+			found[j.ID] = *p
+		}
+	}
+	stop := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return failed != nil
+	}
+	var all sync.WaitGroup
+	next := make(chan tasks.Job)
+	for range pullReaders {
+		all.Go(func() {
+			for j := range next {
+				ask(j)
+			}
+		})
+	}
+	for _, j := range plan.Jobs {
+		if remotes[j.ID] != "" && !stop() {
+			next <- j
+		}
+	}
+	close(next)
+	all.Wait()
+	return found, failed
+}
+
+// remoteOf returns the URL of the remote of a job: that of a url repository, or "origin".
+func remoteOf(w World, j tasks.Job) (string, error) {
+	switch j.Repo.Kind {
+	case tasks.RepoURL:
+		return j.Repo.URL, nil
+	case tasks.RepoPath:
+		repo, err := gitops.Open(j.Repo.Dir, gitEnv(w))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", j.Repo.Name, err)
+		}
+		return remote.PushURL(repo.Git, "origin")
+	case tasks.RepoCopy: // has no remote
+	}
+	return "", remote.ErrNoRemote
+}
+
+// pullOf returns the pull request of a job; nil if it has none that shows anything.
+func pullOf(ctx context.Context, clients *pullClients, spec *tasks.Rollout, j tasks.Job, address string) (*rollout.Pull, error) {
+	client, at, err := clients.open(address)
+	if err != nil {
+		return nil, err
+	}
+	head := forge.Head{Branch: j.Commit.Branch}
+	if j.Pull.Fork != "" {
+		_, fork, err := publish.Forked(ctx, client, at, j.Pull.Fork)
+		if err != nil || fork.Missing {
+			return nil, err
+		}
+		head.Repo = fork.Path
+	}
+	pr, err := client.Find(ctx, at, head)
+	if err != nil {
+		if errors.Is(err, forge.ErrNotFound) {
+			err = nil
+		}
+		return nil, err
+	}
+	source := at
+	if head.Repo != (forge.Path{}) {
+		source = head.Repo
+	}
+	made, err := madeFor(ctx, client, source, j, pr)
+	if err != nil || made.WIP {
+		return nil, err
+	}
+	p := &rollout.Pull{State: string(pr.State), Foreign: !made.Job, SameTask: made.Task}
+	if spec.Advance.Checks > 0 && pr.State == forge.Open {
+		if pr, err = client.Get(ctx, at, pr.Number); err != nil {
+			return nil, err
+		}
+		p.Checks = string(pr.Checks)
+	}
+	if spec.PerHour > 0 {
+		if p.Created, err = client.Created(ctx, at, pr.Number); err != nil {
+			return nil, err
+		}
+	}
+	if spec.CIMinutes > 0 {
+		if p.CI, err = client.CheckTime(ctx, at, pr.SHA); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// madeFor returns what the head of a pull request shows about a job. The commit of one that was
+// merged or closed can be gone: then nobody else works on the branch.
+func madeFor(ctx context.Context, client *forge.Client, source forge.Path, j tasks.Job, pr forge.PullRequest) (runner.Made, error) {
+	c, err := client.CommitOf(ctx, source, pr.SHA)
+	if errors.Is(err, forge.ErrNotFound) && pr.State != forge.Open {
+		return runner.Made{Job: true, Task: true}, nil
+	}
+	return runner.MadeFor(j, c.Message, c.Parent), err
+}
