@@ -327,8 +327,8 @@ func (p *Past) Except(jobs []string) { p.except = jobs }
 // leaves reports whether the run leaves out a job.
 func (p *Past) leaves(job string) bool { return p != nil && slices.Contains(p.except, job) }
 
-// done reports whether a job is not run again.
-func (p *Past) done(job string) bool {
+// Done reports whether a job is not run again.
+func (p *Past) Done(job string) bool {
 	return p.ended(job) != nil || p.leaves(job)
 }
 

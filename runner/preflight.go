@@ -185,7 +185,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
-		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.Past.done(j.ID) {
+		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.Past.Done(j.ID) {
 			err = p.pullRequest(ctx, j, &s)
 		}
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
@@ -194,7 +194,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
 			err = p.workflows(ctx, j, &s)
 		}
-		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.Past.done(j.ID) {
+		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.Past.Done(j.ID) {
 			err = p.comment(ctx, j, &s)
 		}
 		if ctx.Err() != nil {

@@ -45,7 +45,7 @@ type start struct {
 func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
-	case p.Past.done(j.ID):
+	case p.Past.Done(j.ID):
 		return start{}, nil
 	case j.Skip != "":
 		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil

@@ -367,6 +367,11 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 			return failure{event.ExitUsage, err}
 		}
 		stream.Continue(o.Past.Last.Seq)
+		for _, j := range plan.Jobs {
+			if o.Stops.Rollout != nil && !o.Past.Done(j.ID) {
+				o.Stops.Rollout.Forget(j.ID)
+			}
+		}
 	}
 	emit := withoutSecrets(o.Redact, stream.Emit)
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)

@@ -105,6 +105,13 @@ func (r *Rollout) Resume(jobs []event.PlannedJob) {
 	}
 }
 
+// Forget removes the result of a job that is run again.
+func (r *Rollout) Forget(job string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.set(job, func(rec *record) { rec.end = nil })
+}
+
 // Selects reports whether the run executes a job.
 func (r *Rollout) Selects(job string) bool {
 	return slices.ContainsFunc(r.selected, func(j tasks.Job) bool { return j.ID == job })
