@@ -37,7 +37,7 @@ func Exits() []ExitDoc {
 		{ExitOK, Passed, "every selected job passed"},
 		{ExitFailed, Failed, "a job failed: a verify command failed, the agent gave up, or a required change is missing"},
 		{ExitUsage, Error, "invalid usage or manifest; nothing was spent"},
-		{ExitPolicy, Policy, "stopped by policy: denial limit exceeded, required sandbox not available, or a secret in the changes"},
+		{ExitPolicy, Policy, "stopped by policy: denial limit exceeded, required sandbox not available, or a secret in the changes; or a limit stopped a rollout"},
 		{ExitLimit, Limit, "turn, token, time or disk limit of a job exceeded; partial work is saved"},
 		{ExitBudget, Budget, "cost limit of a job or of the run exceeded; remaining jobs were not started"},
 		{ExitAuth, Provider, "credentials missing or rejected, or model not found"},
