@@ -61,7 +61,7 @@ func (p *page) header() g.Node {
 }
 
 func (p *page) main() g.Node {
-	return h.Main(p.totals(), p.outcomes(), p.reasons(), p.warnings(), p.jobs())
+	return h.Main(p.totals(), p.outcomes(), p.rollout(), p.reasons(), p.warnings(), p.jobs())
 }
 
 // figure is a number with its name.
@@ -103,6 +103,15 @@ func (p *page) totals() g.Node {
 // meter is a bar that is filled to a fraction.
 func meter(fraction float64) g.Node {
 	return svg("meter", 100, 4, rect("", "bar", 0, 0, min(max(fraction, 0), 1)*100, 4))
+}
+
+// rollout lists what is known of the rollout of the run.
+func (p *page) rollout() g.Node {
+	lines := report.RolloutLines(p.r.Run.Rollout)
+	if len(lines) == 0 {
+		return nil
+	}
+	return h.Section(h.Aria("label", "Rollout"), h.H2(g.Text("Rollout")), h.Ul(g.Map(lines, func(line string) g.Node { return h.Li(text(line)) })))
 }
 
 // outcomes is a bar of all jobs by outcome, with a legend.
