@@ -29,6 +29,7 @@ type savedWaves struct {
 	runs []rundir.Saved
 
 	named map[string]bool // directories of runs that the command line names
+	mine  map[string]bool // directories of runs that were found without --after
 }
 
 // onlyNamed removes the runs that the command line does not name.
@@ -40,7 +41,7 @@ func (s *savedWaves) onlyNamed() {
 // directory, those in the report directory of the run, and those that are named. except is
 // the id of a run that is left out.
 func findWaves(w World, name, reportDir string, after []string, except string) (*savedWaves, error) {
-	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}}
+	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
 	dirs := []string{filepath.Join(".millhand", "runs")}
 	if reportDir != "" {
 		dirs = append(dirs, reportDir)
@@ -49,6 +50,9 @@ func findWaves(w World, name, reportDir string, after []string, except string) (
 		if err := all.add(w, dir, ""); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return all, fmt.Errorf("read the earlier waves in %s: %w", dir, err)
 		}
+	}
+	for _, s := range all.runs {
+		all.mine[s.Dir] = true
 	}
 	for _, run := range after {
 		dir, named := run, ""
@@ -124,8 +128,8 @@ func (s *savedWaves) history() (*rollout.History, error) {
 	return h, nil
 }
 
-// unfinished returns the latest run if it can be continued: it was killed or interrupted, and
-// is of the same plan. It is an error if a run is in progress.
+// unfinished returns the latest run if it can be continued: it was killed or interrupted, is
+// of the same plan, and not a copy for --after. It is an error if a run is in progress.
 func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 	for _, run := range s.runs {
 		if run.Outcome == rundir.Running {
@@ -136,7 +140,7 @@ func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 		return "", nil
 	}
 	last := s.runs[len(s.runs)-1]
-	if (last.Outcome == rundir.Unfinished || last.Outcome == event.Cancelled) && last.PlanHash == plan.Hash && rundir.Resumable(last.Dir) {
+	if s.mine[last.Dir] && (last.Outcome == rundir.Unfinished || last.Outcome == event.Cancelled) && last.PlanHash == plan.Hash && rundir.Resumable(last.Dir) {
 		return last.Dir, nil
 	}
 	return "", nil
@@ -225,6 +229,7 @@ func again(w World, o runOptions, dir string) (runOptions, error) {
 		return plain, err
 	}
 	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose
+	plain.plan.manifests = o.plan.manifests
 	plain.plan.Parallel, plain.plan.MaxCost = o.plan.Parallel, o.plan.MaxCost
 	if !o.log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))
