@@ -206,6 +206,8 @@ const maxMatrix = 256
 // that has jobs.
 func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	switch {
+	case plan.Rollout != nil:
+		return fail(event.ExitUsage, "--format github-matrix can't be combined with a rollout, whose waves are executed one after the other")
 	case plan.Shard.Total > 0:
 		return fail(event.ExitUsage, "--format github-matrix can't be combined with --shard: it splits the entire plan")
 	case total == 0:

@@ -141,9 +141,9 @@ func (o *runOptions) usePrompt(w World) (err error) {
 // dry returns the options of "millhand plan" for --dry-run.
 func (o *runOptions) dry() showOptions {
 	if o.json {
-		return showOptions{plan: o.plan, format: "json"}
+		return showOptions{plan: o.plan, format: "json", after: o.after}
 	}
-	return showOptions{plan: o.plan, format: "table"}
+	return showOptions{plan: o.plan, format: "table", after: o.after}
 }
 
 // checked has what a run checks before its repositories.

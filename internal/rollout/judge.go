@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,23 +150,47 @@ func (r *Rollout) isOpen(job string) bool {
 	return p != nil && p.State == pullOpen
 }
 
-// full returns the limits that another pull request of a job would exceed.
-func (r *Rollout) full(j tasks.Job) []event.Condition {
-	if j.Pull == nil || r.isOpen(j.ID) {
-		return nil
+// present is what decides whether a job starts, computed once between two ends of jobs: a
+// plan can have thousands of jobs.
+type present struct {
+	known        bool
+	over         []event.Condition
+	open, recent int // pull requests, with those of running jobs
+}
+
+func (r *Rollout) compute() {
+	if r.present.known {
+		return
 	}
-	open, recent := len(r.reserved), len(r.reserved)
+	p := present{known: true, over: slices.Concat(r.losses(r.current), r.overCI()), open: len(r.reserved), recent: len(r.reserved)}
+	now := r.now()
 	for _, rec := range r.history.jobs {
 		if rec.pull == nil {
 			continue
 		}
 		if rec.pull.State == pullOpen {
-			open++
+			p.open++
 		}
-		if !rec.pull.Created.IsZero() && r.now().Sub(rec.pull.Created) < time.Hour {
-			recent++
+		if !rec.pull.Created.IsZero() && now.Sub(rec.pull.Created) < time.Hour {
+			p.recent++
 		}
 	}
+	r.present = p
+}
+
+// over returns the limits that stop the current wave.
+func (r *Rollout) over() []event.Condition {
+	r.compute()
+	return r.present.over
+}
+
+// full returns the limits that another pull request of a job would exceed.
+func (r *Rollout) full(j tasks.Job) []event.Condition {
+	if j.Pull == nil || r.isOpen(j.ID) {
+		return nil
+	}
+	r.compute()
+	open, recent := r.present.open, r.present.recent
 	var all []event.Condition
 	if limit := r.spec.MaxOpen; limit > 0 && open >= limit {
 		all = append(all, event.Condition{Key: "rollout.max_open", Limit: fmt.Sprint(limit), Value: fmt.Sprint(open)})

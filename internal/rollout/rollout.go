@@ -26,9 +26,10 @@ type Rollout struct {
 	current  int             // index of the wave that is run or judged
 	verdict  verdict
 	exceeded []event.Condition // of verdict
-	selected []tasks.Job
-	reserved map[string]bool // running jobs whose pull requests do not exist yet
+	selected map[string]bool   // ids of the jobs of the run
+	reserved map[string]bool   // running jobs whose pull requests do not exist yet
 	held     []event.Condition
+	present  present
 }
 
 // verdict is what a run does.
@@ -44,7 +45,7 @@ const (
 // New returns the rollout of a plan, and decides what its next run does. A plan without a
 // rollout has one wave.
 func New(plan *tasks.Plan, h *History, now func() time.Time) *Rollout {
-	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}}
+	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}, selected: map[string]bool{}}
 	if plan.Rollout != nil {
 		r.spec = *plan.Rollout
 	}
@@ -83,23 +84,29 @@ func (r *Rollout) decide() {
 		return
 	}
 	for i := range r.current { // their bases may have been repaired
-		r.selected = append(r.selected, r.with(i, red)...)
+		r.choose(r.with(i, red))
 	}
-	r.selected = append(r.selected, r.left(r.current)...)
+	r.choose(r.left(r.current))
+}
+
+func (r *Rollout) choose(jobs []tasks.Job) {
+	for _, j := range jobs {
+		r.selected[j.ID] = true
+	}
 }
 
 // Resume makes the run continue an earlier one, whose events follow with Emit: only its
 // jobs are run.
 func (r *Rollout) Resume(jobs []event.PlannedJob) {
-	r.verdict, r.exceeded, r.selected = runs, nil, nil
-	ids := map[string]bool{}
+	r.verdict, r.exceeded = runs, nil
+	clear(r.selected)
 	for _, j := range jobs {
-		ids[j.ID] = true
+		r.selected[j.ID] = true
 	}
 	for i, w := range r.waves {
 		for _, j := range w.Jobs {
-			if ids[j.ID] {
-				r.current, r.selected = i, append(r.selected, j)
+			if r.selected[j.ID] {
+				r.current = i
 			}
 		}
 	}
@@ -110,24 +117,11 @@ func (r *Rollout) Forget(job string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.set(job, func(rec *record) { rec.end = nil })
+	r.present.known = false
 }
 
 // Selects reports whether the run executes a job.
-func (r *Rollout) Selects(job string) bool {
-	return slices.ContainsFunc(r.selected, func(j tasks.Job) bool { return j.ID == job })
-}
-
-// Passed reports whether a job passed in an earlier run.
-func (r *Rollout) Passed(job string) bool {
-	for _, w := range r.waves {
-		for _, j := range w.Jobs {
-			if j.ID == job {
-				return r.result(j) == passed
-			}
-		}
-	}
-	return false
-}
+func (r *Rollout) Selects(job string) bool { return r.selected[job] }
 
 // block finds the jobs that need one which ended without passing.
 func (r *Rollout) block() {
@@ -197,6 +191,9 @@ func (r *Rollout) left(wave int) []tasks.Job {
 func (r *Rollout) Emit(e event.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e.Type == event.JobEnded || e.Type == event.CommitPublished {
+		r.present.known = false
+	}
 	if e.Type == event.JobEnded {
 		delete(r.reserved, e.Job)
 	}
@@ -214,7 +211,7 @@ func (r *Rollout) Waits(j tasks.Job) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.reserved) > 0 && len(r.losses(r.current)) == 0 && len(r.full(j)) > 0
+	return len(r.reserved) > 0 && len(r.full(j)) > 0 && len(r.over()) == 0
 }
 
 // Admit returns why a job may not start any more; "" if it starts.
@@ -224,7 +221,7 @@ func (r *Rollout) Admit(j tasks.Job) string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if over := slices.Concat(r.losses(r.current), r.overCI()); len(over) > 0 {
+	if over := r.over(); len(over) > 0 {
 		return "rollout stopped: " + text(over)
 	}
 	if full := r.full(j); len(full) > 0 {
@@ -233,6 +230,7 @@ func (r *Rollout) Admit(j tasks.Job) string {
 	}
 	if j.Pull != nil && !r.isOpen(j.ID) {
 		r.reserved[j.ID] = true
+		r.present.known = false
 	}
 	return ""
 }

@@ -277,3 +277,21 @@ func TestResume(t *testing.T) {
 		t.Errorf("an interrupted run is %s (%d)", outcome, exit)
 	}
 }
+
+// BenchmarkAdmit starts and ends a job of a wave of 5,000.
+func BenchmarkAdmit(b *testing.B) {
+	all := jobs(5000, pulling)
+	r := New(&tasks.Plan{Name: "fleet", Jobs: all, Parallel: 8, Rollout: &tasks.Rollout{MaxOpen: 8, Stop: tasks.StopLoss{Failed: 3000}}}, &History{}, time.Now)
+	i := 0
+	for b.Loop() {
+		j := all[i%len(all)]
+		if held := r.Admit(j); held != "" {
+			b.Fatal(held)
+		}
+		end := pass(j)
+		if err := r.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end}); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+}
