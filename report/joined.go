@@ -50,7 +50,7 @@ func (out *joined) emit(at time.Time, e event.Event) {
 		return
 	}
 	out.seq++
-	e.Seq, e.Time = out.seq, at
+	e.Seq, e.Time, e.Prev = out.seq, at, "" // the lines are others
 	if out.err = out.lines.Emit(e); out.err == nil {
 		out.err = out.fold.Emit(e)
 	}
@@ -94,7 +94,7 @@ func (out *joined) find(e event.Event) *rivals {
 func (out *joined) counts(p *item, e event.Event, number int64) bool {
 	r := out.find(e)
 	switch {
-	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.ModelDelta:
+	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.ModelDelta || e.Type == event.Sealed:
 		return false
 	case r == nil:
 		return e.Type == event.WarningIssued && out.isNews(e)

@@ -24,6 +24,9 @@
 // incomplete can only be the last one; readers ignore it and say so. Any other invalid line
 // means that the file was changed, and readers refuse it.
 //
+// With evidence, the field prev of each line has the SHA-256 of the line before it, without its
+// newline, and the last event is sealed. See [Chain].
+//
 // A run that is resumed continues the stream of the earlier process with another run.started,
 // whose field resumed has the number of finished jobs and their cost. Jobs that had ended and are not run again have no more events.
 // A job that continues has another job.started; its session repeats the calls of the turn

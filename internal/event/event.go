@@ -48,6 +48,7 @@ const (
 	RevertStarted      Type = "revert.started"
 	Reverted           Type = "reverted"
 	RunEnded           Type = "run.ended"
+	Sealed             Type = "sealed"
 )
 
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
@@ -58,6 +59,7 @@ type Event struct {
 	Type    Type      `json:"type"`              // determines the other fields
 	Job     string    `json:"job,omitempty"`     // id of the job that it is about
 	Session string    `json:"session,omitempty"` // id of the session that it is about
+	Prev    string    `json:"prev,omitempty"`    // SHA-256 of the line before, in hexadecimal; empty in the first line, and without evidence
 
 	Run         *Run        `json:"run,omitempty"`
 	JobStart    *JobStart   `json:"job_start,omitempty"`
@@ -84,6 +86,7 @@ type Event struct {
 	Warning     *Warning    `json:"warning,omitempty"`
 	RunEnd      *RunEnd     `json:"run_end,omitempty"`
 	Revert      *Revert     `json:"revert,omitempty"`
+	Seal        *Seal       `json:"seal,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
@@ -98,6 +101,7 @@ type Run struct {
 	Sources  []Source     `json:"sources,omitempty"`  // of repositories, with what the forges have listed
 
 	StartedBy *StartedBy `json:"started_by,omitempty"` // nil outside of CI
+	Evidence  *Evidence  `json:"evidence,omitempty"`   // nil unless the events are chained
 
 	MaxCostUSD *money.USD  `json:"max_cost_usd,omitempty"` // budget of the run; nil for none
 	Prices     *PriceTable `json:"prices,omitempty"`       // that costs were calculated with

@@ -76,15 +76,24 @@ func JSONL(w io.Writer) Sink {
 		if e.Type == ModelDelta {
 			return nil
 		}
-		line, err := json.Marshal(e)
+		line, err := Line(e)
 		if err != nil {
-			return fmt.Errorf("encode event %d: %w", e.Seq, err)
+			return err
 		}
-		if _, err := w.Write(append(framed(line), '\n')); err != nil {
+		if _, err := w.Write(append(line, '\n')); err != nil {
 			return fmt.Errorf("write event %d: %w", e.Seq, err)
 		}
 		return nil
 	})
+}
+
+// Line returns the line of an event, with its checksum and without its newline.
+func Line(e Event) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %d: %w", e.Seq, err)
+	}
+	return framed(text), nil
 }
 
 // maxLine limits a line of a stored stream, in bytes: far above any event
@@ -96,6 +105,12 @@ const maxLine = 64 << 20
 // bytes, 0 for none. Streams of earlier versions have no checksums: of these only an
 // incomplete last line is torn.
 func Read(r io.Reader, fn func(Event) error) (torn int, err error) {
+	return ReadLines(r, func(e Event, _ []byte) error { return fn(e) })
+}
+
+// ReadLines is [Read] with the line of each event, without its newline. It is valid until fn
+// returns.
+func ReadLines(r io.Reader, fn func(e Event, line []byte) error) (torn int, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	checked := false
 	for n := 1; ; n++ {
@@ -129,7 +144,10 @@ func Read(r io.Reader, fn func(Event) error) (torn int, err error) {
 			}
 			return 0, fmt.Errorf("read event stream, line %d: %w", n, err)
 		}
-		if err := fn(e); err != nil {
+		if has {
+			line[len(text)-1] = frame[0] // unframed has replaced it
+		}
+		if err := fn(e, line); err != nil {
 			return 0, err
 		}
 	}

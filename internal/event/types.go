@@ -44,5 +44,6 @@ func Types() []TypeInfo {
 		{Reverted, "revert", "the files of a job have the state after an earlier turn"},
 		{WarningIssued, "warning", "a warning for the user; not an outcome"},
 		{RunEnded, "run_end", "the run ended"},
+		{Sealed, "seal", "the reports were written: the hashes of all files; only with evidence, as the last event"},
 	}
 }
