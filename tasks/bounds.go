@@ -51,14 +51,14 @@ func bounded(key policy.Key, f field) field {
 	return f
 }
 
-// signature makes a field refuse signatures of commits that a policy refuses: the key is the
-// operator's.
-func signature(f field) field {
+// signature makes a field refuse signatures that a policy refuses: the key is the operator's.
+// signed names what they are of.
+func signature(signed string, f field) field {
 	read := f.read
 	f.read = func(v value) {
 		t, ok := v.text()
 		if by, refused := v.src.policies.RefusesSign(t.s); ok && refused && t.s != "" && t.s != string(SignNone) {
-			v.refuse("commits signed by "+t.s, by)
+			v.refuse(signed+" signed by "+t.s, by)
 			return
 		}
 		read(v)

@@ -195,6 +195,7 @@ func (b *builder) equip(p *Plan) {
 		p.Scripts = s.is.Scripts
 	}
 	equipHooks(b, p)
+	equipEvidence(b, p)
 	p.LSP = planLSP(b)
 	for _, s := range b.skills {
 		p.Skills = append(p.Skills, s.path)

@@ -10,11 +10,11 @@ func (b *builder) hash(p *Plan, drafts []*draft) string {
 	for i, d := range drafts {
 		jobs[i] = d.hash()
 	}
-	return digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(), p.Batch, p.Output)
+	return digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
 }
 
 // hashEquipment identifies what jobs have beside what they say themselves.
-func (b *builder) hashEquipment() string {
+func (b *builder) hashEquipment(p *Plan) string {
 	skills := make([]string, len(b.skills))
 	for i, s := range b.skills {
 		skills[i] = s.written
@@ -30,6 +30,9 @@ func (b *builder) hashEquipment() string {
 	}
 	if len(b.languageServers) > 0 {
 		skills = append(skills, digest(digests(b.languageServers), diagnosticsWait(b.manifests)))
+	}
+	if p.Evidence != nil {
+		skills = append(skills, digest("evidence", p.Evidence.Sign))
 	}
 	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }

@@ -3,6 +3,8 @@ package tasks
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +54,7 @@ type loader struct {
 	found   *collector
 	inputs  *inputs
 	read    []string // manifests so far, absolute
+	sums    []string // their SHA-256, in hexadecimal
 	names   vocabulary
 }
 
@@ -112,6 +115,8 @@ func (l *loader) document(ctx context.Context, path string) (root value, ok bool
 		src.unreadable(err)
 		return value{}, false, nil
 	}
+	sum := sha256.Sum256(data)
+	l.sums = append(l.sums, hex.EncodeToString(sum[:]))
 	root, ok = src.parse(data)
 	return root, ok, nil
 }

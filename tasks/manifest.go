@@ -55,6 +55,8 @@ type manifest struct {
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits
+	evidence          Evidence
+	proof             value // of evidence
 }
 
 // price is the price of a model in a manifest.

@@ -43,6 +43,8 @@ type Plan struct {
 	Batch     bool        // whether models get the batch tool
 	Output    OutputLimits
 
+	Evidence *Evidence `json:",omitempty"` // nil for none
+
 	Policies policy.Set           // that bound the plan
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
 	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
