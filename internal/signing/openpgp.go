@@ -33,7 +33,7 @@ func (k *Key) openPGP(text, passphrase string, now func() time.Time) error {
 		return errWrongPassphrase
 	}
 	k.secret = text
-	k.sign = func(_ context.Context, message []byte) (string, error) {
+	k.sign = func(_ context.Context, _ string, message []byte) (string, error) {
 		var out bytes.Buffer
 		err := openpgp.ArmoredDetachSign(&out, entity, bytes.NewReader(message), &packet.Config{Time: now})
 		return out.String() + "\n", err

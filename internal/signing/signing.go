@@ -32,7 +32,7 @@ const (
 type Key struct {
 	file   string // absolute, without symlinks; "" for none
 	secret string // text of the private key; "" for one in an agent
-	sign   func(ctx context.Context, message []byte) (string, error)
+	sign   func(ctx context.Context, namespace string, message []byte) (string, error)
 }
 
 // Open opens the key that the environment selects, and makes a signature to check that it
@@ -63,7 +63,13 @@ func Open(ctx context.Context, format Format, getenv func(string) string, now fu
 
 // Sign returns the signature of a message, in the form that git stores in commits.
 func (k *Key) Sign(ctx context.Context, message []byte) (string, error) {
-	signature, err := k.sign(ctx, message)
+	return k.SignAs(ctx, gitNamespace, message)
+}
+
+// SignAs returns the signature of a message for a purpose: a signature of ssh for one
+// namespace is invalid in others.
+func (k *Key) SignAs(ctx context.Context, namespace string, message []byte) (string, error) {
+	signature, err := k.sign(ctx, namespace, message)
 	if err != nil {
 		return "", fmt.Errorf("sign: %w", err)
 	}

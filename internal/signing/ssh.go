@@ -28,7 +28,9 @@ func (k *Key) openSSH(text string, getenv func(string) string) error {
 			return err
 		}
 		k.secret = text
-		k.sign = func(_ context.Context, message []byte) (string, error) { return signSSH(signer, message) }
+		k.sign = func(_ context.Context, namespace string, message []byte) (string, error) {
+			return signSSH(signer, namespace, message)
+		}
 		return nil
 	}
 	var public ssh.PublicKey
@@ -42,8 +44,8 @@ func (k *Key) openSSH(text string, getenv func(string) string) error {
 	if socket == "" {
 		return errors.New("no key found: set " + KeyVariable + " to a private key, or SSH_AUTH_SOCK to the socket of an agent")
 	}
-	k.sign = func(ctx context.Context, message []byte) (string, error) {
-		return signByAgent(ctx, socket, public, message)
+	k.sign = func(ctx context.Context, namespace string, message []byte) (string, error) {
+		return signByAgent(ctx, socket, public, namespace, message)
 	}
 	return nil
 }
@@ -65,7 +67,7 @@ func parsePrivate(text []byte, passphrase string) (ssh.Signer, error) {
 }
 
 // signByAgent connects for each signature, because an agent can be restarted during a run.
-func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, message []byte) (string, error) {
+func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, namespace string, message []byte) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, agentTimeout, fmt.Errorf("timed out after %s", agentTimeout))
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -80,7 +82,7 @@ func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, messa
 		var signer ssh.Signer
 		if signer, err = choose(signers, public); err == nil {
 			var signature string
-			if signature, err = signSSH(signer, message); err == nil {
+			if signature, err = signSSH(signer, namespace, message); err == nil {
 				return signature, nil
 			}
 		}
@@ -111,16 +113,16 @@ func choose(signers []ssh.Signer, public ssh.PublicKey) (ssh.Signer, error) {
 
 // The parts of OpenSSH's file PROTOCOL.sshsig.
 const (
-	sshMagic     = "SSHSIG"
-	sshVersion   = 1
-	sshNamespace = "git"
-	sshHash      = "sha512"
+	sshMagic   = "SSHSIG"
+	sshVersion = 1
+	sshHash    = "sha512"
+
+	gitNamespace = "git" // of commits
 )
 
-// signSSH returns a signature of a message as "ssh-keygen -Y sign -n git" does.
-func signSSH(signer ssh.Signer, message []byte) (string, error) {
-	hash := sha512.Sum512(message)
-	signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Digest string }{sshNamespace, "", sshHash, string(hash[:])})...)
+// signSSH returns a signature of a message as "ssh-keygen -Y sign -n NAMESPACE" does.
+func signSSH(signer ssh.Signer, namespace string, message []byte) (string, error) {
+	signed := signedText(namespace, message)
 	var signature *ssh.Signature
 	var err error
 	if as, ok := signer.(ssh.AlgorithmSigner); ok && signer.PublicKey().Type() == ssh.KeyAlgoRSA {
@@ -131,22 +133,36 @@ func signSSH(signer ssh.Signer, message []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	blob := append([]byte(sshMagic), ssh.Marshal(struct {
-		Version                                   uint32
-		Key, Namespace, Reserved, Hash, Signature string
-	}{sshVersion, string(signer.PublicKey().Marshal()), sshNamespace, "", sshHash, string(ssh.Marshal(signature))})...)
-	return armored(blob), nil
+	return armored(sshBlob{sshVersion, string(signer.PublicKey().Marshal()), namespace, "", sshHash, string(ssh.Marshal(signature))}), nil
 }
 
+// sshBlob is a signature of ssh after its magic.
+type sshBlob struct {
+	Version                                   uint32
+	Key, Namespace, Reserved, Hash, Signature string
+}
+
+// signedText returns what is signed for a message.
+func signedText(namespace string, message []byte) []byte {
+	hash := sha512.Sum512(message)
+	return append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Digest string }{namespace, "", sshHash, string(hash[:])})...)
+}
+
+// The first and the last line of a signature.
+const (
+	armorStart = "-----BEGIN SSH SIGNATURE-----\n"
+	armorEnd   = "-----END SSH SIGNATURE-----\n"
+)
+
 // armored returns a signature as text, in lines of 70 characters.
-func armored(blob []byte) string {
+func armored(blob sshBlob) string {
 	var b strings.Builder
-	b.WriteString("-----BEGIN SSH SIGNATURE-----\n")
-	for text := base64.StdEncoding.EncodeToString(blob); text != ""; {
+	b.WriteString(armorStart)
+	for text := base64.StdEncoding.EncodeToString(append([]byte(sshMagic), ssh.Marshal(blob)...)); text != ""; {
 		n := min(len(text), 70)
 		b.WriteString(text[:n] + "\n")
 		text = text[n:]
 	}
-	b.WriteString("-----END SSH SIGNATURE-----\n")
+	b.WriteString(armorEnd)
 	return b.String()
 }
