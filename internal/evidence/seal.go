@@ -1,0 +1,46 @@
+package evidence
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// Seal hashes the files of a report directory whose reports are written. heads are those of the
+// jobs; others are files to name in addition to those of every run.
+func Seal(files fs.FS, others []string, run *event.Run, rep *report.Report, heads map[string]string) (*event.Seal, error) {
+	hashed, err := hashFiles(files, others)
+	if err != nil {
+		return nil, err
+	}
+	seal := sealOf(run, rep)
+	seal.Files, seal.Heads = hashed, heads
+	return seal, nil
+}
+
+// sealOf returns what the seal of a run repeats from its start and its report.
+func sealOf(run *event.Run, rep *report.Report) *event.Seal {
+	return &event.Seal{
+		Sign: run.Evidence.Sign, Manifests: append([]event.PolicyFile{}, run.Evidence.Manifests...), Policies: append([]event.PolicyFile{}, run.Policies...),
+		Models: models(rep), StartedBy: run.StartedBy,
+	}
+}
+
+// models returns the models that responded.
+func models(rep *report.Report) []string {
+	names := []string{}
+	for _, j := range rep.Jobs {
+		for _, s := range j.Sessions {
+			for _, t := range s.TurnCosts {
+				if name := cmp.Or(t.Served, t.Model); name != "" && t.Finish != "" {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
