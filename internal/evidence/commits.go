@@ -1,0 +1,109 @@
+package evidence
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Repo is a repository that may have commits of a run.
+type Repo struct {
+	Name string
+	// Has reports whether the repository has a commit, on a branch or not.
+	Has func(commit string) bool
+	// Since returns the messages of the commits on branches and tags that are not older than a
+	// time, by their hashes.
+	Since func(time.Time) (map[string]string, error)
+}
+
+// checkTrailers checks that the trailers of commits name events of their jobs before them.
+func (v *verifier) checkTrailers() {
+	before, n := len(v.result.Problems), 0
+	for _, c := range v.made {
+		t := trailersOf(c.Message)
+		if t.run != v.run.ID {
+			continue // of an earlier run, which this one only pushes
+		}
+		line, known := v.lines[t.hash]
+		switch {
+		case t.hash == "":
+			v.problem(EventsFile, c.line, "the commit %.10s of job %s has no trailer Millhand-Evidence", c.Hash, c.job)
+		case t.job != c.job:
+			v.problem(EventsFile, c.line, "the commit %.10s of job %s has the trailer of job %s", c.Hash, c.job, t.job)
+		case !known || line >= c.line || v.jobs[t.hash] != c.job:
+			v.problem(EventsFile, c.line, "the trailer of the commit %.10s of job %s names no event of the job before it: the events were changed", c.Hash, c.job)
+		default:
+			n++
+		}
+	}
+	if len(v.result.Problems) == before && n > 0 {
+		v.verified("commits: the trailers of %d name events of their jobs", n)
+	}
+	v.limit(before)
+}
+
+// clockSkew is how much older than the start of a run its commits may be.
+const clockSkew = 24 * time.Hour
+
+// checkRepo compares the commits of a repository with the events.
+func (v *verifier) checkRepo(r Repo) {
+	before, rep := len(v.result.Problems), v.fold.Report()
+	there, err := r.Since(rep.Run.StartedAt.Add(-clockSkew))
+	if err != nil {
+		v.problem(r.Name, 0, "%v", err)
+		return
+	}
+	made := map[string]string{}
+	for _, c := range v.made {
+		made[c.Hash] = c.job
+	}
+	unknown := v.unknown(there, made)
+	n, expected := 0, 0
+	for _, j := range rep.Jobs {
+		if j.Commit == nil || !r.Has(j.Commit.Hash) && (j.Base == nil || !r.Has(j.Base.Commit)) {
+			continue // of another repository
+		}
+		expected++
+		if _, ok := there[j.Commit.Hash]; ok {
+			n++
+			continue
+		}
+		what := fmt.Sprintf("the commit %.10s of job %s is on no branch or tag", j.Commit.Hash, j.ID)
+		if other := unknown[j.ID]; other != "" {
+			what += fmt.Sprintf("; %.10s has its trailers: it was amended or rebased", other)
+			delete(unknown, j.ID)
+		}
+		v.problem(r.Name, 0, "%s", what)
+	}
+	for _, job := range slices.Sorted(maps.Keys(unknown)) {
+		v.problem(r.Name, 0, "the commit %.10s names the run and job %s, and no event of it: it was amended or rebased, or the events were changed", unknown[job], job)
+	}
+	switch {
+	case len(v.result.Problems) > before:
+	case expected == 0:
+		v.problem(r.Name, 0, "the repository has no commit of the run, and no base of one")
+	default:
+		v.verified("%s: has %s of the run, on branches or tags", r.Name, count(n))
+	}
+	v.limit(before)
+}
+
+// unknown returns a commit with the trailers of the run that it has not made, for each job that
+// they name.
+func (v *verifier) unknown(there, made map[string]string) map[string]string {
+	found := map[string]string{}
+	for _, hash := range slices.Sorted(maps.Keys(there)) {
+		if t := trailersOf(there[hash]); t.run == v.run.ID && t.hash != "" && made[hash] == "" {
+			found[t.job] = hash
+		}
+	}
+	return found
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 commit"
+	}
+	return fmt.Sprintf("%d commits", n)
+}
