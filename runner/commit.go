@@ -214,6 +214,7 @@ func (l *landing) record(ctx context.Context, message string) error {
 		branch = "" // the checked-out branch
 	}
 	author, committer := l.job.signatures()
+	message = witnessed(message, l.job.spec.ID, l.job.opts.About.Head)
 	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
 	signature := ""
 	var sign func(context.Context, []byte) (string, error)

@@ -155,6 +155,7 @@ type Later struct {
 	Redact        *redact.Redactor
 	Protected     []permission.Rule // by policies
 	Emit          func(event.Event)
+	Head          func(job string) string // see About
 }
 
 // Publish re-creates the commit of a job if its repository does not have it, checks it
@@ -276,7 +277,10 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 	if err := p.check(ctx, tree, changes, j.landing().Below); err != nil || made {
 		return j.commit, err
 	}
-	return j.remake(ctx, tree, changes)
+	if j.commit == nil {
+		return j.remake(ctx, tree, changes, witnessed(j.landing().Message, id, p.Head))
+	}
+	return j.remake(ctx, tree, changes, "")
 }
 
 // apply applies the patch of a job, whose checksum must be that of the events if no commit
@@ -330,10 +334,11 @@ func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Cha
 	return &publish.Failure{Code: event.CodeSecret, Detail: "the changes contain secrets that were not in the repository: " + firstThree(slices.Compact(where))}
 }
 
-// remake makes the commit of a job in a worktree.
-func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet) (*event.Commit, error) {
+// remake makes the commit of a job in a worktree. message is that of a commit that the run has
+// not made.
+func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, message string) (*event.Commit, error) {
 	l := j.landing()
-	c := event.Commit{Branch: l.Branch, Message: l.Message}
+	c := event.Commit{Branch: l.Branch, Message: message}
 	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.ended.UTC()}
 	author := committer
 	if l.Author != "" {

@@ -100,6 +100,9 @@ type About struct {
 	Version    string            // of millhand
 	Prices     *event.PriceTable // that costs are calculated with; nil if unknown
 	StartedBy  *event.StartedBy  // nil outside of CI
+	// Head returns the hash of the last event of a job, for the trailers of commits; "" without
+	// evidence. It may be nil.
+	Head func(job string) string
 }
 
 // ModelFacts are properties of a model other than its price.
@@ -217,7 +220,7 @@ func (r *run) started() *event.Run {
 	started := &event.Run{
 		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.About.Version,
 		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
-		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy,
+		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy, Evidence: evidence(r.plan),
 		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past.resumed(r.plan.Jobs), ForkedFrom: r.opts.Past.forkedFrom(),
 	}
 	started.Rollout = r.opts.Stops.Rollout.Start()
