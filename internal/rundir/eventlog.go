@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +21,10 @@ import (
 type EventLog struct {
 	room func(error) bool // frees disk space after an error; reports whether it did
 
-	mu    sync.Mutex // Err is called while events are written
+	mu    sync.Mutex   // Err is called while events are written
+	chain *event.Chain // nil without evidence
+	run   *event.Run   // the last start, with evidence
+	seal  *event.Seal  // the last one
 	file  *os.File
 	size  int64  // of complete lines
 	rest  []byte // buffered lines
@@ -34,7 +36,7 @@ type EventLog struct {
 
 // durable reports whether an event must be on disk before the run goes on.
 func durable(t event.Type) bool {
-	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.PullRequestStarted, event.CommitPublished, event.CommentStarted, event.CommentPosted, event.JobEnded, event.RunEnded}, t)
+	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.PullRequestStarted, event.CommitPublished, event.CommentStarted, event.CommentPosted, event.JobEnded, event.RunEnded, event.Sealed}, t)
 }
 
 // Emit always returns nil: other sinks must get events even if the disk is full.
@@ -42,28 +44,66 @@ func (l *EventLog) Emit(e event.Event) error {
 	if e.Type == event.ModelDelta { // not stored
 		return nil
 	}
-	var line bytes.Buffer
-	err := event.JSONL(&line).Emit(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	line, err := l.line(e)
 	failpoint.Hit(failpoint.EventBefore, kindOf(e))
 	defer failpoint.Hit(failpoint.EventAfter, kindOf(e))
 	if err == nil && l.fault == nil {
-		err = l.write(line.Bytes())
+		err = l.write(line)
 		switch {
 		case err != nil:
 		case durable(e.Type):
 			err = l.file.Sync()
-			line.Reset()
+			line = nil
 		case e.Type == event.TurnEnded:
 			l.syncLater()
 		}
 	}
 	l.fail(err)
 	if l.fault != nil {
-		l.rest = append(l.rest, line.Bytes()...)
+		l.rest = append(l.rest, line...)
 	}
 	return nil
+}
+
+// line returns the line of an event, with its newline.
+func (l *EventLog) line(e event.Event) ([]byte, error) {
+	if l.chain != nil {
+		e.Prev = l.chain.Head()
+	}
+	line, err := event.Line(e)
+	if err != nil {
+		return nil, err
+	}
+	if l.chain == nil {
+		return append(line, '\n'), nil
+	}
+	l.chain.Add(e, event.LineHash(line))
+	switch {
+	case e.Run != nil: // nobody modifies the payload of a start or of a seal
+		l.run = e.Run
+	case e.Type == event.Sealed:
+		l.seal = e.Seal
+	}
+	return append(line, '\n'), nil
+}
+
+// last returns the last start of the run and its last seal, as they were written, and the chain.
+func (l *EventLog) last() (*event.Run, *event.Seal, *event.Chain) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run, l.seal, l.chain
+}
+
+// Head returns the SHA-256 of the last line about a job, in hexadecimal; "" without evidence.
+func (l *EventLog) Head(job string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.chain == nil {
+		return ""
+	}
+	return l.chain.Job(job)
 }
 
 // kindOf returns the kind of an event for failpoints.

@@ -84,9 +84,20 @@ func (d *Dir) Events(fn func(event.Event) error) (torn int, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	if torn, err = event.Read(f, fn); err != nil {
+	var chain *event.Chain
+	torn, err = event.ReadLines(f, func(e event.Event, line []byte) error {
+		if e.Seq == 1 && e.Run != nil && e.Run.Evidence != nil {
+			chain = &event.Chain{}
+		}
+		if chain != nil {
+			chain.Add(e, event.LineHash(line))
+		}
+		return fn(e)
+	})
+	if err != nil {
 		return 0, err
 	}
+	d.chain = chain
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

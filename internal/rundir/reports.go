@@ -29,7 +29,13 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Work() string { return d.work }
 
 // Log returns the sink that writes events.jsonl. It is called once.
-func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, size: d.valid, room: d.freeSpace} }
+func (d *Dir) Log() *EventLog {
+	l := &EventLog{file: d.events, size: d.valid, room: d.freeSpace}
+	if d.evidence != nil {
+		l.chain = cmp.Or(d.chain, &event.Chain{})
+	}
+	return l
+}
 
 // Finish writes the reports, completes the events and moves both to their final
 // directory. For an error after the end of the run it emits another end of the run,
@@ -57,13 +63,20 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 	if cause := broken(); fault == nil && cause != nil {
 		fault = fmt.Errorf("record events: %w", cause)
 	}
+	if fault == nil {
+		if err = d.seal(emit, log, fold); err != nil {
+			fault = fmt.Errorf("evidence of %s: %w", d.path, err)
+		}
+	}
 	if endedBy(emit, fold, fault) {
-		write() //nolint:errcheck // the first error is the one to report
+		write()                 //nolint:errcheck // the first error is the one to report
+		d.seal(emit, log, fold) //nolint:errcheck // as above
 	}
 	if err := d.land(); err != nil {
 		fault = errors.Join(fault, err)
 		if endedBy(emit, fold, err) {
 			d.writeReports(fold.Report()) //nolint:errcheck // as above
+			d.seal(emit, log, fold)       //nolint:errcheck // as above
 		}
 	}
 	return fault
@@ -112,12 +125,12 @@ func (d *Dir) freeSpace(err error) bool {
 // findingsFile has the findings of reviews; runs without reviews don't write it.
 const findingsFile = "findings.sarif"
 
-// formats lists the reports that a run writes.
-func (d *Dir) formats() map[string]func(io.Writer, *report.Report) error {
+// Formats returns the reports that a run writes, by file. files is its report directory.
+func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown, "failed.txt": report.Failed,
 		findingsFile:  report.SARIF,
-		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(d.dir.FS())) },
+		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
 	}
 }
 
@@ -130,7 +143,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	}
 	var files []file
 	var errs []error
-	for name, write := range d.formats() {
+	for name, write := range Formats(d.dir.FS()) {
 		if name == findingsFile && !rep.HasFindings() {
 			continue
 		}

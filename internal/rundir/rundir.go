@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/reportdir"
@@ -40,6 +42,9 @@ type Dir struct {
 	resumed  bool   // an earlier process of the run has written here
 	valid    int64  // length of its complete events in bytes
 	manifest []byte // see KeepManifest
+
+	evidence *Evidence    // nil for none
+	chain    *event.Chain // of the events of earlier processes; nil for none
 
 	events  *os.File  // set by Begin
 	reserve io.Closer // reserved disk space for reports
@@ -315,7 +320,7 @@ func (d *Dir) openEvents() (err error) {
 
 // written lists the files and directories that a run writes to its report directory.
 func written() []string {
-	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced"}
+	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced", evidence.StatementFile, evidence.SignatureFile, evidence.TestsFile}
 }
 
 // Unfinished returns what to tell of a run in the directory that was killed, and that the

@@ -217,6 +217,11 @@ func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 		return ends, errors.New("the first event is not run.started")
 	}
 	ends.run, ends.started = first.Run, first.Time
+	if first.Run.Evidence != nil {
+		if size, err = beforeSeal(in, size); err != nil {
+			return ends, err
+		}
+	}
 	if text, err = lastLine(in, size, maxLast); err != nil || text == nil {
 		return ends, err
 	}

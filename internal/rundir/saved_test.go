@@ -27,7 +27,7 @@ func TestEveryReportIsMovedAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range new(Dir).formats() {
+	for name := range Formats(nil) {
 		if !slices.Contains(written(), name) {
 			t.Errorf("%s stays when the report directory is used again", name)
 		}

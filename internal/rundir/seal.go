@@ -1,0 +1,124 @@
+package rundir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/evidence"
+	"github.com/millhand/millhand/report"
+)
+
+// Evidence is how a run seals its report directory.
+type Evidence struct {
+	Sign func(message []byte) (string, error) // returns the signature of evidence.intoto.json; nil for none
+}
+
+// Prove makes the run chain its events and seal the directory at the end. It is called before
+// Log.
+func (d *Dir) Prove(e Evidence) { d.evidence = &e }
+
+// beforeSeal returns the size of a stored stream without the seal that may be its last complete
+// line, which is longer the more files a run has.
+func beforeSeal(in io.ReaderAt, size int64) (int64, error) {
+	const step = 64 << 10
+	end := int64(-1) // of the last complete line
+	for to := size; to > 0 && size-to < maxFirst; to -= step {
+		chunk := make([]byte, min(step, to))
+		if _, err := in.ReadAt(chunk, to-int64(len(chunk))); err != nil && !errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("read the last event: %w", err)
+		}
+		for at := len(chunk) - 1; at >= 0; at-- {
+			if chunk[at] != '\n' {
+				continue
+			}
+			if here := to - int64(len(chunk)) + int64(at); end < 0 {
+				end = here
+			} else if isSeal(in, here+1) {
+				return here + 1, nil
+			} else {
+				return size, nil
+			}
+		}
+	}
+	return size, nil
+}
+
+// isSeal reports whether the line at an offset is a seal. Its type is near its start.
+func isSeal(in io.ReaderAt, at int64) bool {
+	head := make([]byte, 200)
+	n, _ := in.ReadAt(head, at)
+	return bytes.Contains(head[:n], []byte(`"type":"`+string(event.Sealed)+`"`))
+}
+
+// errNotChained is the error of a directory whose earlier events have no hashes.
+var errNotChained = errors.New("its events are not chained")
+
+// seal seals the directory, if the run has evidence: its reports are written, and the seal is
+// the last event.
+func (d *Dir) seal(emit func(event.Event), log *EventLog, fold *report.Fold) error {
+	if d.evidence == nil {
+		return nil
+	}
+	run, _, _ := log.last()
+	if run == nil || run.Evidence == nil {
+		return errNotChained
+	}
+	rep := fold.Report()
+	for _, name := range []string{evidence.StatementFile, evidence.SignatureFile, evidence.TestsFile} {
+		if d.dir.Exists(name) { // of an earlier process
+			if err := d.dir.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	tests, err := evidence.NewTests(d.dir.FS(), run, rep)
+	if err == nil && tests != nil {
+		err = writeText(d.dir, evidence.TestsFile, tests)
+	}
+	if err != nil {
+		return err
+	}
+	var others []string
+	if savedManifest(d.dir) {
+		others = append(others, manifestFile)
+	}
+	_, _, chain := log.last()
+	seal, err := evidence.Seal(d.dir.FS(), others, run, rep, chain.Jobs())
+	if err != nil {
+		return err
+	}
+	emit(event.Event{Type: event.Sealed, Seal: seal})
+	if err := log.complete(); err != nil {
+		return err
+	}
+	return d.state(log, rep)
+}
+
+// state writes the statement about a sealed directory, and its signature.
+func (d *Dir) state(log *EventLog, rep *report.Report) error {
+	run, seal, chain := log.last()
+	if seal == nil {
+		return errors.New("the seal was not written")
+	}
+	events, err := evidence.EventsOf(d.dir.FS(), chain)
+	if err != nil {
+		return err
+	}
+	text, err := evidence.NewStatement(run, seal, rep, events)
+	if err != nil {
+		return err
+	}
+	signature := ""
+	if d.evidence.Sign != nil {
+		if signature, err = d.evidence.Sign(bytes.Clone(text)); err != nil {
+			return err
+		}
+	}
+	if err := writeText(d.dir, evidence.StatementFile, text); err != nil || signature == "" {
+		return err
+	}
+	return writeText(d.dir, evidence.SignatureFile, []byte(signature))
+}
