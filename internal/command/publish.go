@@ -225,6 +225,9 @@ func (p *publishing) note(text string) {
 
 // publish publishes jobs, and completes the events and reports of the run.
 func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int) error {
+	if err := proveSaved(ctx, p.world, out, p.state.run); err != nil {
+		return err
+	}
 	if err := out.Begin(p.state.run.ID, sandbox.None, nil, len(pending)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -250,7 +253,7 @@ func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	}
 	elapsed := p.state.end.ElapsedMS
 	emit(event.Event{Type: event.RunStarted, Run: &started})
-	p.later.Work, p.later.Emit = out.Work(), emit
+	p.later.Work, p.later.Emit, p.later.Head = out.Work(), emit, log.Head
 	var all sync.WaitGroup
 	next := make(chan int)
 	for range runner.MaxPublications {

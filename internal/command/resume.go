@@ -81,6 +81,9 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err := compare(past, c.plan, o.acceptChanges); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
 	}
+	if err := sameEvidence(past.Run, c.plan); err != nil {
+		return err
+	}
 	if o.onlyFailed && past.Run.ForkedFrom != nil {
 		return fail(event.ExitUsage, "resume %s: --only-failed can't be used with a fork, whose conversation would be lost: fork run %s again; nothing was run", dir, past.Run.ForkedFrom.Run)
 	}

@@ -180,6 +180,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	}
 	defer ready.Close()
 	trees := ready.Trees(&only)
+	prove(ctx, r.out, plan.Evidence, key)
 	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
 		return done, failure{event.ExitUsage, err}
 	}
@@ -193,7 +194,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	emit := withoutSecrets(known, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation},
+		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
 		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, Past: r.past,
 	})

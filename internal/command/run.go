@@ -271,6 +271,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	case o.json:
 		print = printJSON
 	}
+	prove(ctx, out, plan.Evidence, c.key)
 	if err := out.Begin(s.id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -374,6 +375,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 		}
 	}
 	emit := withoutSecrets(o.Redact, stream.Emit)
+	o.About.Head = events.Head
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)

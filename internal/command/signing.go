@@ -11,14 +11,21 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// signingKey opens the key for the commits of a plan before anything is sent; nil if none
-// is signed.
+// signingKey opens the key for the commits and the evidence of a plan before anything is
+// sent; nil if none is signed.
 func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, error) {
 	var formats []tasks.Sign
 	for _, j := range plan.Jobs {
 		if c := j.Commit; c.Signed() && j.Publish != tasks.PublishPatch && j.Skip == "" && !slices.Contains(formats, c.Sign) {
 			formats = append(formats, c.Sign)
 		}
+	}
+	what := "commit.sign"
+	if plan.Evidence.Signed() && !slices.Contains(formats, tasks.SignSSH) {
+		if what = "evidence.sign"; len(formats) > 0 {
+			return nil, fail(event.ExitUsage, "evidence.sign: ssh can't be combined with commit.sign: %s, because both use the key in %s", formats[0], signing.KeyVariable)
+		}
+		formats = append(formats, tasks.SignSSH)
 	}
 	switch len(formats) {
 	case 0:
@@ -29,7 +36,7 @@ func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, e
 	}
 	key, err := signing.Open(ctx, signing.Format(formats[0]), w.Getenv, w.Now)
 	if err != nil {
-		return nil, fail(event.ExitAuth, "commit.sign: %w; nothing was run", err)
+		return nil, fail(event.ExitAuth, "%s: %w; nothing was run", what, err)
 	}
 	return key, nil
 }

@@ -1,0 +1,57 @@
+package command
+
+import (
+	"context"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/evidence"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/signing"
+	"github.com/millhand/millhand/tasks"
+)
+
+// prove makes a run leave evidence, if its manifest has it. key signs it; nil for no
+// signature.
+func prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *signing.Key) {
+	if settings == nil {
+		return
+	}
+	var e rundir.Evidence
+	if settings.Signed() {
+		ctx = context.WithoutCancel(ctx) // a run that is interrupted is sealed, too
+		e.Sign = func(message []byte) (string, error) { return key.SignAs(ctx, evidence.Namespace, message) }
+	}
+	out.Prove(e)
+}
+
+// proveSaved is prove for a saved run that gets more events.
+func proveSaved(ctx context.Context, w World, out *rundir.Dir, run *event.Run) error {
+	if run.Evidence == nil {
+		return nil
+	}
+	settings := &tasks.Evidence{Sign: tasks.Sign(run.Evidence.Sign)}
+	var key *signing.Key
+	if settings.Signed() {
+		var err error
+		if key, err = signing.Open(ctx, signing.SSH, w.Getenv, w.Now); err != nil {
+			return fail(event.ExitAuth, "evidence.sign: %w; nothing was changed", err)
+		}
+	}
+	prove(ctx, out, settings, key)
+	return nil
+}
+
+// sameEvidence refuses to resume a run with other evidence than it was started with.
+func sameEvidence(run *event.Run, plan *tasks.Plan) error {
+	was, is := "", ""
+	if run.Evidence != nil {
+		was = run.Evidence.Sign
+	}
+	if plan.Evidence != nil {
+		is = string(plan.Evidence.Sign)
+	}
+	if was != is {
+		return fail(event.ExitUsage, "evidence of the manifest has changed since the run was started: restore it; nothing was run")
+	}
+	return nil
+}
