@@ -25,7 +25,7 @@ import (
 // their readme promises; .github/action/lint checks their form.
 func TestTheWorkflowsOfTheExamples(t *testing.T) {
 	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yml")
-	if err != nil || len(files) != 5 {
+	if err != nil || len(files) != 6 {
 		t.Fatal(files, err)
 	}
 	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml", scripts.Root(t)+"/.github/workflows/release.yml") {
@@ -74,7 +74,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 
 func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
 	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yaml")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 5 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {

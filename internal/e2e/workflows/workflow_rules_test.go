@@ -54,7 +54,8 @@ func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 func TestTheExamplesHaveTheLeastPermissions(t *testing.T) {
 	want := map[string]string{
 		"bulk.yml merge": "", "bulk.yml plan": "contents: read", "bulk.yml run": "contents: read",
-		"comment.yml work": "contents: write, issues: write, pull-requests: write",
+		"comment.yml work":    "contents: write, issues: write, pull-requests: write",
+		"evidence.yml attest": "attestations: write, id-token: write", "evidence.yml work": "contents: write",
 		"nightly.yml care": "contents: write", "on-demand.yml run": "contents: read", "review.yml review": "contents: read, pull-requests: write, security-events: write",
 	}
 	got := map[string]string{}
