@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
@@ -129,7 +130,14 @@ func evidenceRepo(ctx context.Context, w World, name string) (evidence.Repo, err
 
 func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error) {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
-		return gitops.Open(name, gitEnv(w))
+		git, err := gitdir.OpenAt(name, gitEnv(w)) // bare or not
+		if errors.Is(err, gitdir.ErrNotRepository) {
+			return gitops.Open(name, gitEnv(w))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return gitops.New(git), nil
 	}
 	if _, err := remote.ParseAddress(name); err != nil {
 		return nil, err

@@ -81,6 +81,8 @@ func (v *verifier) checkRepo(r Repo) {
 	}
 	switch {
 	case len(v.result.Problems) > before:
+	case len(commits(rep)) == 0:
+		v.note(fmt.Sprintf("%s: the run has made no commits to compare, and no commit there names the run", r.Name))
 	case expected == 0:
 		v.problem(r.Name, 0, "the repository has no commit of the run, and no base of one")
 	default:

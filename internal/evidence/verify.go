@@ -144,7 +144,7 @@ func (v *verifier) readEvents() bool {
 		}
 		v.result.Problems = append(v.result.Problems, p)
 	case torn > 0:
-		v.problem(EventsFile, int(v.chain.Lines())+1, "the last line is incomplete or was changed")
+		v.problem(EventsFile, int(v.chain.Lines())+1, "the last line is incomplete or was changed, or the run was killed (millhand run --resume seals it)")
 	case v.chain.Lines() == 0:
 		v.problem(EventsFile, 0, "no events")
 	case v.seal == nil:
