@@ -57,6 +57,9 @@ func (v *verifier) checkRepo(r Repo) {
 	made := map[string]string{}
 	for _, c := range v.made {
 		made[c.Hash] = c.job
+		if message, ok := there[c.Hash]; ok && trailersOf(message) != trailersOf(c.Message) {
+			v.problem(r.Name, 0, "the commit %.10s of job %s has other trailers than %s:%d: the events were changed", c.Hash, c.job, EventsFile, c.line)
+		}
 	}
 	unknown := v.unknown(there, made)
 	n, expected := 0, 0
