@@ -168,6 +168,8 @@ func homes() map[string]string {
 		// Only in tests: its package initialization compiles five drafts' schemas.
 		"github.com/santhosh-tekuri/jsonschema/v6": "",
 		// Nowhere in the product: see TestTheBinaryContainsNo.
+		"github.com/in-toto/attestation": "", // only of tests
+		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.
 		"text/template": "", "html/template": "internal/site",
 	}
 }
