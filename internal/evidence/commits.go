@@ -48,7 +48,7 @@ const clockSkew = 24 * time.Hour
 
 // checkRepo compares the commits of a repository with the events.
 func (v *verifier) checkRepo(r Repo) {
-	before, rep := len(v.result.Problems), v.fold.Report()
+	before, rep := len(v.result.Problems), v.report
 	there, err := r.Since(rep.Run.StartedAt.Add(-clockSkew))
 	if err != nil {
 		v.problem(r.Name, 0, "%v", err)

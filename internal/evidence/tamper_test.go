@@ -78,7 +78,7 @@ func signed(t *testing.T) (ran, owner) {
 func TestEveryByteCounts(t *testing.T) {
 	r, own := signed(t)
 	var attacks []attack
-	step := nightly.Count(41, 1, 1)
+	step := nightly.Count(101, 1, 1)
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		for at := 0; at < len(r.files[name].Data); at += step {
 			attacks = append(attacks, func(random *rand.Rand, files fstest.MapFS) string {
@@ -95,7 +95,7 @@ func TestEveryByteCounts(t *testing.T) {
 func TestRandomEdits(t *testing.T) {
 	r, own := signed(t)
 	kinds := []attack{editRange, editLines, editLines, swapFiles, removeFile, addFile, truncate, editEvent, editEvent, editEvent}
-	attacks := make([]attack, nightly.Count(600, 14_000, 140_000))
+	attacks := make([]attack, nightly.Count(250, 14_000, 140_000))
 	for i := range attacks {
 		attacks[i] = kinds[i%len(kinds)]
 	}

@@ -64,14 +64,15 @@ type verifier struct {
 	Options
 	result Result
 
-	run   *event.Run // the last start
-	seal  *event.Seal
-	at    time.Time // of the seal
-	chain event.Chain
-	fold  report.Fold
-	lines map[string]int    // of events, by their hashes
-	jobs  map[string]string // of events, by their hashes
-	made  []madeCommit
+	run    *event.Run // the last start
+	report *report.Report
+	seal   *event.Seal
+	at     time.Time // of the seal
+	chain  event.Chain
+	fold   report.Fold
+	lines  map[string]int    // of events, by their hashes
+	jobs   map[string]string // of events, by their hashes
+	made   []madeCommit
 }
 
 // madeCommit is a commit of the events.
@@ -153,7 +154,7 @@ func (v *verifier) readEvents() bool {
 	if len(v.result.Problems) > 0 {
 		return false
 	}
-	v.result.Run = v.run.ID
+	v.result.Run, v.report = v.run.ID, v.fold.Report()
 	v.verified("%s: a chain of %d events", EventsFile, v.chain.Lines())
 	return true
 }
@@ -187,7 +188,7 @@ func (v *verifier) checkSeal() {
 	if !maps.Equal(v.seal.Heads, v.chain.Jobs()) {
 		v.problem(EventsFile, line, "the heads of the jobs in the seal are not those of the events")
 	}
-	want := sealOf(v.run, v.fold.Report())
+	want := sealOf(v.run, v.report)
 	got := *v.seal
 	got.Heads, got.Files = nil, nil
 	if a, b := jsonOf(want), jsonOf(got); a != b {
@@ -248,7 +249,7 @@ func (v *verifier) limit(from int) {
 
 // checkReports makes the reports again and compares them.
 func (v *verifier) checkReports() {
-	rep := v.fold.Report()
+	rep := v.report
 	before, same := len(v.result.Problems), rep.Run.Version == v.Version
 	for _, name := range slices.Sorted(maps.Keys(v.Formats)) {
 		got, err := fs.ReadFile(v.Files, name)
@@ -345,7 +346,7 @@ func (v *verifier) checkStatement() {
 		v.problem(StatementFile, 0, "%v", reason(err))
 		return
 	}
-	rep := v.fold.Report()
+	rep := v.report
 	events, err := EventsOf(v.Files, &v.chain)
 	if err != nil {
 		v.problem(EventsFile, 0, "%v", reason(err))
@@ -361,7 +362,7 @@ func (v *verifier) checkStatement() {
 	}
 	v.checkTests(rep)
 	if len(v.result.Problems) == before {
-		v.verified("%s: names the events, the files and %d commits", StatementFile, len(commits(rep)))
+		v.verified("%s: names the events, the files and %s", StatementFile, count(len(commits(rep))))
 	}
 	v.checkSignature(got)
 }
