@@ -12,8 +12,21 @@ import (
 type around struct {
 	phases     []Phase // of the last run
 	phasedIn   int     // inRun of the last one
+	script     *event.Script
 	network    []NetworkDenial
 	extensions []event.Extension // the last state of each, in the order of their first event
+}
+
+// reporter returns the function that adds an event around the sessions; nil for other types.
+func reporter(t event.Type) func(*job, event.Event) {
+	switch t {
+	case event.PhaseEnded:
+		return (*job).takePhase
+	case event.ScriptEnded:
+		return (*job).takeScript
+	default:
+		return nil
+	}
 }
 
 // takePhase adds a phase that has ended.

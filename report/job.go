@@ -118,10 +118,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeExtension
 	case event.Reverted:
 		return (*job).takeRevert
-	case event.PhaseEnded:
-		return (*job).takePhase
 	default:
-		return nil
+		return reporter(t)
 	}
 }
 
@@ -396,6 +394,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Denied:       []Denial{},
 		Sessions:     []Session{},
 		Fallbacks:    append([]Fallback{}, j.changed...),
+		Script:       clone(j.around.script),
 		Network:      append([]NetworkDenial{}, j.around.network...),
 		Extensions:   []Extension{},
 	}

@@ -104,6 +104,7 @@ type Job struct {
 	OutputFile   string             `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
 	Baseline     []Baseline         `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify           `json:"verify"`      // in the order of the runs, all attempts
+	Script       *event.Script      `json:"script,omitempty"`
 	Changes      []event.Change     `json:"changes"`
 	Patch        string             `json:"patch"`            // path of the changes as a patch below the report directory; empty for none
 	Untracked    []event.Untracked  `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read

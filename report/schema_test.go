@@ -20,6 +20,7 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	}
 	optional := map[string][]string{
 		"run":           {"rollout"},
+		"job":           {"script"},
 		"call":          {"extension", "input_given", "metadata"},
 		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd", "custom", "custom_omitted"},
 	}

@@ -28,6 +28,7 @@ func JobText(w io.Writer, j *Job, patch string, paint func(printable.Style, stri
 	s := shown{paint: paint}
 	s.head(j)
 	s.message(j)
+	s.script(j)
 	s.verify(j)
 	s.denied(j)
 	s.calls(j)
@@ -114,6 +115,21 @@ func (s *shown) message(j *Job) {
 	case strings.TrimSpace(j.FinalMessage) != "":
 		s.title("final message")
 		s.block(j.FinalMessage, "")
+	}
+}
+
+func (s *shown) script(j *Job) {
+	if j.Script == nil {
+		return
+	}
+	s.title("script")
+	line := fmt.Sprintf("  %s %s, %s, %s", s.paint(outcomeStyle(j.Script.Reason == ""), j.Script.Outcome), plain(j.Script.File), j.Script.Exit(), figures.Duration(j.Script.ElapsedMS))
+	if j.Script.Reason != "" {
+		line += ": " + plain(j.Script.Reason)
+	}
+	fmt.Fprintln(s, line)
+	if j.Script.Reason != "" && strings.TrimSpace(j.Script.Tail) != "" {
+		s.block(lastLines(j.Script.Tail, maxShownTail), printable.Aside)
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	CommandStarted     Type = "command.started"
 	CommandEnded       Type = "command.ended"
 	BaselineEnded      Type = "baseline.ended"
+	ScriptEnded        Type = "script.ended"
 	SessionStarted     Type = "session.started"
 	AttemptStarted     Type = "attempt.started"
 	TurnStarted        Type = "turn.started"
@@ -76,6 +77,7 @@ type Event struct {
 	Compaction  *Compaction `json:"compaction,omitempty"`
 	Baseline    *Baseline   `json:"baseline,omitempty"`
 	Verify      *Verify     `json:"verify,omitempty"`
+	Script      *Script     `json:"script,omitempty"`
 	Changes     []Change    `json:"changes,omitempty"`
 	Commit      *Commit     `json:"commit,omitempty"`
 	Published   *Published  `json:"published,omitempty"`
@@ -275,9 +277,9 @@ const (
 
 // Command is the payload of command.started and command.ended: a command of the task, not
 // of the agent. ExitCode and ElapsedMS are set only in the latter. Verify commands end with
-// verify.ended or baseline.ended.
+// verify.ended or baseline.ended, scripts with script.ended.
 type Command struct {
-	Kind      string `json:"kind"`                 // SetupCommand, VerifyCommand or BaselineCommand
+	Kind      string `json:"kind"`                 // SetupCommand, VerifyCommand, BaselineCommand or ScriptCommand
 	Name      string `json:"name,omitempty"`       // of a verify command
 	Run       string `json:"run,omitempty"`        // command line, shortened
 	Attempt   int    `json:"attempt,omitempty"`    // of a verify command

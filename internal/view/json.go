@@ -106,6 +106,15 @@ func (f *fields) run(e event.Event) {
 	}
 }
 
+// script adds the fields of a script.
+func (f *fields) script(s *event.Script) {
+	f.text("file", s.File)
+	f.text("outcome", s.Outcome)
+	f.text("reason", s.Reason)
+	f.Int("exit_code", s.ExitCode).Int64("elapsed_ms", s.ElapsedMS)
+	f.text("tail", s.Tail)
+}
+
 // commands adds the fields of phases, commands and connections.
 func (f *fields) commands(e event.Event) {
 	switch {
@@ -135,6 +144,8 @@ func (f *fields) commands(e event.Event) {
 			f.text("evidence", b.Fault.Evidence)
 			f.text("fix", b.Fault.Fix)
 		}
+	case e.Script != nil:
+		f.script(e.Script)
 	case e.Verify != nil:
 		f.text("name", e.Verify.Name)
 		f.text("in", e.Verify.In)

@@ -138,7 +138,7 @@ func (j *job) apply(e event.Event) {
 		j.start = *e.JobStart
 	case event.CommandStarted:
 		j.begin(e, command, commandText(e.Command))
-	case event.CommandEnded, event.BaselineEnded, event.VerifyEnded:
+	case event.CommandEnded, event.BaselineEnded, event.ScriptEnded, event.VerifyEnded:
 		j.end(command)
 	case event.SessionStarted:
 		if e.SessionInfo.Parent == "" {

@@ -90,6 +90,8 @@ func describe(e event.Event, s *state, at directories) entry {
 		return commandEntry(e.Command)
 	case event.BaselineEnded:
 		return baselineEntry(e.Baseline)
+	case event.ScriptEnded:
+		return scriptEntry(e.Script)
 	case event.VerifyEnded:
 		return verifyEntry(e.Verify)
 	case event.ChangesFound:
@@ -228,6 +230,17 @@ func baselineEntry(b *event.Baseline) entry {
 	if !b.Shared {
 		e.block = gutter(last(b.Tail))
 	}
+	return e
+}
+
+// scriptEntry formats the result of a script; if it failed, a session does its work.
+func scriptEntry(s *event.Script) entry {
+	took := figures.Duration(s.ElapsedMS)
+	if s.Reason == "" {
+		return info("script %s %s (%s)", s.File, s.Outcome, took)
+	}
+	e := warning("script %s failed: %s (%s)", s.File, s.Reason, took)
+	e.block = gutter(last(s.Tail))
 	return e
 }
 
