@@ -57,7 +57,7 @@ func (s *site) usable() bool { return s.complete() && s.settled() == nil }
 // except those that a commit contains.
 func (j *job) opensEarly() bool {
 	p := j.plan
-	if j.past != nil || j.start.base == "" || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
+	if j.past != nil || j.spec.Script != nil || j.start.base == "" || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
 		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) > 0 || p.StartsProcesses() || p.Scripts.Used() {
 		return false
 	}

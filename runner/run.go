@@ -213,7 +213,7 @@ func UsesBash(plan *tasks.Plan) bool {
 // manifest.
 func runsCommands(plan *tasks.Plan) bool {
 	return UsesBash(plan) || len(plan.Tools) > 0 || plan.StartsProcesses() ||
-		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
+		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 || j.Script != nil })
 }
 
 func (r *run) started() *event.Run {

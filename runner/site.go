@@ -26,6 +26,7 @@ type site struct {
 	inPlace bool
 	dir     string           // absolute path of the workspace, which can be missing before the site is complete
 	opening *opening         // nil for a site that prepare has completed
+	initial string           // saved state of the tree at the start, if it is the user's own; "" before confine
 	unlock  func()           // unlocks the user's tree
 	first   bool             // no other job of the run has worked in the user's tree
 	base    string           // commit that the job starts from; "" in a repository without one
@@ -99,7 +100,7 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	if end != nil {
 		return end
 	}
-	s.prepared = j.opts.Now()
+	s.prepared, s.initial = j.opts.Now(), tree
 	j.started(s, tree)
 	j.warnOfUnread(s)
 	return nil

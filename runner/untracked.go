@@ -31,7 +31,7 @@ func verifiesWorkspace(j tasks.Job) bool {
 // afterSetup saves the private directories as setup left them; without setup they have the
 // user's settings of registries.
 func (j *job) afterSetup(ctx context.Context) *stop {
-	if !verifiesWorkspace(j.spec) {
+	if !verifiesWorkspace(j.spec) && j.spec.Script == nil {
 		return nil
 	}
 	if err := j.privateDirs().save(ctx); err != nil {

@@ -147,9 +147,14 @@ func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res event.Ve
 // command runs a command line of the manifest in the workspace. An error means that the
 // context ended; a command that can't be started has failed.
 func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (event.Verify, error) {
+	return runProgram(ctx, j, s, box, []string{"bash", "-c", line}, limit)
+}
+
+// runProgram is command for a program with arguments.
+func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
 	began := j.opts.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Monitor: box.Monitor()})
+	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Monitor: box.Monitor()})
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0 && !res.TimedOut, ExitCode: res.ExitCode,
 		ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Tail: j.opts.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),

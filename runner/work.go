@@ -35,6 +35,8 @@ type work struct {
 
 	unfinished map[string]*continuation // children whose requests are repeated, by name; guarded by sessions.mu
 
+	scriptText string // for the first prompt: the result of a script that failed; "" for none
+
 	continued bool // an earlier process, or another run, began the conversation
 }
 
@@ -86,6 +88,11 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return stopped(ctx)
 		}
 		return &stop{code: event.CodeRepository, detail: err.Error()}
+	}
+	if from == nil {
+		if done, end := w.tryScript(ctx); done {
+			return end
+		}
 	}
 	defer w.closeExtensions() //nolint:contextcheck // ends in any case
 	ctx, fail := context.WithCancelCause(ctx)
@@ -168,7 +175,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 				return last, end
 			}
 		}
-		text = main.prompted(ctx, text+baselineText(w.baseline)+scopeText(w.job.spec.Change))
+		text = main.prompted(ctx, text+baselineText(w.baseline)+scopeText(w.job.spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }

@@ -75,7 +75,8 @@ type Job struct {
 
 	Beside         Beside `json:"-"` // what commands can name next to the manifest
 	Setup          []string
-	SetupEnv       []string // variables that only setup commands get
+	SetupEnv       []string    // variables that only setup commands get
+	Script         *TaskScript `json:",omitempty"` // nil for none
 	Verify         []Verify
 	Baseline       Baseline // "" without verify commands
 	Attempts       int      // at least 1
