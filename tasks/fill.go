@@ -74,7 +74,7 @@ func (b *builder) fill(d *draft, with settings) {
 	for _, line := range t.setup {
 		j.Setup = append(j.Setup, b.render(line, s))
 	}
-	j.SetupEnv = with.setupEnv
+	j.SetupEnv, j.Script = with.setupEnv, t.scriptOf()
 	for _, c := range t.verify {
 		c.Run = b.render(c.run, s)
 		j.Verify = append(j.Verify, c.Verify)

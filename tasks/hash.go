@@ -43,12 +43,16 @@ func (d *draft) hash() string {
 	for _, n := range d.task.needs {
 		needs = append(needs, n.s)
 	}
-	return digest(
+	hash := digest(
 		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
 		j.Prompt, j.Mentions, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
 		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, j.Comment, needs,
 		j.Skip, j.If.left(),
 	)
+	if j.Script != nil { // so that other plans keep their hash
+		hash = digest(hash, j.Script.SHA256)
+	}
+	return hash
 }
 
 // names returns what models are called, without where their files are.

@@ -130,6 +130,7 @@ func (t *task) keys() keys {
 		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
 		{"setup", bounded(policy.Setup, into(&t.setup, orOne(commandForm))), "", "Shell commands that run before the agent"},
 		{"setup_env", into(&t.setupEnv, listOf(envForm)), "", "Environment variables that only setup commands get, and only before there is output of a model"},
+		{"script", noting(&t.scripted, into(&t.script, taskScriptForm)), "", "Script next to the manifest that does the work without a model: it runs in the sandbox without network, then verify; the agent starts only if one of them fails, or if nothing changed although the task has if or require_changes"},
 		{"verify", bounded(policy.Verify, into(&t.verify, orOne(checkForm))), "", "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
 		{"baseline", noting(&t.based, into(&t.baseline, oneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), "run", "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
 		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},

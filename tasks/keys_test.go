@@ -22,7 +22,7 @@ type mapNode = map[string]any
 // keyFiles are the files that the samples name.
 var keyFiles = map[string]string{
 	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
-	"count.ts": "", "guard.ts": "",
+	"count.ts": "", "guard.ts": "", "fix.sh": "true\n",
 }
 
 // samples are values of keys that the type alone does not give: valid, and not
@@ -99,6 +99,7 @@ var samples = map[string]mapNode{
 	"search.url":                       {"backend": "json", "url": "https://h.example/s"},
 	"search.key_env":                   {"backend": "exa", "key_env": "SEARCH_KEY"},
 	"prices":                           {"prices": mapNode{"openai/m": mapNode{"input": 1, "output": 2}}},
+	"tasks[].script":                   {"script": "fix.sh"},
 	"tasks[].output":                   {"output": mapNode{"schema": mapNode{"type": "object"}}},
 	"tasks[].commit":                   {"commit": false},
 	"tasks[].publish.draft":            {"mode": "pr", "draft": true},

@@ -31,6 +31,8 @@ type task struct {
 	needs          []text
 	setup          []template
 	setupEnv       []text
+	script         *TaskScript // nil for none
+	scripted       value       // of script, if given
 	verify         []check
 	baseline       Baseline
 	based          value // of baseline, if given
@@ -82,6 +84,9 @@ func readTask(v value) (*task, bool) {
 		t.arguments.keyProblem("arguments without a command", "write command: NAME, or put them into the prompt")
 	case v.isMapping() && !given(got, "prompt", "command"):
 		v.lacks("prompt", "add prompt: TEXT")
+	}
+	if t.script != nil && t.output.schema.doc != nil {
+		t.scripted.keyProblem("script and output.schema are both set", "remove one of them: a script has no final message")
 	}
 	uniqueChecks(t.verify)
 	if t.based.key != nil && len(t.verify) == 0 && t.baseline != BaselineSkip {

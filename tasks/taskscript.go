@@ -1,11 +1,17 @@
 package tasks
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // TaskScript is a program that does the work of a job without a model. If it fails, a
@@ -20,10 +26,56 @@ type TaskScript struct {
 	Alone      bool // no session follows a script that fails
 }
 
+// maxScript is the maximum size of a script, in bytes.
+const maxScript = 256 << 10
+
+var taskScriptForm = form[*TaskScript]{Type{Name: "string"}, readTaskScript}
+
+// readTaskScript reads the path of a script next to the manifest. Policies limit it as
+// setup commands: both are commands of the manifest's author.
+func readTaskScript(v value) (*TaskScript, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return nil, false
+	}
+	path := resolvePath(v.src.dir, t.s)
+	if v.refused(policy.Setup, "scripts", string(policy.Setup)) || v.outside(path, t.s) {
+		return nil, false
+	}
+	data, err := readRegular(path, maxScript)
+	if errors.Is(err, errTooLarge) {
+		v.problem(fmt.Sprintf("script %s exceeds %d KiB", quote(t.s), maxScript>>10), "write a shorter script")
+		return nil, false
+	}
+	if err != nil {
+		v.problem(fmt.Sprintf("script %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		return nil, false
+	}
+	s := NewTaskScript(t.s, data)
+	if fault := s.fault(); fault != "" {
+		v.problem(fmt.Sprintf("script %s %s", quote(t.s), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
+		return nil, false
+	}
+	return s, true
+}
+
 // NewTaskScript returns the script with a content.
 func NewTaskScript(file string, data []byte) *TaskScript {
 	sum := sha256.Sum256(data)
 	return &TaskScript{File: file, SHA256: hex.EncodeToString(sum[:]), Text: string(data)}
+}
+
+// fault describes why a script can't be run; "" if it can.
+func (s *TaskScript) fault() string {
+	switch {
+	case strings.TrimSpace(s.Text) == "":
+		return "is empty"
+	case !utf8.ValidString(s.Text) || bytes.IndexByte([]byte(s.Text), 0) >= 0:
+		return "is not a text"
+	case strings.HasPrefix(s.Text, "#!") && interpreter(s.Text) == nil:
+		return "has an empty first line #!"
+	}
+	return ""
 }
 
 // ScriptLanguage is a language that scripts can be written in without a first line that
@@ -75,4 +127,14 @@ func interpreter(text string) []string {
 		return []string{program, strings.TrimSpace(argument)}
 	}
 	return []string{program}
+}
+
+// scriptOf returns the script of a task; nil without one.
+func (t *task) scriptOf() *TaskScript {
+	if t.script == nil {
+		return nil
+	}
+	s := *t.script
+	s.MustChange = t.requireChanges || t.condition != nil
+	return &s
 }

@@ -26,3 +26,13 @@ func TestScriptCommand(t *testing.T) {
 		}
 	}
 }
+
+func TestScriptFault(t *testing.T) {
+	for text, want := range map[string]string{
+		"true\n": "", "": "is empty", " \n": "is empty", "a\x00b": "is not a text", "\xff": "is not a text", "#!\n": "has an empty first line #!", "#!  \ntrue": "has an empty first line #!",
+	} {
+		if got := NewTaskScript("x", []byte(text)).fault(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -83,6 +83,7 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
 		err = waves.print(w.Out)
 		printSources(w.Out, plan)
+		printScripts(w.Out, plan)
 		err = errors.Join(err, printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
@@ -288,6 +289,7 @@ type (
 		Prompt   string            `json:"prompt"`
 		Branch   *string           `json:"branch"`
 		Setup    []string          `json:"setup"`
+		Script   *string           `json:"script"`        // file of the script that runs before a session; null for none
 		SetupNet *setupNote        `json:"setup_network"` // null without setup, or if the repository was not fetched
 		Verify   []verifyDocument  `json:"verify"`
 		Baseline *string           `json:"baseline"` // null without verify commands
@@ -343,6 +345,9 @@ func jobJSON(j tasks.Job) jobDocument {
 	}
 	if j.Commit != nil {
 		doc.Branch = &j.Commit.Branch
+	}
+	if j.Script != nil {
+		doc.Script = &j.Script.File
 	}
 	for _, v := range j.Verify {
 		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, clock(v.Time)})
