@@ -40,7 +40,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 	dir := filepath.Join(top, "at")
 	for _, name := range []string{
 		"at/docs/agents.md", "at/shop/main.go", "at/model.yaml", "at/repos.txt", "at/team/skills/x/SKILL.md", "at/tools/count.ts", "at/guard.ts",
-		"at/guard.sh", "at/record.sh", "at/x/main.go", "shop/main.go", "services/pay/.git/HEAD", "services/ledger/.git/HEAD",
+		"at/guard.sh", "at/record.sh", "at/scripts/ioutil.sh", "at/x/main.go", "shop/main.go", "services/pay/.git/HEAD", "services/ledger/.git/HEAD",
 	} {
 		file := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
