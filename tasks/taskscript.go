@@ -84,19 +84,18 @@ type ScriptLanguage struct {
 	Name       string
 	Extensions []string // the first is that of new scripts
 	Command    []string // followed by the path of the script
-	Files      []string // globs of files that a repository in this language has; nil for any repository
 }
 
 // ScriptLanguages returns the languages of scripts.
 func ScriptLanguages() []ScriptLanguage {
 	return []ScriptLanguage{
-		{"bash", []string{".sh", ".bash"}, []string{"bash"}, nil},
-		{"python", []string{".py"}, []string{"python3"}, []string{"*.py"}},
-		{"javascript", []string{".mjs", ".js", ".cjs"}, []string{"node"}, []string{"package.json", "*.js", "*.ts"}},
-		{"ruby", []string{".rb"}, []string{"ruby"}, []string{"Gemfile", "*.rb"}},
-		{"perl", []string{".pl"}, []string{"perl"}, []string{"*.pl", "*.pm"}},
-		{"php", []string{".php"}, []string{"php"}, []string{"composer.json", "*.php"}},
-		{"go", []string{".go"}, []string{"go", "run"}, []string{"go.mod"}},
+		{"bash", []string{".sh", ".bash"}, []string{"bash"}},
+		{"python", []string{".py"}, []string{"python3"}},
+		{"javascript", []string{".mjs", ".js", ".cjs"}, []string{"node"}},
+		{"ruby", []string{".rb"}, []string{"ruby"}},
+		{"perl", []string{".pl"}, []string{"perl"}},
+		{"php", []string{".php"}, []string{"php"}},
+		{"go", []string{".go"}, []string{"go", "run"}},
 	}
 }
 
