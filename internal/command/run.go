@@ -53,6 +53,8 @@ type runOptions struct {
 	acceptChanges bool
 	after         []string // runs of earlier waves, in addition to those that are found
 	invocation    *event.Invocation
+
+	change func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
 }
 
 func runCommand(w World) *cli.Command {
@@ -167,6 +169,11 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if err := o.prompt.deliver(c.plan); err != nil {
 		return c, failure{event.ExitUsage, err}
 	}
+	if o.change != nil {
+		if err := o.change(ctx, c.plan); err != nil {
+			return c, failure{event.ExitUsage, err}
+		}
+	}
 	if err := testExamples(w, c.plan); err != nil {
 		return c, err
 	}
@@ -227,6 +234,7 @@ type starting struct {
 	past  *runner.Past // of a run that is resumed; nil for a new one
 	fork  *runner.Fork // nil unless the run is forked from another
 	claim func() (*rundir.Dir, error)
+	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
 }
 
 // start runs a plan and writes the reports.
@@ -268,6 +276,8 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		if s.past == nil || s.fork != nil {
 			out.KeepManifest(known.JSON(o.plan.prompt))
 		}
+	case s.print != nil:
+		print = s.print
 	case o.json:
 		print = printJSON
 	}

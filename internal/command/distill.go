@@ -1,0 +1,262 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/distill"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// distillOptions are the options of "millhand distill".
+type distillOptions struct {
+	run     string // id or directory of the run with the accepted patches
+	task    string
+	patches []string // files; none for all jobs that passed
+	merged  bool
+	script  string // file that is checked instead of asking a model; "" for none
+	output  string // "" for the task's id
+	jobs    int
+	opts    runOptions
+}
+
+func distillCommand(w World) *cli.Command {
+	o := &distillOptions{}
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "task", Destination: &o.task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
+		&cli.GenericFlag{Name: "patch", Value: (*values)(&o.patches), EnvVars: noVariable(), DefaultText: "of all jobs that passed", Usage: "Accept only the patch `FILE`, named after its job as in the report directory (repeatable)"},
+		&cli.BoolFlag{Name: "merged", Destination: &o.merged, EnvVars: noVariable(), Usage: "Accept only the patches whose pull requests are merged"},
+		&cli.StringFlag{Name: "script", Destination: &o.script, EnvVars: noVariable(), Usage: "Check the script in `FILE` instead of asking a model for one"},
+		&cli.StringFlag{Name: "output", Destination: &o.output, EnvVars: noVariable(), DefaultText: "the task's id", Usage: "Write the script to `FILE`, with the extension of its language"},
+		&cli.StringFlag{Name: "model", Destination: &o.opts.plan.Model, EnvVars: noVariable(), DefaultText: "that of the task", Usage: "Ask `MODEL`"},
+		&cli.GenericFlag{Name: "max-cost", Value: flagOf(&o.opts.plan.MaxCost, dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost to `USD` (US dollars)"},
+		&cli.GenericFlag{Name: "jobs", Value: flagOf(&o.jobs, atLeastOne), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Try the script in up to `N` repositories in parallel"},
+		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
+	}
+	return &cli.Command{
+		Name: "distill", Usage: "Make a script of the accepted patches of a task", ArgsUsage: "RUN",
+		Description: "Ask a model once, without permission to change anything, for a script that makes the change of a run's accepted patches. The script is accepted only if it makes the accepted change in at least three jobs whose patches the model did not get, and a wrong one in none. It is written for people to review and commit, and used by the key script of a task.",
+		UsageText:   "millhand distill 20260102-030405-1a2b3c4d --task ioutil --output scripts/ioutil\nmillhand distill 20260102-030405-1a2b3c4d --task ioutil --script scripts/ioutil.sh",
+		Flags:       append(flags, o.opts.logFlags()...),
+		Action:      act(o.parse, func(ctx context.Context) error { return distillRun(ctx, w, *o) }),
+	}
+}
+
+func (o *distillOptions) parse(args []string) error {
+	switch {
+	case len(args) != 1:
+		return errors.New("requires one RUN, the id or the report directory of a run")
+	case o.script != "" && o.output != "":
+		return errors.New("--output can't be combined with --script, which writes no script")
+	case o.merged && len(o.patches) > 0:
+		return errors.New("--merged can't be combined with --patch: name the merged patches")
+	}
+	o.run = args[0]
+	if o.opts.verbose {
+		o.opts.log.Level = "debug"
+	}
+	for _, path := range append([]*string{&o.script, &o.output, &o.opts.reportDir}, pointers(o.patches)...) {
+		if err := makeAbsolute(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pointers(list []string) []*string {
+	var all []*string
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all
+}
+
+// makeAbsolute makes a path absolute; "" stays.
+func makeAbsolute(path *string) (err error) {
+	if *path != "" {
+		*path, err = filepath.Abs(*path)
+	}
+	return err
+}
+
+// distillery makes and checks one script.
+type distillery struct {
+	world    World
+	given    distillOptions
+	options  runOptions // of the run with the patches, with those given
+	dir      string     // of that run
+	examples []distill.Example
+
+	file    string // that the script is written to
+	script  *tasks.TaskScript
+	reports string // directory of the session's report, or of the trial's without a session
+	result  distillation
+}
+
+// distillRun asks for a script, checks it, and writes it if it is accepted.
+func distillRun(ctx context.Context, w World, o distillOptions) error {
+	d := &distillery{world: w, given: o}
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	if err := d.makeScript(ctx); err != nil {
+		return err
+	}
+	if err := d.try(ctx); err != nil {
+		return err
+	}
+	return d.finish()
+}
+
+// open finds the accepted patches and loads the plan of their run.
+func (d *distillery) open(ctx context.Context) error {
+	saved, err := loadRun(d.given.run)
+	if err != nil {
+		return err
+	}
+	if d.dir, err = filepath.Abs(saved.dir); err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	if err := d.chooseTask(saved.report.Jobs); err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	jobs := distill.Candidates(saved.report.Jobs, d.given.task)
+	if d.given.merged {
+		if jobs, err = mergedJobs(ctx, d.world, d.dir, jobs); err != nil {
+			return err
+		}
+	}
+	if d.examples, err = d.accepted(jobs); err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	past, _, err := readPast(d.dir)
+	if err != nil {
+		return err
+	}
+	return d.load(past)
+}
+
+// chooseTask sets the task if the run has only one.
+func (d *distillery) chooseTask(jobs []report.Job) error {
+	var names []string
+	for _, j := range jobs {
+		if !slices.Contains(names, j.Task) {
+			names = append(names, j.Task)
+		}
+	}
+	switch {
+	case d.given.task == "" && len(names) == 1:
+		d.given.task = names[0]
+	case d.given.task == "":
+		return fmt.Errorf("the run has %d tasks: choose one with --task: %s", len(names), strings.Join(names[:min(len(names), maxNames)], ", "))
+	case !slices.Contains(names, d.given.task):
+		return fmt.Errorf("task %q not found in the run; it has %s", d.given.task, strings.Join(names[:min(len(names), maxNames)], ", "))
+	}
+	return nil
+}
+
+// accepted returns the examples: those that --patch names, or all.
+func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
+	files := map[string]string{}
+	for _, file := range d.given.patches {
+		job := strings.TrimSuffix(filepath.Base(file), ".patch")
+		if !slices.ContainsFunc(jobs, func(j report.Job) bool { return j.ID == job }) {
+			return nil, fmt.Errorf("--patch %s: %s is no job of task %s that passed with changes", file, job, d.given.task)
+		}
+		files[job] = file
+	}
+	var all []distill.Example
+	for _, j := range jobs {
+		file, named := files[j.ID]
+		if len(files) > 0 && !named {
+			continue
+		}
+		if !named {
+			file = filepath.Join(d.dir, filepath.FromSlash(j.Patch))
+		}
+		patch, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the patch of job %s: %w", j.ID, err)
+		}
+		all = append(all, distill.Example{Job: j.ID, Repo: j.Repo, Base: j.Base.Commit, Patch: patch})
+	}
+	divided := distill.Divide(all)
+	if divided == nil {
+		return nil, fmt.Errorf("task %s has too few accepted patches (%d): a script needs one to be made from, and %d to be tried with", d.given.task, len(all), distill.Least)
+	}
+	return divided, nil
+}
+
+// load sets the options of the run, and changes to the directory that it was started in.
+func (d *distillery) load(past *runner.Past) error {
+	o, err := defaultOptions()
+	if err != nil {
+		return err
+	}
+	g := d.given
+	o.plan.MaxCost, o.plan.Parallel, o.log, o.json = g.opts.plan.MaxCost, g.jobs, g.opts.log, g.opts.json
+	if o, err = resumed(o, past.Run); err != nil {
+		return fail(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
+	}
+	if o.prompt.text != nil {
+		return fail(event.ExitUsage, "distill %s: the run has no manifest, whose task could use a script; nothing was run", d.dir)
+	}
+	o.plan.sources.only = false // another task may have changed
+	o.plan.Only, o.plan.Limit, o.plan.Sample, o.plan.Shard = nil, 0, 0, tasks.Shard{}
+	o.record, o.noBaseline, o.maxFailures, o.failOn = "", true, 0, ""
+	if g.opts.plan.Model != "" {
+		o.plan.Model = g.opts.plan.Model
+	}
+	d.options = o
+	return d.checkOutput()
+}
+
+// checkOutput refuses an output that exists, before anything is paid for.
+func (d *distillery) checkOutput() error {
+	if d.file = d.given.output; d.file == "" {
+		d.file = d.given.task
+	}
+	if err := makeAbsolute(&d.file); err != nil || d.given.script != "" {
+		return err
+	}
+	for _, l := range tasks.ScriptLanguages() {
+		file := distill.Script{Language: l.Name}.File(d.file)
+		if _, err := os.Lstat(file); err == nil {
+			return fail(event.ExitUsage, "%s exists: remove it, or set --output FILE; nothing was run", file)
+		}
+	}
+	return nil
+}
+
+// mergedJobs returns the jobs whose pull requests are merged.
+func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]report.Job, error) {
+	r, err := openPublished(ctx, w, publishedOptions{run: dir}, false)
+	if err != nil {
+		return nil, err
+	}
+	var merged []report.Job
+	for _, j := range jobs {
+		if j.PullRequest == nil {
+			continue
+		}
+		row := r.status(ctx, j)
+		if row.PullRequest == nil {
+			return nil, fail(event.ExitPublish, "job %s: %s", j.ID, row.Reason)
+		}
+		if row.PullRequest.State == forge.Merged {
+			merged = append(merged, j)
+		}
+	}
+	return merged, nil
+}

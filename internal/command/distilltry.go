@@ -1,0 +1,267 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/millhand/millhand/internal/distill"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/tasks"
+)
+
+// distillation is the result of millhand distill, the file distill.json in its report
+// directory.
+type distillation struct {
+	Run      string          `json:"run"` // that has the accepted patches
+	Task     string          `json:"task"`
+	Language string          `json:"language"` // empty for --script
+	About    string          `json:"about"`    // likewise
+	SHA256   string          `json:"sha256"`   // of the script
+	Script   string          `json:"script"`   // its file, relative to the report directory
+	Examples []string        `json:"examples"` // jobs whose patches the model got
+	Trials   []distill.Trial `json:"trials"`   // of the examples and of the jobs that were held out
+	CostUSD  *money.USD      `json:"cost_usd"` // of the session; null if unknown
+	distill.Verdict
+	File string `json:"file"` // that the script was written to; empty if it is not accepted
+}
+
+// makeScript runs the session that writes the script, or reads that of --script.
+func (d *distillery) makeScript(ctx context.Context) error {
+	d.result = distillation{Run: filepath.Base(d.dir), Task: d.given.task, Examples: []string{}, CostUSD: new(money.USD)}
+	if file := d.given.script; file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return failure{event.ExitUsage, err}
+		}
+		d.script = tasks.NewTaskScript(filepath.Base(file), data)
+		for i := range d.examples {
+			d.examples[i].HeldOut = true // the script was not made from them here
+		}
+		return nil
+	}
+	rep, err := d.execute(ctx, d.options, d.given.opts.reportDir, d.askFor)
+	if err != nil {
+		return err
+	}
+	d.result.CostUSD = rep.Run.Totals.CostUSD
+	if rep.Jobs[0].Outcome != event.Passed {
+		if !d.given.opts.json {
+			printText(d.world, rep, d.reports)
+		}
+		return exitWith(rep.Run.ExitCode)
+	}
+	response, err := distill.Parse(rep.Jobs[0].Output)
+	if err != nil {
+		return failure{event.ExitFailed, err}
+	}
+	d.file = response.File(d.file)
+	d.script = tasks.NewTaskScript(filepath.Base(d.file), []byte(response.Text))
+	d.result.Language, d.result.About = response.Language, response.About
+	return nil
+}
+
+// askFor makes the only job of a plan one that asks for the script, in the repository of the
+// first example.
+func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) error {
+	first := d.examples[0]
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == first.Job })
+	if at < 0 {
+		return fmt.Errorf("job %s of the run is not in its manifest any more", first.Job)
+	}
+	opts, err := surroundings(ctx, d.world, d.options.plan.policyOptions)
+	if err != nil {
+		return err
+	}
+	readonly, err := tasks.LoadProfile(ctx, "readonly", "", opts)
+	if err != nil {
+		return err
+	}
+	j := onBase(plan.Jobs[at], first)
+	var verify []string
+	for _, v := range j.Verify {
+		verify = append(verify, v.Run)
+	}
+	j.Prompt, j.Mentions = distill.Prompt(j.Prompt, verify, d.examples), nil
+	j.ID, j.Schema, j.Findings, j.Profile = "distill", distill.Schema(), false, readonly.Under(j.Profile)
+	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script, j.Change = nil, nil, nil, 1, nil, tasks.Change{}
+	plan.Jobs = []tasks.Job{j}
+	plan.MCP, plan.Scripts, plan.Tools, plan.LSP, plan.Hooks = nil, tasks.Scripts{}, nil, nil, nil
+	return nil
+}
+
+// onBase returns a job that starts from the base of an accepted patch, whatever is true of its
+// repository now, and whose changes are only saved as a patch.
+func onBase(j tasks.Job, e distill.Example) tasks.Job {
+	j.Repo.Ref, j.Repo.Depth = e.Base, 0
+	j.Commit, j.Publish, j.Pull, j.Comment = &tasks.Commit{Branch: "millhand/distill"}, tasks.PublishPatch, nil, nil
+	j.Output, j.Needs, j.Skip, j.If, j.RequireChanges = tasks.OutputFile{}, nil, "", nil, false
+	return j
+}
+
+// try runs the script, and only it, on the bases of the examples.
+func (d *distillery) try(ctx context.Context) error {
+	o := d.options
+	o.failOn = event.FailOnNever
+	dir := d.given.opts.reportDir
+	if d.reports != "" {
+		dir = filepath.Join(d.reports, "trial")
+	}
+	main := d.reports
+	rep, err := d.execute(ctx, o, dir, func(_ context.Context, plan *tasks.Plan) error { return d.tryIn(plan) })
+	if err != nil {
+		return err
+	}
+	if rep.Run.ExitCode == event.ExitInterrupt || rep.Run.ExitCode == event.ExitTerminate {
+		return exitWith(rep.Run.ExitCode)
+	}
+	files := os.DirFS(d.reports)
+	for _, e := range d.examples {
+		at := slices.IndexFunc(rep.Jobs, func(j report.Job) bool { return j.ID == e.Job })
+		j := rep.Jobs[at]
+		d.result.Trials = append(d.result.Trials, distill.Judge(e, j, []byte(rundir.Patch(files, &j))))
+		if !e.HeldOut {
+			d.result.Examples = append(d.result.Examples, e.Job)
+		}
+	}
+	if main != "" {
+		d.reports = main
+	}
+	d.result.Verdict = distill.Decide(d.result.Trials)
+	return nil
+}
+
+// tryIn makes the jobs of a plan those of the examples, which run only the script.
+func (d *distillery) tryIn(plan *tasks.Plan) error {
+	var jobs []tasks.Job
+	for _, e := range d.examples {
+		at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == e.Job })
+		if at < 0 {
+			return fmt.Errorf("job %s of the run is not in its manifest any more", e.Job)
+		}
+		planned := plan.Jobs[at]
+		script := *d.script
+		script.MustChange, script.Alone = planned.RequireChanges || planned.If != nil, true
+		j := onBase(planned, e)
+		j.Script, j.Schema, j.Findings = &script, nil, false
+		jobs = append(jobs, j)
+	}
+	plan.Jobs = jobs
+	plan.Hooks = slices.DeleteFunc(plan.Hooks, func(h tasks.Hook) bool { return h.On != tasks.JobStart && h.On != tasks.BeforeCommit })
+	return nil
+}
+
+// execute runs a plan that is changed before, and returns its report.
+func (d *distillery) execute(ctx context.Context, o runOptions, dir string, change func(context.Context, *tasks.Plan) error) (*report.Report, error) {
+	log, err := view.New(d.world.Err, o.log, d.world.Getenv)
+	if err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	o.plan.Only = []string{d.given.task}
+	o.change = change
+	c, err := checkRun(ctx, d.world, o)
+	if err != nil {
+		return nil, err
+	}
+	id := runID(d.world)
+	var rep *report.Report
+	err = start(ctx, d.world, o, c, starting{
+		id: id, log: log,
+		claim: func() (*rundir.Dir, error) { return rundir.Claim(dir, id, d.world.Now) },
+		print: func(_ World, r *report.Report, at string) { rep, d.reports = r, at },
+	})
+	if rep == nil || len(rep.Jobs) == 0 || exitOf(err) == event.ExitInternal {
+		return nil, err
+	}
+	return rep, nil
+}
+
+// finish saves the script and the result, and prints the result.
+func (d *distillery) finish() error {
+	r := &d.result
+	r.SHA256, r.Script = d.script.SHA256, d.script.File
+	if err := os.WriteFile(filepath.Join(d.reports, r.Script), []byte(d.script.Text), 0o600); err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	if r.Accepted && d.given.script == "" {
+		if err := writeNew(d.file, d.script.Text); err != nil {
+			return failure{event.ExitUsage, err}
+		}
+		r.File = d.file
+	}
+	f, err := os.Create(filepath.Join(d.reports, "distill.json"))
+	if err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	defer f.Close()
+	if err := writeJSON(f, r); err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	if d.given.opts.json {
+		err = writeJSON(d.world.Out, r)
+	} else {
+		err = d.print(d.world.Out)
+	}
+	if err == nil && !r.Accepted {
+		return exitWith(event.ExitFailed)
+	}
+	return err
+}
+
+// writeNew writes a file that does not exist.
+func writeNew(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.WriteString(f, text)
+	return err
+}
+
+// print prints the result for people.
+func (d *distillery) print(out io.Writer) error {
+	r := &d.result
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RESULT\tJOB\tREPO\tPATCH\tREASON")
+	for _, tr := range r.Trials {
+		patch := "example"
+		if tr.HeldOut {
+			patch = "held out"
+		}
+		reason := "-"
+		if tr.Reason != "" {
+			reason = printable.Line(tr.Reason, printable.Width)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", tr.Result, printable.Line(tr.Job, printable.Width), printable.Line(tr.Repo, printable.Width), patch, reason)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	verdict := "not accepted: " + r.Reason
+	if r.Accepted {
+		verdict = "accepted"
+	}
+	fmt.Fprintf(out, "\nscript %s: %s; %s, cost %s\n", r.Script, printable.Line(verdict, 1000), figures.Count(len(r.Trials), "trial"), money.Rounded(r.CostUSD))
+	if r.About != "" {
+		fmt.Fprintf(out, "%s\n", printable.Text(r.About))
+	}
+	if r.File != "" {
+		fmt.Fprintf(out, "wrote %s: read it, commit it next to the manifest, and set script: of task %s\n", printable.Text(r.File), r.Task)
+	}
+	_, err := fmt.Fprintf(out, "reports: %s\n", printable.Text(d.reports))
+	return err
+}
