@@ -70,6 +70,14 @@ func params(t *testing.T) testscript.Params {
 			if cond == "modules" { // whether Go's module proxy can be reached
 				return reached("go", exec.Command("go", "list", "-m", "golang.org/x/exp@v0.0.0-20230522175609-2e198f4a06a1"))
 			}
+			if n, ok := strings.CutPrefix(cond, "ioutil-modules:"); ok { // whether Go's module cache has so many modules that use io/ioutil
+				most, err := strconv.Atoi(n)
+				if err != nil {
+					return false, err
+				}
+				modules, err := usesIoutil()
+				return len(modules) >= most, err
+			}
 			if cond == "npm" { // whether npm's registry can be reached
 				return reached("npm", exec.Command("npm", "view", "lodash@4.17.21", "version"))
 			}
@@ -117,7 +125,7 @@ func params(t *testing.T) testscript.Params {
 			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
-			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-notes": forgeNotes, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
+			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-notes": forgeNotes, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "ioutil-modules": ioutilModules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir, "mcp-remote": serveMCP,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
