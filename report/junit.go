@@ -304,7 +304,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	}
 	if !last.Passed {
 		c.Failure = &problem{
-			Message: xmlText(fmt.Sprintf("attempt %d: %s", last.Attempt, last.Exit()+last.Where())),
+			Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
 			Type:    "verify",
 			Text:    xmlText(tail(last.Tail, maxJUnitText)),
 		}
@@ -317,7 +317,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	}
 	for _, v := range runs[:len(runs)-1] {
 		if !v.Passed {
-			fmt.Fprintf(&earlier, "attempt %d: %s\n%s\n", v.Attempt, v.Exit()+v.Where(), strings.TrimRight(v.Tail, "\n"))
+			fmt.Fprintf(&earlier, "%s: %s\n%s\n", v.After(), v.Exit()+v.Where(), strings.TrimRight(v.Tail, "\n"))
 		}
 	}
 	c.SystemOut = output(tail(earlier.String(), maxJUnitText))

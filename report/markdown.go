@@ -254,7 +254,7 @@ func (p *page) addVerify(v *Verify) {
 	if v.Tail != "" {
 		output = fence("text", tail(v.Tail, maxTail))
 	}
-	p.add(fmt.Sprintf("Verify %s, attempt %d: %s\n\n%s\n", codeDetail(v.Name), v.Attempt, v.Exit()+v.Where(), output))
+	p.add(fmt.Sprintf("Verify %s, %s: %s\n\n%s\n", codeDetail(v.Name), v.After(), v.Exit()+v.Where(), output))
 }
 
 func (p *page) addDenied(j *Job) {

@@ -153,7 +153,7 @@ func (s *shown) verify(j *Job) {
 	}
 	for i, v := range j.Verify {
 		later := slices.ContainsFunc(j.Verify[i+1:], func(o Verify) bool { return o.Name == v.Name })
-		line(v.Name, fmt.Sprintf("attempt %d%s", v.Attempt, v.Where()), v.Passed, v.Exit(), v.ElapsedMS, v.Tail, !v.Passed && !later)
+		line(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Tail, !v.Passed && !later)
 	}
 }
 

@@ -504,7 +504,7 @@ func (p *policyFile) keys() keys {
 		{"protect", into(&p.Protect, protectForm), "", "Globs of paths that nothing may change"},
 		{"budget", field{Type: typeOf((*policyFile).budgetKeys), read: p.readBudget}, "", "Cost limits that no manifest can raise"},
 		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
-		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
+		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands and scripts"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
 		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers, language servers and hooks that may be used: allow, deny or a list of names"},
 		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},

@@ -73,6 +73,13 @@ func (p *jobPage) facts() g.Node {
 		add("Matrix "+name, text(j.Matrix[name]))
 	}
 	add("Attempts", g.Text(fmt.Sprint(j.Attempts)))
+	if s := j.Script; s != nil {
+		result := s.Outcome
+		if s.Reason != "" {
+			result += ": " + s.Reason
+		}
+		add("Script", text(s.File+", "+result))
+	}
 	u := j.Usage
 	add("Tokens", g.Text(fmt.Sprintf("%s in (%s cached), %s out", tokens(u.Input), tokens(u.CacheRead), tokens(u.Output))))
 	add("Cost", g.Text(money.Rounded(j.CostUSD)))
@@ -174,7 +181,7 @@ func (p *jobPage) verify() g.Node {
 		add(b.Name, "before the agent", b.Passed, (&event.Baseline{ExitCode: b.ExitCode}).Exit(), b.ElapsedMS, b.Tail)
 	}
 	for _, v := range p.j.Verify {
-		add(v.Name, fmt.Sprintf("attempt %d%s", v.Attempt, v.Where()), v.Passed, v.Exit(), v.ElapsedMS, v.Tail)
+		add(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Tail)
 	}
 	if len(order) == 0 {
 		return nil

@@ -77,7 +77,7 @@ func lanes(j *report.Job) []lane {
 		if !v.Passed {
 			class = "bad"
 		}
-		verify.add(v.StartedAt, v.ElapsedMS, class, fmt.Sprintf("%s, attempt %d: %s", v.Name, v.Attempt, passed(v.Passed)))
+		verify.add(v.StartedAt, v.ElapsedMS, class, fmt.Sprintf("%s, %s: %s", v.Name, v.After(), passed(v.Passed)))
 	}
 	all = append(all, verify)
 	return slices.DeleteFunc(all, func(l lane) bool { return len(l.spans) == 0 })
