@@ -189,7 +189,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 // finish saves the script and the result, and prints the result.
 func (d *distillery) finish() error {
 	r := &d.result
-	r.SHA256, r.Script = d.script.SHA256, d.script.File
+	r.SHA256, r.Script = d.script.SHA256, "distilled"+filepath.Ext(d.script.File) // no name of a report
 	if err := os.WriteFile(filepath.Join(d.reports, r.Script), []byte(d.script.Text), 0o600); err != nil {
 		return failure{event.ExitInternal, err}
 	}
@@ -255,7 +255,7 @@ func (d *distillery) print(out io.Writer) error {
 	if r.Accepted {
 		verdict = "accepted"
 	}
-	fmt.Fprintf(out, "\nscript %s: %s; %s, cost %s\n", r.Script, printable.Line(verdict, 1000), figures.Count(len(r.Trials), "trial"), money.Rounded(r.CostUSD))
+	fmt.Fprintf(out, "\nscript %s: %s; %s, cost %s\n", printable.Line(d.script.File, printable.Width), printable.Line(verdict, 1000), figures.Count(len(r.Trials), "trial"), money.Rounded(r.CostUSD))
 	if r.About != "" {
 		fmt.Fprintf(out, "%s\n", printable.Text(r.About))
 	}
