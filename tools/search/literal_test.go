@@ -94,3 +94,22 @@ func TestNeededLiteralsOfPlainTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestLowerASCIIOfEveryByte(t *testing.T) {
+	var text []byte
+	for first := range 256 {
+		for second := range 256 {
+			text = append(text, byte(first), byte(second))
+		}
+	}
+	text = append(text, "\xc1Z\x80"...)
+	got := lowerASCII(nil, text)
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if got[i] != c {
+			t.Fatalf("byte %#x after %#x is converted to %#x", text[i], text[max(0, i-1)], got[i])
+		}
+	}
+}

@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -225,14 +226,24 @@ func (s *lineScan) in(lit literal) []byte {
 	return s.text
 }
 
-// lowerASCII appends a text with its ASCII letters in lower case.
+// lowerASCII appends a text with its ASCII letters in lower case, eight bytes at a time.
 func lowerASCII(to, text []byte) []byte {
 	to = slices.Grow(to, len(text))[:len(text)]
-	for i, c := range text {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		to[i] = c
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		binary.LittleEndian.PutUint64(to[i:], lowerEight(binary.LittleEndian.Uint64(text[i:])))
+	}
+	for ; i < len(text); i++ {
+		to[i] = byte(lowerEight(uint64(text[i])))
 	}
 	return to
+}
+
+// lowerEight converts eight bytes: bit 7 of each sum reports whether its byte, without
+// its own bit 7, is at least 'A' or more than 'Z', and no sum carries into the next byte.
+func lowerEight(x uint64) uint64 {
+	const ones = 0x0101010101010101
+	low := x &^ (ones << 7)
+	capital := (low + ones*(0x80-'A')) &^ (low + ones*(0x7f-'Z')) &^ x & (ones << 7)
+	return x | capital>>2 // 'a' - 'A' is bit 5
 }
