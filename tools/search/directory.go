@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/ignore"
@@ -22,11 +20,10 @@ const maxRules = 1 << 20
 // directory is an open directory. Its files are opened by name, with
 // one system call at any depth.
 type directory struct {
-	root  *os.Root
+	handle
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
-	dir   *os.File     // the directory itself, once it was listed: files are opened relative to it
-	users atomic.Int32 // number of users of root and dir; the last one closes them
+	users atomic.Int32 // the last one closes the handle
 }
 
 // entry is one entry of a directory listing.
@@ -35,72 +32,33 @@ type entry struct {
 	dir, regular bool
 }
 
-// fileInfo describes an open file.
+// fileInfo describes a file.
 type fileInfo struct {
 	size int64
 	mod  time.Time
+	kind fs.FileMode // type bits only
 }
 
 // newDirectory returns a directory with one user.
-func newDirectory(root *os.Root, path string, rules *ignore.Matcher) *directory {
-	f := &directory{root: root, path: path, rules: rules}
+func newDirectory(h handle, path string, rules *ignore.Matcher) *directory {
+	f := &directory{handle: h, path: path, rules: rules}
 	f.users.Store(1)
 	return f
 }
 
-// child opens a directory in f. The "." prevents the open from blocking if the directory
-// was replaced by a pipe after it was listed.
+// child opens a directory in f.
 func (f *directory) child(name string) (*directory, error) {
-	root, err := f.root.OpenRoot(name + "/.")
+	h, err := f.directory(name)
 	if err != nil {
 		return nil, err
 	}
-	return newDirectory(root, f.path+name+"/", f.rules), nil
+	return newDirectory(h, f.path+name+"/", f.rules), nil
 }
 
 func (f *directory) release() {
-	if f.users.Add(-1) > 0 {
-		return
+	if f.users.Add(-1) == 0 {
+		f.close()
 	}
-	if f.dir != nil {
-		f.dir.Close()
-	}
-	f.root.Close()
-}
-
-// entries lists the directory, unordered. If it returns an error, it also returns the
-// entries read before.
-func (f *directory) entries() (list []entry, err error) {
-	if f.dir, err = f.root.Open("."); err != nil {
-		f.dir = nil
-		return nil, err
-	}
-	return readEntries(f.root, f.dir)
-}
-
-// open opens a regular file in f. It does not block on a pipe.
-func (f *directory) open(name string) (io.ReadCloser, fileInfo, error) {
-	if f.dir != nil {
-		return openAt(f.root, f.dir, name)
-	}
-	return openInRoot(f.root, name)
-}
-
-// openInRoot opens a regular file below a root.
-func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fileInfo{}, err
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errSpecial
-	}
-	if err != nil {
-		file.Close()
-		return nil, fileInfo{}, err
-	}
-	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
 // readRules adds the directory's .gitignore, if it exists, to its rules. As in
@@ -116,13 +74,13 @@ func (f *directory) readRules() error {
 
 func (f *directory) readIgnoreFile() ([]byte, error) {
 	const name = ".gitignore"
-	info, err := f.root.Lstat(name)
+	info, err := f.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
+	case !info.kind.IsRegular():
 		return nil, errSpecial
 	}
 	file, _, err := f.open(name)

@@ -5,15 +5,49 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// On Linux a directory is listed, and its files are opened and read, by system
-// calls of our own. os.Root is as safe, but looks each name of a listing up
-// again, and offers each file to the poller: half of what a search costs.
+// On Linux a directory is opened and listed, and its files are opened and read, by
+// system calls of our own. os.Root is as safe, but resolves each name of a listing
+// again, with several system calls for a directory, and registers each file with the
+// poller: half of the cost of a search. The names are those of a listing or the elements
+// of a path: they have no slash and are not "..", and symlinks are not followed.
+
+// handle is the descriptor of an open directory.
+type handle int
+
+// openHandle opens the directory of a root.
+func openHandle(root *os.Root) (handle, error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return -1, err
+	}
+	defer dir.Close()
+	return handle(dir.Fd()).directory(".")
+}
+
+// directory opens a directory in h. It does not block if a pipe has replaced it.
+func (h handle) directory(name string) (handle, error) {
+	fd, err := ignoringEINTR(func() (int, error) {
+		return unix.Openat(int(h), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	switch {
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		return -1, errSpecial
+	case err != nil:
+		return -1, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return handle(fd), nil
+}
+
+func (h handle) close() {
+	unix.Close(int(h)) //nolint:errcheck // it was only read
+}
 
 // Offsets in linux_dirent64, and the types of entries; see getdents64(2).
 const (
@@ -22,13 +56,13 @@ const (
 	direntName = 19 // ends with NUL
 )
 
-// readEntries lists dir, which is root, in no order. With an error come those
-// entries that were read before it.
-func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
+// entries lists the directory, unordered. If it returns an error, it also returns the
+// entries read before.
+func (h handle) entries() ([]entry, error) {
 	var list []entry
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := ignoringEINTR(func() (int, error) { return unix.Getdents(int(dir.Fd()), buf) })
+		n, err := ignoringEINTR(func() (int, error) { return unix.Getdents(int(h), buf) })
 		if err != nil || n <= 0 {
 			return list, err
 		}
@@ -38,7 +72,7 @@ func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
 				return list, errors.New("invalid directory entry from the kernel")
 			}
 			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
-			if e, ok := newEntry(root, string(name), rest[direntType]); ok {
+			if e, ok := h.entry(string(name), rest[direntType]); ok {
 				list = append(list, e)
 			}
 			rest = rest[size:]
@@ -46,27 +80,25 @@ func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
 	}
 }
 
-// newEntry makes an entry; false for those of the directory itself and what is
-// gone again.
-func newEntry(root *os.Root, name string, kind byte) (entry, bool) {
+// entry returns an entry; false for those of the directory itself and removed files.
+func (h handle) entry(name string, kind byte) (entry, bool) {
 	if name == "." || name == ".." || name == "" {
 		return entry{}, false
 	}
-	if kind == unix.DT_UNKNOWN { // some file systems don't say
-		info, err := root.Lstat(name)
+	if kind == unix.DT_UNKNOWN { // some file systems don't report it
+		info, err := h.lstat(name)
 		if err != nil {
 			return entry{}, false
 		}
-		return entry{name, info.IsDir(), info.Mode().IsRegular()}, true
+		return entry{name, info.kind.IsDir(), info.kind.IsRegular()}, true
 	}
 	return entry{name, kind == unix.DT_DIR, kind == unix.DT_REG}, true
 }
 
-// openAt opens a regular file in dir. The name is one of its listing, so it
-// has no slash, and a link that has taken its place is not followed.
-func openAt(_ *os.Root, dir *os.File, name string) (io.ReadCloser, fileInfo, error) {
+// open opens a regular file in h. It does not block on a pipe.
+func (h handle) open(name string) (io.ReadCloser, fileInfo, error) {
 	fd, err := ignoringEINTR(func() (int, error) {
-		return unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return unix.Openat(int(h), name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fileInfo{}, errSpecial
@@ -80,25 +112,35 @@ func openAt(_ *os.Root, dir *os.File, name string) (io.ReadCloser, fileInfo, err
 		err = errSpecial
 	}
 	if err != nil {
-		unix.Close(fd) //nolint:errcheck // the first error is the one to tell
+		unix.Close(fd) //nolint:errcheck // the first error is the one to report
 		return nil, fileInfo{}, err
 	}
-	return rawFile(fd), fileInfo{st.Size, time.Unix(st.Mtim.Unix())}, nil
+	return rawFile(fd), described(&st), nil
 }
 
-// statAt describes a regular file in dir, as openAt.
-func statAt(_ *os.Root, dir *os.File, name string) (fileInfo, error) {
+// lstat describes what a name in h is.
+func (h handle) lstat(name string) (fileInfo, error) {
 	var st unix.Stat_t
 	_, err := ignoringEINTR(func() (int, error) {
-		return 0, unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		return 0, unix.Fstatat(int(h), name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	})
 	if err != nil {
 		return fileInfo{}, &os.PathError{Op: "stat", Path: name, Err: err}
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return fileInfo{}, errSpecial
+	return described(&st), nil
+}
+
+func described(st *unix.Stat_t) fileInfo {
+	kind := fs.ModeIrregular
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		kind = 0
+	case unix.S_IFDIR:
+		kind = fs.ModeDir
+	case unix.S_IFLNK:
+		kind = fs.ModeSymlink
 	}
-	return fileInfo{st.Size, time.Unix(st.Mtim.Unix())}, nil
+	return fileInfo{st.Size, time.Unix(st.Mtim.Unix()), kind}
 }
 
 // rawFile is an open regular file.

@@ -35,7 +35,10 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
 	w := walk{scope: scope, accepts: want.accepts}
 	w.visit = func(_ context.Context, f *directory, name string) {
-		info, err := statAt(f.root, f.dir, name)
+		info, err := f.lstat(name)
+		if err == nil && !info.kind.IsRegular() {
+			err = errSpecial
+		}
 		if err != nil {
 			w.note(err)
 			return

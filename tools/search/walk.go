@@ -42,11 +42,11 @@ func (w *walk) open() (f *directory, file string, err error) {
 	if !fs.ValidPath(base) {
 		return nil, "", fmt.Errorf("search %s: path is not below the root", w.scope.Base)
 	}
-	root, err := w.scope.Root.OpenRoot(".")
+	top, err := openHandle(w.scope.Root)
 	if err != nil {
 		return nil, "", fmt.Errorf("search %s: %w", base, cause(err))
 	}
-	f = newDirectory(root, "", w.scope.Ignore)
+	f = newDirectory(top, "", w.scope.Ignore)
 	if base == "." {
 		return f, "", nil
 	}
@@ -85,15 +85,15 @@ func (w *walk) step(f *directory, name string) (*directory, error) {
 	if private(f.path+name, name) {
 		return nil, errors.New("files of git and millhand are not searched")
 	}
-	info, err := f.root.Lstat(name)
+	info, err := f.lstat(name)
 	switch {
 	case err != nil:
 		return nil, cause(err)
-	case info.Mode().IsRegular():
+	case info.kind.IsRegular():
 		return nil, nil
-	case info.Mode()&fs.ModeSymlink != 0:
+	case info.kind == fs.ModeSymlink:
 		return nil, errors.New("symlinks are not followed")
-	case !info.IsDir():
+	case !info.kind.IsDir():
 		return nil, errSpecial
 	}
 	w.note(f.readRules())

@@ -63,7 +63,7 @@ func TestPipesDoNotBlockOpening(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(root.Name(), "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own, err := root.OpenRoot(".")
+	own, err := openHandle(root)
 	if err != nil {
 		t.Fatal(err)
 	}
