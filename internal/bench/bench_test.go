@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -156,19 +157,70 @@ func TestSearchingWithoutRipgrepFindsTheSame(t *testing.T) {
 }
 
 func TestTableShowsGoalsOfValuesAndRatios(t *testing.T) {
-	got := markdown([]row{
-		{figure: "met", unit: "ms", millhand: series{3, 1, 2}, goal: 2},
-		{figure: "missed", unit: "ms", millhand: series{30, 50}, floor: series{10, 25}, goal: 2, ofRatio: true},
+	var figures []figure
+	for _, r := range []row{
+		row{figure: "met", unit: "ms", millhand: series{3, 1, 2}}.atMost(2, "4 ms"),
+		row{figure: "missed", unit: "ms", millhand: series{30, 50}, floor: series{10, 25}}.timesFloor(2, "5 ×"),
 		{figure: "free", unit: "kB", millhand: series{123.4}, floor: series{12.34}},
-	})
+		{figure: "for scale", unit: "ms", floor: series{7}},
+	} {
+		figures = append(figures, r.result("some", "2026-11-26"))
+	}
 	want := strings.Join([]string{
-		"| figure | unit | millhand | floor | ratio | goal | met |",
-		"|---|---|---|---|---|---|---|",
-		"| met | ms | 2.00 (1.00 to 3.00) |  |  | ≤ 2 ms | yes |",
-		"| missed | ms | 40.0 (30.0 to 50.0) | 17.5 (10.0 to 25.0) | 2.50 (2.00 to 3.00) | ≤ 2 × | **no** |",
-		"| free | kB | 123 | 12.3 | 10.0 |  |  |", "",
+		"| figure | unit | millhand | floor | ratio | goal | met | release candidate | measured |",
+		"|---|---|---|---|---|---|---|---|---|",
+		"| met | ms | 2.00 (1.00 to 3.00) |  |  | ≤ 2 ms | yes | 4 ms | 2026-11-26 |",
+		"| missed | ms | 40.0 (30.0 to 50.0) | 17.5 (10.0 to 25.0) | 2.50 (2.00 to 3.00) | ≤ 2 × | **no** | 5 × | 2026-11-26 |",
+		"| free | kB | 123 | 12.3 | 10.0 |  |  |  | 2026-11-26 |",
+		"| for scale | ms |  | 7.00 |  |  |  |  | 2026-11-26 |", "",
 	}, "\n")
+	if diff := cmp.Diff(want, markdown(figures)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestResultsAreWrittenAsJSON(t *testing.T) {
+	date := "2026-11-26"
+	r := results{Machine: "m", Date: date, Rounds: 2, LoadBefore: "0.1", LoadAfter: "0.2", Figures: []figure{
+		row{figure: "missed", unit: "ms", millhand: series{30, 50}, floor: series{10, 25}}.timesFloor(2, "5 ×").result("some", date),
+		row{figure: "free", unit: "kB", millhand: series{123.4}}.result("some", date),
+	}}
+	file := filepath.Join(t.TempDir(), "results.json")
+	if err := r.print(file); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"machine": "m", "date": date, "rounds": 2.0, "load_before": "0.1", "load_after": "0.2",
+		"figures": []any{
+			map[string]any{
+				"group": "some", "figure": "missed", "unit": "ms", "millhand": []any{30.0, 50.0}, "floor": []any{10.0, 25.0},
+				"ratio": []any{3.0, 2.0}, "goal": 2.0, "goal_of": "ratio", "met": false, "release_candidate": "5 ×", "measured": date,
+			},
+			map[string]any{"group": "some", "figure": "free", "unit": "kB", "millhand": []any{123.4}, "measured": date},
+		},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGroupsAreSelectedByName(t *testing.T) {
+	list, err := selected("plan,start")
+	if got := groupNames(list); err != nil || !slices.Equal(got, []string{"plan", "start"}) {
+		t.Errorf("selected %q, error %v", got, err)
+	}
+	if all, err := selected(""); err != nil || len(all) != len(groups()) {
+		t.Errorf("selected %d groups, error %v", len(all), err)
+	}
+	if _, err := selected("start,starts"); err == nil || !strings.Contains(err.Error(), `unknown group "starts"`) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -22,11 +22,11 @@ import (
 const patience = time.Hour
 
 func main() {
-	runs := flag.Int("runs", 5, "measure everything `N` times, after one warm-up")
-	commands := flag.Bool("commands", false, "measure only commands in the sandbox")
-	refusals := flag.Bool("refusals", false, "measure only the cost of responses with status 429")
-	searches := flag.Bool("searches", false, "measure only grep and glob")
-	extensions := flag.Bool("extensions", false, "measure only MCP servers and tool files")
+	var o options
+	flag.IntVar(&o.runs, "runs", 5, "measure everything `N` times, after one warm-up")
+	flag.StringVar(&o.only, "only", "", "measure only these `GROUPS`, separated by commas: "+strings.Join(groupNames(groups()), ", "))
+	flag.StringVar(&o.json, "json", "", "also write the values of all rounds to this `FILE`")
+	flag.StringVar(&o.millhand, "millhand", "", "measure this `PROGRAM` instead of building it")
 	server := flag.Duration("server", -1, "run as an MCP server that starts after this `TIME`")
 	floor := flag.String("floor", "", "run as the floor, with the model at this `URL`, in the current directory")
 	flag.Parse()
@@ -39,7 +39,7 @@ func main() {
 	if *floor != "" {
 		err = playFloor(ctx, *floor, ".")
 	} else {
-		err = measureAll(ctx, *runs, only{*commands, *refusals, *searches, *extensions})
+		err = measureAll(ctx, o)
 	}
 	cancel()
 	stop()
@@ -49,141 +49,103 @@ func main() {
 	}
 }
 
-// only selects one kind of measurement; all are measured if none is true.
-type only struct{ commands, refusals, searches, extensions bool }
+// options are the flags of a measurement.
+type options struct {
+	runs                 int
+	only, json, millhand string
+}
 
-func measureAll(ctx context.Context, runs int, what only) (err error) {
-	if runs < 1 {
+// group is a set of figures that are measured together.
+type group struct {
+	name    string
+	measure func(b *bench, ctx context.Context, runs int) ([]row, error)
+}
+
+func groups() []group {
+	return []group{
+		{"start", (*bench).startUp},
+		{"turns20", conversationOf(20)},
+		{"turns200", conversationOf(200)},
+		{"jobs8", (*bench).together},
+		{"instant", (*bench).instant},
+		{"commands", (*bench).commands},
+		{"searches", (*bench).searching},
+		{"commit", (*bench).stageAndCommit},
+		{"refusals", (*bench).refusals},
+		{"extensions", (*bench).extensions},
+		{"plan", (*bench).plans},
+	}
+}
+
+func groupNames(list []group) []string {
+	var all []string
+	for _, g := range list {
+		all = append(all, g.name)
+	}
+	return all
+}
+
+// selected returns the groups with these comma-separated names, all for "".
+func selected(only string) ([]group, error) {
+	all := groups()
+	if only == "" {
+		return all, nil
+	}
+	var list []group
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(g group) bool { return g.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown group %q; the groups are %s", name, strings.Join(groupNames(all), ", "))
+		}
+		list = append(list, all[i])
+	}
+	return list, nil
+}
+
+// measureAll measures the selected groups. If one fails, it prints the figures of those
+// before it.
+func measureAll(ctx context.Context, o options) (err error) {
+	if o.runs < 1 {
 		return errors.New("-runs must be 1 or more")
+	}
+	list, err := selected(o.only)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "millhand-bench-")
 	if err != nil {
 		return fmt.Errorf("create a working directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b, err := openBench(ctx, dir, "", 2000)
+	b, err := openBench(ctx, dir, o.millhand, 2000)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	before := loadAverage()
-	switch {
-	case what.commands:
-		table, err := b.commands(ctx, runs)
-		return b.report(ctx, runs, before, table, err)
-	case what.refusals:
-		table, err := b.refusals(ctx, runs)
-		return b.report(ctx, runs, before, table, err)
-	case what.extensions:
-		table, err := b.extensions(ctx, runs)
-		return b.report(ctx, runs, before, table, err)
-	case what.searches:
-		table, err := b.searching(ctx, runs)
-		return b.report(ctx, runs, before, table, err)
+	r := results{Rounds: o.runs, LoadBefore: loadAverage(), Machine: machine(ctx, b), Date: time.Now().UTC().Format(time.DateOnly)}
+	for _, g := range list {
+		rows, failed := g.measure(b, ctx, o.runs)
+		if failed != nil {
+			err = fmt.Errorf("measure %s: %w", g.name, failed)
+			break
+		}
+		for _, row := range rows {
+			r.Figures = append(r.Figures, row.result(g.name, r.Date))
+		}
 	}
-	var table []row
-	for _, turns := range []int{20, 200} {
+	r.LoadAfter = loadAverage()
+	return errors.Join(err, r.print(o.json))
+}
+
+// conversationOf measures a conversation of so many turns in one process.
+func conversationOf(turns int) func(*bench, context.Context, int) ([]row, error) {
+	return func(b *bench, ctx context.Context, runs int) ([]row, error) {
 		w := work{turns: turns, rounds: runs}
 		if err := b.play(ctx, &w); err != nil {
-			return err
+			return nil, err
 		}
-		table = append(table, w.rows()...)
+		return w.rows(), nil
 	}
-	rest, err := b.rest(ctx, runs)
-	return b.report(ctx, runs, before, append(table, rest...), err)
-}
-
-// report prints the figures, or returns the error.
-func (b *bench) report(ctx context.Context, runs int, before string, table []row, err error) error {
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s\nMedian (min to max) of %d runs after one to warm up; load average %s before, %s after.\n\n%s",
-		machine(ctx, b), runs, before, loadAverage(), markdown(table))
-	return nil
-}
-
-// rest measures everything except one conversation in one process.
-func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
-	version, err := b.startUp(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	checkout, err := b.checkout(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := b.stageAndCommit(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	confined, err := b.commands(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	found, err := b.searching(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	rows := slices.Concat([]row{version, checkout}, commit, confined, found)
-	together, err := b.together(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	refused, err := b.refusals(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	extended, err := b.extensions(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	together = append(append(together, refused...), extended...)
-	instant, err := b.instant(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	plans, err := b.plans(ctx, runs)
-	return append(append(append(rows, together...), instant), plans...), err
-}
-
-// checkout measures how long git takes to create the linked worktree that millhand works
-// in.
-func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
-	r := row{figure: "for scale, `git worktree add` of the 2,000 files: wall", unit: "ms"}
-	for i := range runs + 1 {
-		if err := b.fresh(ctx); err != nil {
-			return r, err
-		}
-		took, err := b.endpoint.measure(b.command(ctx, b.repo, "git", "worktree", "add", "-q", "--detach", filepath.Join(b.worktree, filepath.Base(b.repo))))
-		if err != nil {
-			return r, err
-		}
-		if i > 0 {
-			r.floor = append(r.floor, millis(took.wall))
-		}
-	}
-	return r, nil
-}
-
-// startUp measures --version against a program that does nothing.
-func (b *bench) startUp(ctx context.Context, runs int) (row, error) {
-	r := row{figure: "`millhand --version`, beside `true`: wall", unit: "ms", goal: 15}
-	for i := range runs + 1 {
-		for _, variant := range []struct {
-			into *series
-			args []string
-		}{{&r.floor, []string{"true"}}, {&r.millhand, []string{b.millhand, "--version"}}} {
-			took, err := b.endpoint.measure(b.command(ctx, b.dir, variant.args...))
-			if err != nil {
-				return r, err
-			}
-			if i > 0 {
-				*variant.into = append(*variant.into, millis(took.wall))
-			}
-		}
-	}
-	return r, nil
 }
 
 // command returns a command with its own process group and an environment that does not
@@ -220,9 +182,9 @@ func machine(ctx context.Context, b *bench) string {
 		}
 		return text[strings.LastIndexByte(text, '\n')+1:] // df prints a header first
 	}
-	return fmt.Sprintf("%s; %d cores, Linux %s, %s; files on %s, worktrees on %s; %s; the floor's grep is %s; %s.",
+	return fmt.Sprintf("%s; %d cores, Linux %s, %s; files on %s, worktrees on %s; %s; the floor's grep is %s.",
 		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("df", "--output=fstype", b.dir), say("df", "--output=fstype", b.worktree),
-		say("git", "--version"), grepName(), time.Now().UTC().Format(time.DateOnly))
+		say("git", "--version"), grepName())
 }
 
 func loadAverage() string {

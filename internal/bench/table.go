@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -47,6 +46,7 @@ type row struct {
 	millhand, floor series
 	goal            float64 // at most; 0 for none
 	ofRatio         bool    // the goal is of the ratio to the floor
+	candidate       string  // figure of the release candidate, with its unit; "" if unknown
 }
 
 // ratio returns the ratio to the floor of each round.
@@ -56,21 +56,6 @@ func (r row) ratio() series {
 		s = append(s, r.millhand[i]/r.floor[i])
 	}
 	return s
-}
-
-// verdict returns the goal and whether the median meets it.
-func (r row) verdict() (goal, met string) {
-	if r.goal == 0 {
-		return "", ""
-	}
-	value, goal := r.millhand, fmt.Sprintf("≤ %g %s", r.goal, r.unit)
-	if r.ofRatio {
-		value, goal = r.ratio(), fmt.Sprintf("≤ %g ×", r.goal)
-	}
-	if value.median() <= r.goal {
-		return goal, "yes"
-	}
-	return goal, "**no**"
 }
 
 // rows returns the figures of a work: of runs that do the same as the floor, and of runs
@@ -100,6 +85,19 @@ func (w *work) rows() []row {
 	return append(rows, w.row(plain, "all requests' bodies", "MB", 0, func(u usage) float64 { return float64(u.sent) / 1e6 }))
 }
 
+// atMost sets a goal for the value, and the value of the release candidate.
+func (r row) atMost(goal float64, candidate string) row {
+	r.goal, r.candidate = goal, candidate
+	return r
+}
+
+// timesFloor sets a goal for the ratio to the floor, and the ratio of the release
+// candidate.
+func (r row) timesFloor(goal float64, candidate string) row {
+	r.goal, r.ofRatio, r.candidate = goal, true, candidate
+	return r
+}
+
 // variant is a configuration with which millhand runs a work.
 type variant struct {
 	how  string
@@ -122,18 +120,6 @@ func each(took []usage, value func(usage) float64) series {
 	return s
 }
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func mebibytes(n int) float64 { return float64(n) / (1 << 20) }
 
-func markdown(rows []row) string {
-	var out strings.Builder
-	out.WriteString("| figure | unit | millhand | floor | ratio | goal | met |\n|---|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		goal, met := r.verdict()
-		ratio := ""
-		if r.floor != nil {
-			ratio = r.ratio().String()
-		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %s | %s |\n", r.figure, r.unit, r.millhand, r.floor, ratio, goal, met)
-	}
-	return out.String()
-}
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
