@@ -89,7 +89,7 @@ func TestAllVariantsGiveTheSameResult(t *testing.T) {
 	if want := "4 files changed, 4 insertions(+), 4 deletions(-)"; changed != want {
 		t.Errorf("the commit has %q, want %q", changed, want)
 	}
-	for _, took := range [][]usage{w.floor, w.plain, w.usual} {
+	for _, took := range [][]usage{w.floor, w.bare, w.plain, w.usual} {
 		if len(took) != 1 {
 			t.Fatalf("%d rounds were noted, want 1", len(took))
 		}

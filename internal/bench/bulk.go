@@ -31,25 +31,31 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("%d jobs of %d turns at once, in place", parallel, turns)
-	wall := row{figure: what + ": wall", unit: "ms", goal: 2, ofRatio: true}
-	peak := row{figure: what + ": peak memory", unit: "MiB", goal: 120}
+	variants := []struct{ how, sandbox string }{{"sandbox off, in place", "off"}, {"in place", "auto"}}
+	rows := make([]row, 0, 2*len(variants))
+	for _, v := range variants {
+		what := fmt.Sprintf("%d jobs of %d turns in parallel, %s", parallel, turns, v.how)
+		rows = append(rows, row{figure: what + ": wall", unit: "ms"}.timesFloor(1.1, "1.4 ×"), row{figure: what + ": peak memory", unit: "MiB"}.atMost(45, "66 MiB"))
+	}
 	for i := range runs + 1 {
 		floor, err := b.floors(ctx, wiretest.New(s))
 		if err != nil {
 			return nil, err
 		}
-		took, err := b.parallelJobs(ctx, wiretest.New(s), turns)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s, the floors %s\n", what, i, runs, took.wall.Round(time.Millisecond), floor.Round(time.Millisecond))
-		if i > 0 {
-			wall.millhand, wall.floor = append(wall.millhand, millis(took.wall)), append(wall.floor, millis(floor))
-			peak.millhand = append(peak.millhand, float64(took.peak)/(1<<20))
+		for n, v := range variants {
+			took, err := b.parallelJobs(ctx, wiretest.New(s), turns, v.sandbox)
+			if err != nil {
+				return nil, err
+			}
+			wall, peak := &rows[2*n], &rows[2*n+1]
+			fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s, the floors %s\n", wall.figure, i, runs, took.wall.Round(time.Millisecond), floor.Round(time.Millisecond))
+			if i > 0 {
+				wall.millhand, wall.floor = append(wall.millhand, millis(took.wall)), append(wall.floor, millis(floor))
+				peak.millhand = append(peak.millhand, mebibytes(took.peak))
+			}
 		}
 	}
-	return []row{wall, peak}, nil
+	return rows, nil
 }
 
 // freshRepos creates copies of the generated repository.
@@ -83,7 +89,7 @@ func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Durat
 }
 
 // parallelJobs runs one process on as many repositories, in parallel.
-func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
+func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int, sandbox string) (usage, error) {
 	repos, err := b.freshRepos(ctx, parallel)
 	if err != nil {
 		return usage{}, err
@@ -106,7 +112,7 @@ repos:
 		return usage{}, err
 	}
 	b.endpoint.play(server)
-	took, err := b.endpoint.measure(b.command(ctx, b.dir, b.millhand, "run", file, "--report-dir", b.repo+"-report"))
+	took, err := b.endpoint.measure(b.command(ctx, b.dir, b.millhand, "run", file, "--sandbox", sandbox, "--report-dir", b.repo+"-report"))
 	if err := errors.Join(append(server.Problems(), err)...); err != nil {
 		return took, err
 	}

@@ -82,7 +82,7 @@ func (b *bench) extensions(ctx context.Context, runs int) ([]row, error) {
 	}
 	first := func(u usage) float64 { return millis(u.first) }
 	rest := func(u usage) float64 { return millis(u.wall-u.first) / extensionCalls }
-	peak := func(u usage) float64 { return float64(u.peak) / (1 << 20) }
+	peak := func(u usage) float64 { return mebibytes(u.peak) }
 	start := row{figure: "three MCP servers, the slowest starts in 200 ms: start to first request, more than without", unit: "ms", millhand: minus(each(slow.took, first), each(none.took, first)), floor: starts}
 	more := row{figure: "the same, more than 1.1 times a bare client of the slowest", unit: "ms", goal: 30}
 	for i := range starts {

@@ -63,6 +63,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
+		{"binary", (*bench).binary},
 		{"start", (*bench).startUp},
 		{"turns20", conversationOf(20)},
 		{"turns200", conversationOf(200)},

@@ -172,6 +172,17 @@ func childTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
+// cpuTime returns the CPU time of this process (RUSAGE_SELF), or of all children that it
+// has waited for (RUSAGE_CHILDREN): of children that run one at a time the difference is
+// that of one.
+func cpuTime(who int) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(who, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // watchPeak polls a process's peak memory (VmHWM of proc_pid_status(5)) until the
 // returned function is called, which returns the last value. The kernel's value for an
 // exited process would include this program's memory, which the process shared before

@@ -42,14 +42,14 @@ func (b *bench) refusals(ctx context.Context, runs int) ([]row, error) {
 		{"ten 429s in a row", func(n int, _ time.Duration) bool { return n >= 30 && n < 40 }},
 		{"a storm of 429s for 5 s", func(_ int, at time.Duration) bool { return at > 2*time.Second && at < 7*time.Second }},
 	} {
-		wall := row{figure: fmt.Sprintf("%d jobs of %d turns at once, %s (Retry-After: 1), beside clients that wait no longer: wall", parallel, turns, r.name), unit: "ms", goal: 1.5, ofRatio: true}
+		wall := row{figure: fmt.Sprintf("%d jobs of %d turns in parallel, %s (Retry-After: 1), beside clients that wait no longer: wall", parallel, turns, r.name), unit: "ms", goal: 1.5, ofRatio: true}
 		for i := range runs + 1 {
 			floor, err := b.floors(ctx, r.server(s))
 			if err != nil {
 				return nil, err
 			}
 			server := r.server(s)
-			took, err := b.parallelJobs(ctx, server, turns)
+			took, err := b.parallelJobs(ctx, server, turns, "auto")
 			if err != nil {
 				return nil, err
 			}

@@ -36,7 +36,7 @@ func (b *bench) generate(ctx context.Context, root string, n int) ([]string, err
 			return nil, err
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "generated"}, {"gc", "-q"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "gc.auto", "0"}, {"add", "-A"}, {"commit", "-q", "-m", "generated"}, {"gc", "-q"}} {
 		if _, err := output(b.command(ctx, root, append([]string{"git"}, args...)...)); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -28,18 +30,17 @@ var errNothing = errors.New("no matches")
 // sought is a search: lines by a pattern, or files by a glob.
 type sought struct {
 	what, pattern, glob string
-	goal                float64 // of the ratio to rg
 }
 
 func searches() []sought {
 	return []sought{
-		{"grep of a literal", `order123\(`, "", 1.5},
-		{"grep of an expression with a literal", `func order1\d\d\(`, "", 1.5},
-		{"grep of an expression with spaces", `\bfunc\s+ticket7\d+\b`, "", 1.5},
-		{"grep in any case", "(?i)VOUCHER77", "", 1.5},
-		{"grep of an expression without a literal", `[a-z]+[0-9]7[0-9]\s.*[a-z]+`, "", 0},
-		{"glob by name", "", "*ticket*.go", 1.5},
-		{"glob by path", "", "src/ticket/**/*25.{go,ts}", 1.5},
+		{"grep of a literal", `order123\(`, ""},
+		{"grep of an expression with a literal", `func order1\d\d\(`, ""},
+		{"grep of an expression with spaces", `\bfunc\s+ticket7\d+\b`, ""},
+		{"grep in any case", "(?i)VOUCHER77", ""},
+		{"grep of an expression without a literal", `[a-z]+[0-9]7[0-9]\s.*[a-z]+`, ""},
+		{"glob by name", "", "*ticket*.go"},
+		{"glob by path", "", "src/ticket/**/*25.{go,ts}"},
 	}
 }
 
@@ -58,81 +59,82 @@ func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error)
 	for _, s := range searches() {
 		r, err := b.search(ctx, runs, s, search.Scope{Root: root}, rg)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.figure, err)
+			return nil, fmt.Errorf("%s: %w", s.what, err)
 		}
-		rows = append(rows, r)
+		rows = append(rows, r...)
 	}
 	return rows, nil
 }
 
 // search measures one search, and rg if installed.
-func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string) (row, error) {
-	r := row{figure: s.what + " in 20,000 files, beside rg: wall", unit: "ms", goal: s.goal, ofRatio: true}
+func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string) ([]row, error) {
+	wall, cpu := row{figure: s.what + " in 20,000 files, beside rg: wall", unit: "ms"}.timesFloor(1.2, "0.8 to 2.1 ×"), row{figure: s.what + " in 20,000 files, beside rg: CPU", unit: "ms"}
 	if rg == "" {
-		r.figure, r.goal = s.what+" in 20,000 files (no rg to compare): wall", 0
+		wall, cpu = row{figure: s.what + " in 20,000 files (no rg to compare): wall", unit: "ms"}, row{figure: s.what + " in 20,000 files (no rg to compare): CPU", unit: "ms"}
 	}
 	for i := range runs + 1 {
-		own, err := own(ctx, s, scope)
+		took, err := own(ctx, s, scope)
 		if err != nil {
-			return r, err
+			return nil, err
 		}
 		if i > 0 {
-			r.millhand = append(r.millhand, own)
+			wall.millhand, cpu.millhand = append(wall.millhand, millis(took.wall)), append(cpu.millhand, millis(took.cpu))
 		}
 		if rg == "" {
 			continue
 		}
 		floor, err := b.plainRipgrep(ctx, s, scope, rg)
 		if err != nil {
-			return r, err
+			return nil, err
 		}
 		if i > 0 {
-			r.floor = append(r.floor, floor)
+			wall.floor, cpu.floor = append(wall.floor, millis(floor.wall)), append(cpu.floor, millis(floor.cpu))
 		}
 	}
-	return r, nil
+	return []row{wall, cpu}, nil
 }
 
-// own returns the duration of a search in this process, in milliseconds.
-func own(ctx context.Context, s sought, scope search.Scope) (float64, error) {
-	began := time.Now()
+// own returns the mean usage of searches in this process.
+func own(ctx context.Context, s sought, scope search.Scope) (usage, error) {
+	began, before := time.Now(), cpuTime(unix.RUSAGE_SELF)
 	for range repeats {
+		total := 0
 		if s.glob != "" {
 			r, err := search.Glob(ctx, scope, s.glob, 100)
-			if err == nil && r.Total == 0 {
-				err = errNothing
-			}
 			if err != nil {
-				return 0, err
+				return usage{}, err
 			}
-			continue
+			total = r.Total
+		} else {
+			r, err := search.Grep(ctx, scope, search.Query{Pattern: s.pattern, Limit: 100})
+			if err != nil {
+				return usage{}, err
+			}
+			total = r.Total
 		}
-		r, err := search.Grep(ctx, scope, search.Query{Pattern: s.pattern, Limit: 100})
-		if err == nil && r.Total == 0 {
-			err = errNothing
-		}
-		if err != nil {
-			return 0, err
+		if total == 0 {
+			return usage{}, errNothing
 		}
 	}
-	return millis(time.Since(began)) / repeats, nil
+	return usage{wall: time.Since(began) / repeats, cpu: (cpuTime(unix.RUSAGE_SELF) - before) / repeats}, nil
 }
 
-// plainRipgrep returns the duration of rg, in milliseconds.
-func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, rg string) (float64, error) {
+// plainRipgrep returns the mean usage of rg processes.
+func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, rg string) (usage, error) {
 	args := []string{rg, "--no-config", "--no-require-git", "--hidden", "--line-number", "--regexp=" + s.pattern, "./"}
 	if s.glob != "" {
 		args = []string{rg, "--no-config", "--no-require-git", "--hidden", "--files", "--glob=" + s.glob, "./"}
 	}
-	var sum float64
+	var sum usage
 	for range repeats {
 		took, err := b.endpoint.measure(b.command(ctx, scope.Root.Name(), args...))
 		if err != nil {
-			return 0, err
+			return usage{}, err
 		}
-		sum += millis(took.wall)
+		sum.wall += took.wall
+		sum.cpu += took.cpu
 	}
-	return sum / repeats, nil
+	return usage{wall: sum.wall / repeats, cpu: sum.cpu / repeats}, nil
 }
 
 // searchTree writes the files to search, in directories of ten.

@@ -50,7 +50,7 @@ func openBench(ctx context.Context, dir, program string, files int) (*bench, err
 	}
 	if program == "" {
 		b.millhand = filepath.Join(dir, "millhand")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.millhand, ".")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.millhand, ".") // as releases are built
 		build.Dir, build.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
 		if _, err := output(build); err != nil {
 			return nil, err
@@ -87,25 +87,27 @@ func (b *bench) close() error {
 
 // work is a conversation and the usage of each round.
 type work struct {
-	turns, rounds       int
-	floor, plain, usual []usage
+	turns, rounds             int
+	floor, bare, plain, usual []usage
 }
 
 // contestant is a program that runs a work.
 type contestant struct {
-	name   string
-	commit string // the manifest's key commit; "" for the floor, which has no manifest
-	branch string // where the changes land; "" for the work tree
-	took   *[]usage
+	name    string
+	commit  string // the manifest's key commit; "" for the floor, which has no manifest
+	branch  string // where the changes land; "" for the work tree
+	sandbox string // the flag --sandbox
+	took    *[]usage
 }
 
-// contestants returns the floor, millhand in place without a commit, and millhand with
-// defaults: in a linked worktree, with a commit.
+// contestants returns the floor, millhand in place without a commit, without and with the
+// sandbox, and millhand with defaults: in a linked worktree, with a commit.
 func (w *work) contestants() []contestant {
 	return []contestant{
-		{"the floor", "", "", &w.floor},
-		{"millhand without the commit", "false", "", &w.plain},
-		{"millhand", "{branch: millhand/count}", "millhand/count", &w.usual},
+		{"the floor", "", "", "", &w.floor},
+		{"millhand without the sandbox and the commit", "false", "", "off", &w.bare},
+		{"millhand without the commit", "false", "", "auto", &w.plain},
+		{"millhand", "{branch: millhand/count}", "millhand/count", "auto", &w.usual},
 	}
 }
 
@@ -119,16 +121,17 @@ repos: [{path: %q}]
 tasks: [{id: count, prompt: %q, commit: %s}]
 `
 
-// arguments returns the command line of a contestant that works in b.repo.
-func (b *bench) arguments(c contestant) ([]string, error) {
+// arguments returns the command line of a contestant that works in a repository. The
+// manifest and the report have names that start with b.repo.
+func (b *bench) arguments(c contestant, repo string) ([]string, error) {
 	if c.commit == "" {
 		return []string{b.self, "-floor", b.endpoint.url}, nil
 	}
 	file := b.repo + ".yaml"
-	if err := os.WriteFile(file, fmt.Appendf(nil, manifest, b.repo, instruction, c.commit), 0o644); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, manifest, repo, instruction, c.commit), 0o644); err != nil {
 		return nil, err
 	}
-	return []string{b.millhand, "run", file, "--report-dir", b.repo + "-report"}, nil
+	return []string{b.millhand, "run", file, "--sandbox", c.sandbox, "--report-dir", b.repo + "-report"}, nil
 }
 
 // play runs every contestant in turn, once to warm up and then for each round.
@@ -168,7 +171,7 @@ func (b *bench) once(ctx context.Context, c contestant, s *script.Script, turns 
 	if err := b.fresh(ctx); err != nil {
 		return usage{}, "", err
 	}
-	args, err := b.arguments(c)
+	args, err := b.arguments(c, b.repo)
 	if err != nil {
 		return usage{}, "", err
 	}
