@@ -89,6 +89,42 @@ func (b *bench) jobsByMillhand(ctx context.Context, original string) (time.Durat
 	return took.wall, nil
 }
 
+// trivialJobs is the number of jobs of one turn without a call.
+const trivialJobs = 200
+
+// trivial measures the CPU time of the process for a job that does nothing, of which the
+// largest share is what every job costs: in place, and as users have it.
+func (b *bench) trivial(ctx context.Context, runs int) ([]row, error) {
+	variants := []struct{ name, commit, sandbox string }{{"in place", "false", "off"}, {"worktree and sandbox", `{branch: "millhand/${{ matrix.n }}"}`, "auto"}}
+	rows := []row{{unit: "ms"}, {unit: "ms"}}
+	rows[0], rows[1] = rows[0].atMost(1.5, "5 ms"), rows[1].atMost(4.5, "14 ms")
+	original := filepath.Join(b.dir, "three-files")
+	if err := os.Mkdir(original, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := b.generate(ctx, original, 3); err != nil {
+		return nil, err
+	}
+	for i := range runs + 1 {
+		for n, v := range variants {
+			rows[n].figure = fmt.Sprintf("%d jobs of one turn without a call, %s: own CPU a job", trivialJobs, v.name)
+			repo, err := b.cloned(ctx, original)
+			if err != nil {
+				return nil, err
+			}
+			task := fmt.Sprintf("{id: one, profile: build, prompt: Do nothing., matrix: {n: [%s]}, commit: %s}", upTo(trivialJobs), v.commit)
+			took, err := b.scripted(ctx, repo, `[{"text": "Done."}]`, task, "--sandbox", v.sandbox)
+			if err != nil {
+				return nil, err
+			}
+			if i > 0 {
+				rows[n].millhand = append(rows[n].millhand, millis(took.cpu)/trivialJobs)
+			}
+		}
+	}
+	return rows, nil
+}
+
 // scripted runs a task on a repository, with a model that responds immediately with the
 // given turns.
 func (b *bench) scripted(ctx context.Context, repo, turns, task string, flags ...string) (usage, error) {
