@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
@@ -56,6 +57,17 @@ func BenchmarkMerge(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := report.Merge(io.Discard, runs, event.FailOnAny); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFold reads the events of 100 jobs of 20 turns.
+func BenchmarkFold(b *testing.B) {
+	stream := shards(b, 1, 100, 20)[0].stream
+	b.ReportAllocs()
+	for b.Loop() {
+		if r, err := report.Load(bytes.NewReader(stream)); err != nil || len(r.Jobs) != 100 {
 			b.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 }
 
 // outputsIn opens a directory, and returns "outputs" below it.
-func outputsIn(t *testing.T, dir string) *reportdir.Dir {
+func outputsIn(t testing.TB, dir string) *reportdir.Dir {
 	t.Helper()
 	d, err := reportdir.Open(dir)
 	if err != nil {

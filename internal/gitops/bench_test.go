@@ -129,6 +129,27 @@ func BenchmarkPrepare(b *testing.B) {
 	})
 }
 
+// BenchmarkSnapshot measures the snapshot of 2,000 files without changes, before and
+// after a session.
+func BenchmarkSnapshot(b *testing.B) {
+	git, root := gittest.GitProgram(b), b.TempDir()
+	for i := range 2000 {
+		dir := filepath.Join(root, fmt.Sprintf("dir%02d", i%40))
+		must(b, os.MkdirAll(dir, 0o755))
+		must(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%04d.go", i)), fmt.Appendf(nil, "package p\n\nvar v = %d\n", i), 0o644))
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "base"}, {"gc", "-q"}} {
+		gittest.RunGitIn(b, git, root, args...)
+	}
+	r, err := Open(root, gitdir.Env{})
+	must(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := r.Snapshot(b.Context())
+		must(b, err)
+	}
+}
+
 func changeFiles(b *testing.B, root string, round int) {
 	b.Helper()
 	for i := range 20 {

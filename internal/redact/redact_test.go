@@ -242,12 +242,14 @@ func BenchmarkText(b *testing.B) {
 	line := "\tif err := json.Unmarshal(quoted, &s); err != nil { return nil, fmt.Errorf(\"read %s: %w\", name, err) } // 4711 --- ok\n"
 	text := strings.Repeat(line, (1<<20)/len(line))
 	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
 	for b.Loop() {
 		r.Text(text)
 	}
 }
 
 func BenchmarkNew(b *testing.B) {
+	b.ReportAllocs()
 	for b.Loop() {
 		redact.New([]string{"sk-0123456789abcdef0123456789abcdef", "ghs_aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW1xY2", "forge-token-4711"})
 	}

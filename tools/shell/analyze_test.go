@@ -218,6 +218,7 @@ func FuzzAnalyze(f *testing.F) {
 }
 
 func BenchmarkAnalyze(b *testing.B) {
+	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Analyze(`cd web && npm test 2>&1 | tail -n 20; git status --short`); err != nil {
 			b.Fatal(err)

@@ -95,16 +95,53 @@ func grown(n int) model.Request {
 	return req
 }
 
-// BenchmarkBody measures the encoding of a request that is two messages longer
-// than the one before.
-func BenchmarkBody(b *testing.B) {
-	for name, m := range map[string]func() func(model.Request) (wire.Body, error){
+// encoders returns what creates an encoder of each API.
+func encoders() map[string]func() func(model.Request) (wire.Body, error) {
+	return map[string]func() func(model.Request) (wire.Body, error){
 		"chat": func() func(model.Request) (wire.Body, error) { return New(Options{}).(*chat).body },
 		"responses": func() func(model.Request) (wire.Body, error) {
 			r := Responses(Options{}, Dialect{Effort: AnyEffort()}).(*responder)
 			return func(req model.Request) (wire.Body, error) { return r.body(req, false) }
 		},
-	} {
+	}
+}
+
+// BenchmarkEncode measures the encoding of a request of 201 messages: all of them, and
+// two more than in the request before.
+func BenchmarkEncode(b *testing.B) {
+	all := grown(100)
+	before := all
+	before.Messages = all.Messages[:len(all.Messages)-2]
+	for name, m := range encoders() {
+		b.Run(name+"/all", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m()(all); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/two more", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				encode := m()
+				if _, err := encode(before); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if _, err := encode(all); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBody measures the encoding of a request that is two messages longer
+// than the one before.
+func BenchmarkBody(b *testing.B) {
+	for name, m := range encoders() {
 		b.Run(name, func(b *testing.B) {
 			const turns = 200
 			body := grown(turns)

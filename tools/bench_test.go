@@ -1,0 +1,75 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+// benchEnv returns the environment of a session with the profile edit, in a workspace
+// of one file.
+func benchEnv(b *testing.B) *Env {
+	b.Helper()
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(strings.Repeat("\tfmt.Println(\"hello\")\n", 100)), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	space, err := workspace.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { space.Close() })
+	profile, _ := permission.Preset("edit")
+	return &Env{Workspace: space, Profile: profile, Todos: &Todos{}, Now: time.Now, Outputs: outputsIn(b, b.TempDir())}
+}
+
+// BenchmarkFor measures the tools of a session that is not the first of its process.
+func BenchmarkFor(b *testing.B) {
+	env := benchEnv(b)
+	if _, err := For(env); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := For(env); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDispatch measures calls that do little themselves.
+func BenchmarkDispatch(b *testing.B) {
+	env := benchEnv(b)
+	registry, err := For(env)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		call Call
+		want Status
+	}{
+		{"read", Call{ID: "c", Name: "read", Input: `{"filePath": "main.go"}`}, Completed},
+		{"todowrite", Call{ID: "c", Name: "todowrite", Input: `{"todos": [{"content": "test", "status": "pending", "priority": "low"}]}`}, Completed},
+		{"invalid", Call{ID: "c", Name: "read", Input: `{"path": 1}`}, Failed},
+		{"denied", Call{ID: "c", Name: "write", Input: `{"filePath": "/etc/passwd", "content": "x"}`}, Denied},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			dispatch := func() {
+				if out := registry.Dispatch(b.Context(), env, c.call, nil); out.Status != c.want {
+					b.Fatalf("%s: %s", out.Status, out.Text())
+				}
+			}
+			dispatch() // schemas are compiled at the first call
+			b.ReportAllocs()
+			for b.Loop() {
+				dispatch()
+			}
+		})
+	}
+}
