@@ -72,13 +72,13 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 }
 
 // outputsIn opens a directory, and returns "outputs" below it.
-func outputsIn(t testing.TB, dir string) *reportdir.Dir {
-	t.Helper()
+func outputsIn(tb testing.TB, dir string) *reportdir.Dir {
+	tb.Helper()
 	d, err := reportdir.Open(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
+	tb.Cleanup(func() { d.Close() })
 	return d.Sub("outputs")
 }
 
