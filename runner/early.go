@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/prompt"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
@@ -53,10 +54,13 @@ func (s *site) complete() bool {
 // usable reports whether the site is complete.
 func (s *site) usable() bool { return s.complete() && s.settled() == nil }
 
-// opensEarly reports whether nothing needs the files of the job before its first request,
+// early opens the site of a job beside its first request.
+type early struct{ job *job }
+
+// possible reports whether nothing needs the files of the job before its first request,
 // except those that a commit contains.
-func (j *job) opensEarly() bool {
-	p := j.plan
+func (e early) possible() bool {
+	j, p := e.job, e.job.plan
 	if j.past != nil || j.spec.Script != nil || j.start.base == "" || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
 		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) > 0 || p.StartsProcesses() || p.Scripts.Used() {
 		return false
@@ -71,12 +75,13 @@ func (j *job) opensEarly() bool {
 	return !inPlace(j.spec, head)
 }
 
-// openEarly begins to open the site of the job. A failure ends the job, also in the middle of
+// open begins to open the site of the job. A failure ends the job, also in the middle of
 // the first request: nothing is lost, because no tool has run.
-func (j *job) openEarly(ctx context.Context) (*site, *stop) {
+func (e early) open(ctx context.Context) (*site, *stop) {
+	j := e.job
 	s, head, err := j.locate(ctx)
 	if err != nil {
-		return nil, j.notPrepared(ctx, err)
+		return nil, notPrepared(ctx, j.opts, err)
 	}
 	s.ref = refOf(j.spec, head, s.base)
 	s.dir = filepath.Join(realPath(j.opts.Work), "trees", j.spec.ID)
@@ -85,7 +90,7 @@ func (j *job) openEarly(ctx context.Context) (*site, *stop) {
 	s.opening = &opening{done: make(chan struct{})}
 	go func() {
 		defer close(s.opening.done)
-		if s.opening.end = j.completeSite(ctx, s); s.opening.end != nil {
+		if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
 			s.before = nil // there are no changes to find
 			j.end(session.Timeout{Code: s.opening.end.code, Reason: s.opening.end.detail})
 		}
@@ -93,7 +98,8 @@ func (j *job) openEarly(ctx context.Context) (*site, *stop) {
 	return s, nil
 }
 
-func (j *job) completeSite(ctx context.Context, s *site) (end *stop) {
+func (e early) complete(ctx context.Context, s *site) (end *stop) {
+	j := e.job
 	defer func() {
 		if p := recover(); p != nil {
 			end = &stop{code: event.CodePanic, detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
@@ -104,7 +110,7 @@ func (j *job) completeSite(ctx context.Context, s *site) (end *stop) {
 		err = s.openSpace()
 	}
 	if err != nil {
-		return j.notPrepared(ctx, err)
+		return notPrepared(ctx, j.opts, err)
 	}
 	if _, end := j.openSandbox(ctx, s); end != nil {
 		return end
@@ -115,14 +121,14 @@ func (j *job) completeSite(ctx context.Context, s *site) (end *stop) {
 
 // scratchOf returns the private directories of commands as far as they are known without the
 // files of the job; it is only used for the text about them.
-func (j *job) scratchOf(s *site) (known tools.Scratch) {
-	work := realPath(j.opts.Work)
-	known.Tmp = filepath.Join(work, "tmp", j.spec.ID)
-	confined := (&CommandEnv{Level: j.opts.Level}).confines()
-	if confined || j.opts.Getenv("HOME") == "" {
-		known.Home = filepath.Join(work, "home", j.spec.ID)
+func scratchOf(s *site, o *Options, job string) (known tools.Scratch) {
+	work := realPath(o.Work)
+	known.Tmp = filepath.Join(work, "tmp", job)
+	confined := (&CommandEnv{Level: o.Level}).confines()
+	if confined || o.Getenv("HOME") == "" {
+		known.Home = filepath.Join(work, "home", job)
 	}
-	if j.opts.Level != sandbox.Full {
+	if o.Level != sandbox.Full {
 		return known
 	}
 	known.Replaced = sandbox.ReplacedDirs()
@@ -136,39 +142,40 @@ func (j *job) scratchOf(s *site) (known tools.Scratch) {
 
 // waitForFiles waits for the files of the job if its first request depends on more of them
 // than instruction files, which are read from the commit.
-func (w *work) waitForFiles() *stop {
-	if w.site.complete() {
-		return w.site.settled()
+func (s *site) waitForFiles() *stop {
+	if s.complete() {
+		return s.settled()
 	}
 	for _, dir := range tools.SkillDirs() {
-		if found, err := w.site.origin.Has(w.site.base, dir); err != nil || found {
-			return w.site.settled()
+		if found, err := s.origin.Has(s.base, dir); err != nil || found {
+			return s.settled()
 		}
 	}
 	for _, name := range instructionFiles() {
-		if found, err := w.site.origin.Has(w.site.base, name); err != nil || found {
-			if text, err := w.site.origin.File(w.site.base, name); err != nil || len(text) > maxNotes { // a symlink, for example
-				return w.site.settled()
+		if found, err := s.origin.Has(s.base, name); err != nil || found {
+			if text, err := s.origin.File(s.base, name); err != nil || len(text) > maxNotes { // a symlink, for example
+				return s.settled()
 			}
 		}
 	}
 	return nil
 }
 
-// notesOfCommit is repositoryNotes for a job whose files are not checked out yet.
-func (w *work) notesOfCommit(s sessionSpec) []prompt.Text {
+// notesOfCommit returns the instructions of the repository for a job whose files are not checked
+// out yet, if the profile allows reading them.
+func (s *site) notesOfCommit(p permission.Profile) []prompt.Text {
 	for _, name := range instructionFiles() {
-		text, err := w.site.origin.File(w.site.base, name)
-		if err == nil && s.task.Profile.Allows("read", name, name, filepath.Join(w.site.dir, name)) {
+		text, err := s.origin.File(s.base, name)
+		if err == nil && p.Allows("read", name, name, filepath.Join(s.dir, name)) {
 			return []prompt.Text{{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}}
 		}
 	}
 	return nil
 }
 
-// complete returns what completes the environment of a session's tools before its first
+// completion returns what completes the environment of a session's tools before its first
 // call.
-func (w *work) complete(s sessionSpec) func(context.Context, *tools.Env) error {
+func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error {
 	var mu sync.Mutex // calls can be parallel
 	return func(ctx context.Context, env *tools.Env) error {
 		mu.Lock()
@@ -179,12 +186,12 @@ func (w *work) complete(s sessionSpec) func(context.Context, *tools.Env) error {
 		if end := w.site.settled(); end != nil {
 			return errors.New(end.detail)
 		}
-		return w.addFiles(ctx, env, s)
+		return addFiles(ctx, env, w, s)
 	}
 }
 
 // addFiles adds to the environment of a session's tools what depends on the job's files.
-func (w *work) addFiles(ctx context.Context, env *tools.Env, s sessionSpec) error {
+func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error {
 	rules, err := w.site.tree.IgnoreRulesBelow(w.site.below)
 	if err != nil {
 		return err
@@ -194,5 +201,6 @@ func (w *work) addFiles(ctx context.Context, env *tools.Env, s sessionSpec) erro
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = rules, box.Env, box.Commands(), w.site.space
+	env.Commands.MaxTime = s.task.Limits.Time
 	return nil
 }

@@ -54,8 +54,8 @@ func (j *job) phases(p *progress) []phase {
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
-			if j.opensEarly() {
-				p.site, end = j.openEarly(ctx)
+			if e := (early{j}); e.possible() {
+				p.site, end = e.open(ctx)
 				return end
 			}
 			if p.site, end = j.prepare(ctx); end == nil {

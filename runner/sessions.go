@@ -233,7 +233,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
+		Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
@@ -246,9 +246,9 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
 	if space != nil {
-		return env, w.addFiles(ctx, env, s)
+		return env, addFiles(ctx, env, w, s)
 	}
-	env.Complete, env.Commands.Scratch = w.complete(s), w.job.scratchOf(w.site)
+	env.Complete, env.Commands.Scratch = completion(w, s), scratchOf(w.site, w.job.opts, w.job.spec.ID)
 	return env, nil
 }
 

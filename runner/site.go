@@ -54,18 +54,18 @@ type site struct {
 func (j *job) prepare(ctx context.Context) (*site, *stop) {
 	s, err := j.openSite(ctx)
 	if err != nil {
-		return nil, j.notPrepared(ctx, err)
+		return nil, notPrepared(ctx, j.opts, err)
 	}
 	return s, nil
 }
 
 // notPrepared returns the stop of a job whose workspace could not be prepared.
-func (j *job) notPrepared(ctx context.Context, err error) *stop {
+func notPrepared(ctx context.Context, o *Options, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
 	if reportdir.IsFull(err) {
-		err = j.withoutRoom(err)
+		err = withoutRoom(o, err)
 	}
 	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
 }
@@ -141,11 +141,11 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 }
 
 // withoutRoom adds the full disk and a fix to an error.
-func (j *job) withoutRoom(err error) error {
-	if j.opts.Keep {
-		return fmt.Errorf("the disk of the kept worktrees is full (%s): free space there: %w", j.opts.Work, err)
+func withoutRoom(o *Options, err error) error {
+	if o.Keep {
+		return fmt.Errorf("the disk of the kept worktrees is full (%s): free space there: %w", o.Work, err)
 	}
-	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", j.opts.Work, err)
+	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", o.Work, err)
 }
 
 // openSite opens the working tree and the workspace in it. If it fails or panics, it

@@ -238,11 +238,11 @@ func TestFullDiskIsReported(t *testing.T) {
 		t.Error("a full disk is not recognised")
 	}
 	j := &job{opts: &Options{Work: "/w"}}
-	if err := j.withoutRoom(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
+	if err := withoutRoom(j.opts, full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
 		t.Error(err)
 	}
 	j.opts.Keep = true
-	if err := j.withoutRoom(full); !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
+	if err := withoutRoom(j.opts, full); !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
 		t.Error(err)
 	}
 }

@@ -41,7 +41,7 @@ const maxNotes = 256 << 10
 // Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	if !w.site.usable() {
-		return w.notesOfCommit(s)
+		return w.site.notesOfCommit(s.task.Profile)
 	}
 	tree, err := workspace.Open(w.site.tree.Root())
 	if err != nil {

@@ -59,7 +59,8 @@ type status struct {
 	clean cleanTree
 }
 
-// cleanTree is a commit that a work tree was exactly at, and when. The zero value is none.
+// cleanTree is a commit that a work tree was exactly at, and when. The zero value is
+// no commit.
 type cleanTree struct {
 	commit string
 	at     time.Time

@@ -98,7 +98,7 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 		return stopped(ctx)
 	}
 	if reportdir.IsFull(err) {
-		err = j.withoutRoom(err)
+		err = withoutRoom(j.opts, err)
 	}
 	return &stop{code: event.CodeInternal, detail: err.Error()}
 }

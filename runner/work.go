@@ -100,7 +100,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	if end := w.startExtensions(ctx, fail); end != nil {
 		return end
 	}
-	if end := w.waitForFiles(); end != nil {
+	if end := w.site.waitForFiles(); end != nil {
 		return end
 	}
 	main, err := w.openSession(ctx, w.ownSpec(), from)

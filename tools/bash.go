@@ -204,8 +204,8 @@ func bashTimeout(env *Env, ms int) time.Duration {
 	if ms > 0 {
 		t = time.Duration(min(int64(ms), maxBashTimeout.Milliseconds())) * time.Millisecond
 	}
-	if env.MaxTime > 0 {
-		t = min(t, env.MaxTime)
+	if env.Commands.MaxTime > 0 {
+		t = min(t, env.Commands.MaxTime)
 	}
 	return t
 }

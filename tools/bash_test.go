@@ -158,7 +158,7 @@ func TestBashTimeouts(t *testing.T) {
 		{1 << 62, time.Hour, time.Hour},
 	}
 	for _, tt := range tests {
-		if got := bashTimeout(&Env{MaxTime: tt.most}, tt.ms); got != tt.want {
+		if got := bashTimeout(&Env{Commands: Commands{MaxTime: tt.most}}, tt.ms); got != tt.want {
 			t.Errorf("%d ms, at most %s: got %s, want %s", tt.ms, tt.most, got, tt.want)
 		}
 	}

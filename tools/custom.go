@@ -111,8 +111,8 @@ func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 // run runs the command and returns its result.
 func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, error) {
 	timeout := orElse(t.Timeout, defaultBashTimeout)
-	if env.MaxTime > 0 {
-		timeout = min(timeout, env.MaxTime)
+	if env.Commands.MaxTime > 0 {
+		timeout = min(timeout, env.Commands.MaxTime)
 	}
 	dir, err := os.MkdirTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
 	if err != nil {

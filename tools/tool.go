@@ -77,7 +77,6 @@ type Env struct {
 	Notes    *Notes   // instructions of directories below the workspace's root; nil: read attaches none
 	ChildEnv []string // environment of commands
 	Commands Commands
-	MaxTime  time.Duration  // upper limit of command timeouts; 0: none
 	Outputs  *reportdir.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string       // absolute report directories, inaccessible to calls except for reading saved outputs
 	Limits   OutputLimits
@@ -117,6 +116,7 @@ type Attachments struct{ Images, PDFs bool }
 type Commands struct {
 	Confine proc.Confine                    // the sandbox; nil: none
 	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
+	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
 	Scratch Scratch                         // private directories
 }
 

@@ -27,14 +27,14 @@ type Status struct {
 
 // Status compares the index and the working tree with HEAD.
 func (r *Repo) Status(ctx context.Context) (Status, error) {
-	s, err := r.status(ctx)
+	s, err := statusOf(ctx, r)
 	if err != nil {
 		return Status{}, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
 	}
 	return s, nil
 }
 
-func (r *Repo) status(ctx context.Context) (s Status, err error) {
+func statusOf(ctx context.Context, r *Repo) (s Status, err error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return s, err

@@ -311,7 +311,7 @@ func TestSubmodulesAreEmptyDirectoriesInAWorktree(t *testing.T) {
 // On one device, an index vouches for files that are a moment older than itself; on two, only for
 // those of an earlier second, unless the time of the checkout is known.
 func TestFilesOnAnotherDeviceAreTrusted(t *testing.T) {
-	dir, err := os.MkdirTemp("/dev/shm", "millhand-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "millhand-test-") //nolint:usetesting // another device
 	if err != nil {
 		t.Skip(err)
 	}
