@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"bytes"
+	"maps"
 	"testing"
 	"testing/fstest"
 
@@ -19,9 +20,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"type":"run.started","run":{"evidence":{}}}`+"\n"+`{"seq":2,"type":"sealed","seal":{"files":[{"name":"../x"},{"name":""}]}}`+"\n"), []byte("{}"), []byte{})
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		files := fstest.MapFS{}
-		for name, file := range r.files {
-			files[name] = file
-		}
+		maps.Copy(files, r.files)
 		for name, data := range map[string][]byte{evidence.EventsFile: a, evidence.StatementFile: b, evidence.SignatureFile: c} {
 			files[name] = &fstest.MapFile{Data: data}
 		}

@@ -32,30 +32,30 @@ type owner struct {
 	allowed *signing.AllowedSigners
 }
 
-func newOwner(t testing.TB, name string) owner {
-	t.Helper()
+func newOwner(tb testing.TB, name string) owner {
+	tb.Helper()
 	seed := sha256.Sum256([]byte(name)) // the same in all processes of the fuzzer
 	private := ed25519.NewKeyFromSeed(seed[:])
 	block, err := ssh.MarshalPrivateKey(private, "")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	key, err := signing.Open(t.Context(), signing.SSH, func(name string) string {
+	key, err := signing.Open(tb.Context(), signing.SSH, func(name string) string {
 		if name == signing.KeyVariable {
 			return string(pem.EncodeToMemory(block))
 		}
 		return ""
 	}, time.Now)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	line, err := ssh.NewPublicKey(private.Public())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	allowed, err := signing.ParseAllowedSigners([]byte("ann@example.com " + string(ssh.MarshalAuthorizedKey(line))))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return owner{key, allowed}
 }
@@ -83,19 +83,19 @@ func honest() facts {
 }
 
 // record runs two jobs of which the first commits, as package runner does.
-func record(t testing.TB, f facts) ran {
-	t.Helper()
+func record(tb testing.TB, f facts) ran {
+	tb.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now := func() time.Time { at = at.Add(time.Millisecond); return at }
-	dir := filepath.Join(t.TempDir(), "out")
+	dir := filepath.Join(tb.TempDir(), "out")
 	out, err := rundir.Claim(dir, runID, now)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer out.Close()
 	out.Prove(rundir.Evidence{Sign: f.sign})
 	if err := out.Begin(runID, sandbox.None, nil, 2); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	log, fold := out.Log(), &report.Fold{}
 	stream := event.NewStream(now, log, fold)
@@ -123,7 +123,7 @@ func record(t testing.TB, f facts) ran {
 		emit(event.Event{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Attempt: 1, Passed: f.outcomes[i] == event.Passed, In: event.InWorkspace}})
 		for name, text := range map[string]string{"patches/" + job + ".patch": "diff of " + job + "\n", "outputs/" + job + "/c.txt": "output\n"} {
 			if err := out.Files().WriteAtomic(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 		if f.outcomes[i] == event.Passed {
@@ -138,15 +138,15 @@ func record(t testing.TB, f facts) ran {
 	}
 	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: event.ExitFailed}})
 	if err := out.Finish(stream.Emit, log, fold, func() error { return nil }); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	got.load(t, out.Files().FS())
+	got.load(tb, out.Files().FS())
 	return got
 }
 
 // load reads all files that evidence is about into memory, where they can be changed.
-func (r ran) load(t testing.TB, files fs.FS) {
-	t.Helper()
+func (r ran) load(tb testing.TB, files fs.FS) {
+	tb.Helper()
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || name == "run.lock" {
 			return err
@@ -156,7 +156,7 @@ func (r ran) load(t testing.TB, files fs.FS) {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

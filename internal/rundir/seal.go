@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
@@ -30,8 +31,8 @@ func beforeSeal(in io.ReaderAt, size int64) (int64, error) {
 		if _, err := in.ReadAt(chunk, to-int64(len(chunk))); err != nil && !errors.Is(err, io.EOF) {
 			return 0, fmt.Errorf("read the last event: %w", err)
 		}
-		for at := len(chunk) - 1; at >= 0; at-- {
-			if chunk[at] != '\n' {
+		for at, c := range slices.Backward(chunk) {
+			if c != '\n' {
 				continue
 			}
 			if here := to - int64(len(chunk)) + int64(at); end < 0 {

@@ -17,24 +17,24 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-func signers(t testing.TB) map[string]ssh.Signer {
-	t.Helper()
+func signers(tb testing.TB) map[string]ssh.Signer {
+	tb.Helper()
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	all := map[string]ssh.Signer{}
 	for name, key := range map[string]any{"ed25519": ed, "ecdsa": ec, "rsa": rs} {
 		if all[name], err = ssh.NewSignerFromKey(key); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return all
