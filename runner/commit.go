@@ -275,6 +275,9 @@ const (
 	jobTrailer = "Millhand-Job: "
 )
 
+// rolloutTrailer is the start of the trailer with the name of a manifest that has a rollout.
+const rolloutTrailer = "Millhand-Rollout: "
+
 // wipTrailer marks the commit of a job that did not finish, with its outcome.
 const wipTrailer = "Millhand-Outcome: "
 
@@ -289,6 +292,9 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 	trailer := ""
 	if unfinished != "" {
 		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"
+	}
+	if j.plan.Rollout != nil {
+		trailer += rolloutTrailer + textcut.OneLine(j.plan.Name) + "\n"
 	}
 	return fmt.Sprintf("%s\n\n%s%s\n%s%s\n%s%s\n%s", text, runTrailer, j.opts.RunID, jobTrailer, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
 }

@@ -44,7 +44,7 @@ func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]ro
 	var mu sync.Mutex
 	var failed error
 	ask := func(j tasks.Job) {
-		p, err := pullOf(ctx, clients, plan.Rollout, j, remotes[j.ID])
+		p, err := pullOf(ctx, clients, plan, j, remotes[j.ID])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && failed == nil {
@@ -95,7 +95,7 @@ func remoteOf(w World, j tasks.Job) (string, error) {
 }
 
 // pullOf returns the pull request of a job; nil if it has none that shows anything.
-func pullOf(ctx context.Context, clients *pullClients, spec *tasks.Rollout, j tasks.Job, address string) (*rollout.Pull, error) {
+func pullOf(ctx context.Context, clients *pullClients, plan *tasks.Plan, j tasks.Job, address string) (*rollout.Pull, error) {
 	client, at, err := clients.open(address)
 	if err != nil {
 		return nil, err
@@ -119,10 +119,11 @@ func pullOf(ctx context.Context, clients *pullClients, spec *tasks.Rollout, j ta
 	if head.Repo != (forge.Path{}) {
 		source = head.Repo
 	}
-	made, err := madeFor(ctx, client, source, j, pr)
-	if err != nil || made.WIP {
+	made, err := madeFor(ctx, client, source, plan, j, pr)
+	if err != nil || made.WIP || made.Job && !made.Rollout || !made.Job && pr.State != forge.Open {
 		return nil, err
 	}
+	spec := plan.Rollout
 	p := &rollout.Pull{State: string(pr.State), Foreign: !made.Job, SameTask: made.Task}
 	if spec.Advance.Checks > 0 && pr.State == forge.Open {
 		if pr, err = client.Get(ctx, at, pr.Number); err != nil {
@@ -143,12 +144,23 @@ func pullOf(ctx context.Context, clients *pullClients, spec *tasks.Rollout, j ta
 	return p, nil
 }
 
-// madeFor returns what the head of a pull request shows about a job. The commit of one that was
-// merged or closed can be gone: then nobody else works on the branch.
-func madeFor(ctx context.Context, client *forge.Client, source forge.Path, j tasks.Job, pr forge.PullRequest) (runner.Made, error) {
-	c, err := client.CommitOf(ctx, source, pr.SHA)
-	if errors.Is(err, forge.ErrNotFound) && pr.State != forge.Open {
-		return runner.Made{Job: true, Task: true}, nil
+// maxAbove is the number of commits of others above that of a job by which its pull request
+// is recognized.
+const maxAbove = 10
+
+// madeFor returns what the commits of a pull request show about a job: the head, or the last one
+// that was made for the job. They can be gone if it was merged or closed.
+func madeFor(ctx context.Context, client *forge.Client, source forge.Path, plan *tasks.Plan, j tasks.Job, pr forge.PullRequest) (made runner.Made, err error) {
+	sha := pr.SHA
+	for range maxAbove {
+		c, err := client.CommitOf(ctx, source, sha)
+		if errors.Is(err, forge.ErrNotFound) {
+			err = nil
+		}
+		if made = runner.MadeFor(plan, j, c.Message, c.Parent); err != nil || made.Job || c.Parent == "" {
+			return made, err
+		}
+		sha = c.Parent
 	}
-	return runner.MadeFor(j, c.Message, c.Parent), err
+	return made, nil
 }

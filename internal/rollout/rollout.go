@@ -22,8 +22,8 @@ type Rollout struct {
 	mu       sync.Mutex
 	history  *History
 	live     *Run
-	blocked  map[string]bool // jobs that need one which did not pass
-	current  int             // index of the wave that is run or judged
+	blocked  map[string]result // of jobs that can't run because of one that they need
+	current  int               // index of the wave that is run or judged
 	verdict  verdict
 	exceeded []event.Condition // of verdict
 	selected map[string]bool   // ids of the jobs of the run
@@ -123,9 +123,10 @@ func (r *Rollout) Forget(job string) {
 // Selects reports whether the run executes a job.
 func (r *Rollout) Selects(job string) bool { return r.selected[job] }
 
-// block finds the jobs that need one which ended without passing.
+// block finds the jobs that can't run because of one that they need: it ended without
+// passing, or its base is red.
 func (r *Rollout) block() {
-	r.blocked = map[string]bool{}
+	r.blocked = map[string]result{}
 	byID := map[string]tasks.Job{}
 	for _, w := range r.waves {
 		for _, j := range w.Jobs {
@@ -135,12 +136,22 @@ func (r *Rollout) block() {
 	for more := true; more; {
 		more = false
 		for id, j := range byID {
-			blocks := func(need string) bool {
+			was, is := r.blocked[id], r.result(j)
+			for _, need := range j.Needs {
 				n, known := byID[need]
-				return known && (r.blocked[need] || !slices.Contains([]result{unknown, passed, red}, r.result(n)))
+				if !known || is != unknown && is != red {
+					continue
+				}
+				switch r.result(n) {
+				case failed, neutral:
+					is = neutral
+				case red:
+					is = red
+				case unknown, passed:
+				}
 			}
-			if !r.blocked[id] && r.result(j) == unknown && slices.ContainsFunc(j.Needs, blocks) {
-				r.blocked[id], more = true, true
+			if was == unknown && is != r.result(j) || was == red && is == neutral {
+				r.blocked[id], more = is, true
 			}
 		}
 	}
@@ -150,8 +161,8 @@ func (r *Rollout) block() {
 // request was closed and its prompt has changed. The end of another one counts only if its
 // task has not changed.
 func (r *Rollout) result(j tasks.Job) result {
-	if r.blocked[j.ID] {
-		return neutral
+	if is := r.blocked[j.ID]; is != unknown {
+		return is
 	}
 	rec := r.history.jobs[j.ID]
 	switch {
@@ -282,46 +293,4 @@ func (r *Rollout) End(outcome event.Outcome, exit event.Exit) (event.Outcome, ev
 		return event.Waiting, exit, figures
 	}
 	return outcome, exit, figures
-}
-
-// Status is a wave for people.
-type Status struct {
-	Wave     int      `json:"wave"` // from 1
-	Canary   bool     `json:"canary"`
-	Jobs     []string `json:"jobs"`
-	Finished int      `json:"finished"`
-	Passed   int      `json:"passed"`
-	Failed   int      `json:"failed"`
-	BaseRed  int      `json:"base_red"`
-	State    string   `json:"state"` // complete, next, waiting, stopped or planned
-}
-
-// Waves returns the state of each wave before the run: waiting is the one whose conditions
-// are not met.
-func (r *Rollout) Waves() []Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []Status
-	for i, w := range r.waves {
-		f := r.figures(i)
-		s := Status{Wave: i + 1, Canary: w.Canary, Finished: f.finished(), Passed: f.passed, Failed: f.failed, BaseRed: f.red, State: "planned"}
-		for _, j := range w.Jobs {
-			s.Jobs = append(s.Jobs, j.ID)
-		}
-		switch {
-		case i == r.current && r.verdict != done:
-			s.State = map[verdict]string{runs: "next", waits: "waiting", stopped: "stopped"}[r.verdict]
-		case len(r.left(i)) == 0:
-			s.State = "complete"
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// Judgment returns the current wave with what decides about the next run.
-func (r *Rollout) Judgment() *event.Rollout {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.report()
 }

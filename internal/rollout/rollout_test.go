@@ -178,6 +178,19 @@ func TestNeeds(t *testing.T) {
 		}
 		return event.CodeNeed.End("")
 	}, "3 of wave 1/1: failed 1", "0 of wave 0/1: passed 0")
+
+	// A red base does not hold the rollout back, and is tried again with the jobs that need it.
+	all = append(all, jobs(12)[3:]...)
+	spec := tasks.Rollout{Canary: []string{"repo-001", "repo-011"}}
+	newField(t, spec, all).expect(func(j tasks.Job) event.JobEnd {
+		switch j.ID {
+		case all[0].ID:
+			return event.CodeBaseline.End("")
+		case all[1].ID, all[2].ID:
+			return event.CodeNeed.End("")
+		}
+		return pass(j)
+	}, "4 of wave 1/2: waiting 1", "11 of wave 2/2: failed 1", "0 of wave 0/2: passed 0")
 }
 
 func pulling(j *tasks.Job) { j.Pull = &tasks.PullRequest{} }
