@@ -128,6 +128,7 @@ func rooms() map[string]room {
 		"internal/jshost":          {"internal/pathtree internal/proc internal/textcut", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
+		"internal/patterns":        {"internal/lazyregexp internal/testcases internal/textcut", "edits follow from patches alone; it reads no files and knows no report"},
 		"internal/testcases":       {"internal/figures internal/textcut internal/lazyregexp", "tests in texts, without files and runs"},
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
