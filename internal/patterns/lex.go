@@ -109,13 +109,14 @@ type lexer struct {
 	s      string
 	i      int
 	line   int
-	fresh  bool // nothing but white space was found in the line
+	fresh  bool            // nothing but white space was found in the line
+	open   map[string]bool // starts of comments and strings whose end was not found
 	tokens []token
 }
 
 // lex returns the tokens of lines.
 func (f *family) lex(lines []string) []token {
-	l := &lexer{f: f, s: strings.Join(lines, "\n"), fresh: true}
+	l := &lexer{f: f, s: strings.Join(lines, "\n"), fresh: true, open: map[string]bool{}}
 	for l.i < len(l.s) {
 		l.step()
 	}
@@ -158,6 +159,10 @@ func (l *lexer) step() {
 			n = len(rest)
 		}
 		l.add(nameKind, n, rest[:n])
+		return
+	}
+	if n := versionLength(rest); n > 0 {
+		l.add(numberKind, n, rest[:n])
 		return
 	}
 	if isDigit(rest[0]) {
@@ -222,8 +227,11 @@ func (l *lexer) sign(rest string) {
 func (l *lexer) comment(s string) int {
 	for _, b := range l.f.blocks {
 		if rest, ok := strings.CutPrefix(s, b[0]); ok {
-			if end := strings.Index(rest, b[1]); end >= 0 {
-				return len(b[0]) + end + len(b[1])
+			if !l.open[b[0]] {
+				if end := strings.Index(rest, b[1]); end >= 0 {
+					return len(b[0]) + end + len(b[1])
+				}
+				l.open[b[0]] = true
 			}
 			return lineLength(s)
 		}
@@ -256,7 +264,7 @@ func (l *lexer) quoted(s string) int {
 		if !strings.HasPrefix(s, q) {
 			continue
 		}
-		lines := len(q) == 3 || q == "`"
+		lines := (len(q) == 3 || q == "`") && !l.open[q]
 		for i := len(q); i < len(s); i++ {
 			switch {
 			case s[i] == '\n' && !lines:
@@ -266,6 +274,9 @@ func (l *lexer) quoted(s string) int {
 			case strings.HasPrefix(s[i:], q):
 				return i + len(q)
 			}
+		}
+		if lines {
+			l.open[q] = true
 		}
 		return lineLength(s)
 	}
@@ -289,6 +300,28 @@ func (l *lexer) qualified(s string) int {
 			break
 		}
 		n += more
+	}
+	return n
+}
+
+// versionLength returns the length of the version that a text starts with, such as v1.2.0-rc.1.
+func versionLength(s string) int {
+	n := 0
+	if s[0] == 'v' {
+		n = 1
+	}
+	if n == len(s) || !isDigit(s[n]) {
+		return 0
+	}
+	dots := 0
+	for n < len(s) && (isName(s[n]) || dots > 0 && (s[n] == '-' || s[n] == '+') || s[n] == '.' && n+1 < len(s) && isDigit(s[n+1])) {
+		if s[n] == '.' {
+			dots++
+		}
+		n++
+	}
+	if s[0] != 'v' && dots < 2 {
+		return 0
 	}
 	return n
 }
