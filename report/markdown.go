@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/patterns"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
@@ -29,7 +30,10 @@ const (
 
 // Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Text of a
 // model never becomes markup, a hyperlink, an image or a mention.
-func Markdown(w io.Writer, r *Report) error {
+func Markdown(w io.Writer, r *Report) error { return Summary(w, r, nil) }
+
+// Summary is [Markdown] with the patterns of the changes; nil for none.
+func Summary(w io.Writer, r *Report, found *patterns.Result) error {
 	p := page{limit: maxSummary - 200} // space for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
 	p.addRollout(r.Run.Rollout)
@@ -40,6 +44,7 @@ func Markdown(w io.Writer, r *Report) error {
 	p.addNotBegun(r.Jobs, event.CodeEnvironment, "Environment")
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
+	p.addPatterns(found)
 	p.addJobs(r)
 	p.addReviews(r.Jobs)
 	p.addSkipped(r.Jobs)

@@ -33,10 +33,12 @@ func reportCommand(w World) *cli.Command {
 	}{
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(report.JUnit)},
-		{"markdown", "Print summary.md", alone(report.Markdown)},
+		{"markdown", "Print summary.md", func(out io.Writer, r *report.Report, files fs.FS) error {
+			return report.Summary(out, r, rundir.Patterns(files, r))
+		}},
 		{"sarif", "Print the findings of reviews as SARIF", alone(report.SARIF)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
-			return html.Write(out, r, rundir.Details(files))
+			return html.Write(out, r, rundir.Details(files), rundir.Patterns(files, r))
 		}},
 		{"otel", "Print OpenTelemetry spans and metrics as OTLP JSON", alone(telemetry.Write)},
 	} {
@@ -46,7 +48,7 @@ func reportCommand(w World) *cli.Command {
 			Action: act(o.parse, func(context.Context) error { return printReport(w, *o, f.write) }),
 		})
 	}
-	c.Subcommands = append(c.Subcommands, mergeCommand(w))
+	c.Subcommands = append(c.Subcommands, patternsCommand(w), mergeCommand(w))
 	c.Subcommands = slices.Insert(c.Subcommands, 0, showCommand(w))
 	for _, name := range []string{"diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{

@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
@@ -126,11 +128,19 @@ func (d *Dir) freeSpace(err error) bool {
 const findingsFile = "findings.sarif"
 
 // Formats returns the reports that a run writes, by file. files is its report directory.
+// The functions are for one report.
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
+	var once sync.Once
+	var found *patterns.Result
+	of := func(r *report.Report) *patterns.Result {
+		once.Do(func() { found = Patterns(files, r) })
+		return found
+	}
 	return map[string]func(io.Writer, *report.Report) error{
-		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown, "failed.txt": report.Failed,
+		"report.json": report.JSON, "junit.xml": report.JUnit, "failed.txt": report.Failed,
 		findingsFile:  report.SARIF,
-		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
+		"summary.md":  func(w io.Writer, r *report.Report) error { return report.Summary(w, r, of(r)) },
+		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files), of(r)) },
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )
@@ -30,8 +31,8 @@ type Detail struct {
 }
 
 // Write writes the page. detail is called once for each job, in order; nil if nothing but the
-// report is available.
-func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail) error {
+// report is available, as found, the patterns of the changes.
+func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found *patterns.Result) error {
 	if detail == nil {
 		detail = func(*report.Job) Detail { return Detail{} }
 	}
@@ -48,6 +49,7 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail) error
 		return err
 	}
 	p := newPage(r)
+	p.found = found
 	if err := flush(p.head()); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/report"
 )
 
@@ -27,7 +28,8 @@ const (
 // page is what stands on the page before the jobs are opened.
 type page struct {
 	r            *report.Report
-	repos, tasks bool // there are several
+	found        *patterns.Result // nil for none
+	repos, tasks bool             // there are several
 }
 
 func newPage(r *report.Report) *page {
@@ -61,7 +63,7 @@ func (p *page) header() g.Node {
 }
 
 func (p *page) main() g.Node {
-	return h.Main(p.totals(), p.outcomes(), p.rollout(), p.reasons(), p.warnings(), p.jobs())
+	return h.Main(p.totals(), p.outcomes(), p.rollout(), p.reasons(), p.warnings(), p.patterns(), p.jobs())
 }
 
 // figure is a number with its name.
