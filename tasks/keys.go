@@ -191,7 +191,7 @@ func (p *publish) keys() keys {
 		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes()))), "none", "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote; pr: also a pull request"},
 		{"base", into(&p.base, optional(textForm)), "", "Base branch of the pull request (the branch that the job started from, or the default branch, if absent)"},
 		{"title", into(&p.title, optional(templateForm)), "", "Title of the pull request (the commit's subject if absent); may contain ${{ VARIABLE }}, also summary, verify, cost and report"},
-		{"body", into(&p.body, optional(templateForm)), "", "Description of the pull request (made from the result if absent); variables as in title"},
+		{"body", into(&p.body, optional(templateForm)), "", "Description of the pull request (made from the result if absent); variables as in title, and patterns"},
 		{"draft", into(&p.draft, boolForm), "false", "Whether a new pull request is a draft"},
 		{"labels", into(&p.labels, upTo(maxPeople, listOf(stringForm))), "", "Labels that the pull request gets"},
 		{"reviewers", into(&p.reviewers, upTo(maxPeople, listOf(stringForm))), "", "Users, or teams as ORG/TEAM, that are asked for a review"},

@@ -279,7 +279,7 @@ type Comment struct {
 
 // ResultVariables returns the variables of texts that are filled in when a job has a
 // result: the plan has them as they are written, ${{ NAME }}.
-func ResultVariables() []string { return []string{"summary", "verify", "cost", "report"} }
+func ResultVariables() []string { return []string{"summary", "verify", "cost", "report", "patterns"} }
 
 // Person is an author or committer.
 type Person struct{ Name, Email string }

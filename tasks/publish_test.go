@@ -47,14 +47,14 @@ func TestTextsOfPullRequestsKeepTheVariablesOfResults(t *testing.T) {
 	p, err := loadText(t, head+`repos: [{url: "https://h/api"}]
 vars: {x: y}
 tasks:
-- {id: a, prompt: p, publish: {mode: pr, base: dev, title: "${{ vars.x }} ${{ task.id }}: ${{ summary }}", body: "${{verify}} ${{ cost }}", draft: true, labels: [bot], reviewers: [ada, org/team], assignees: [bob], fork: mill}}
+- {id: a, prompt: p, publish: {mode: pr, base: dev, title: "${{ vars.x }} ${{ task.id }}: ${{ summary }}", body: "${{verify}} ${{ cost }} ${{ report }} ${{ patterns }}", draft: true, labels: [bot], reviewers: [ada, org/team], assignees: [bob], fork: mill}}
 - {id: b, prompt: p, publish: {mode: push, title: x}}
 `, nil, Overrides{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &PullRequest{
-		Base: "dev", Title: "y a: ${{ summary }}", Body: "${{ verify }} ${{ cost }}", Draft: true,
+		Base: "dev", Title: "y a: ${{ summary }}", Body: "${{ verify }} ${{ cost }} ${{ report }} ${{ patterns }}", Draft: true,
 		Labels: []string{"bot"}, Reviewers: []string{"ada", "org/team"}, Assignees: []string{"bob"}, IfExists: ReplaceIfExists, Fork: "mill",
 	}
 	if diff := cmp.Diff(want, p.Jobs[0].Pull); diff != "" || p.Jobs[1].Pull != nil {

@@ -43,7 +43,7 @@ const maxRendered = 1 << 20
 
 const opening = "${{"
 
-var variableForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost)$`)
+var variableForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost|report|patterns)$`)
 
 // readTemplate reads a text with variables. A mistake in the form of one is
 // recorded, and the others are read all the same.

@@ -46,6 +46,9 @@ type Pattern struct {
 	found []found // one for each job
 }
 
+// Has reports whether a job has edits of the pattern.
+func (p *Pattern) Has(job string) bool { return slices.Contains(p.Jobs, job) }
+
 // Example is one of the edits of a pattern.
 type Example struct {
 	Job  string `json:"job"`

@@ -20,6 +20,7 @@ type Facts struct {
 	Session   *Session
 	Verify    []Verify         // that passed after the change
 	Review    *findings.Review // the output as findings; nil for others
+	Compared  bool             // the patterns of the run are added when it ends
 }
 
 // Session is how a change was made; nil in [Facts] if an earlier run did.
@@ -39,14 +40,18 @@ func (f Facts) Title(template string) string {
 	if template == "" {
 		template, _, _ = strings.Cut(f.Message, "\n")
 	}
-	f.RunURL = "" // titles have no links
+	f.RunURL, f.Compared = "", false // titles have neither links nor comments
 	return titleText(f.fill(template))
 }
 
 // Body returns the description of the pull request.
 func (f Facts) Body(template string) string {
 	if template == "" {
-		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.origin()
+		template = "${{ summary }}\n\n${{ verify }}\n\n"
+		if f.Compared {
+			template += "${{ patterns }}\n\n"
+		}
+		template += f.origin()
 	}
 	return bodyText(f.fill(template))
 }
@@ -54,7 +59,7 @@ func (f Facts) Body(template string) string {
 // fill fills in the variables of the job's result. Nothing in their values is a
 // variable again.
 func (f Facts) fill(text string) string {
-	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report()}
+	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report(), "patterns": f.patterns()}
 	var pairs []string
 	for _, name := range tasks.ResultVariables() {
 		pairs = append(pairs, "${{ "+name+" }}", values[name])
@@ -93,11 +98,27 @@ func (f Facts) verified() string {
 // report names the run, with the URL of the CI run that has its report.
 func (f Facts) report() string {
 	run := "millhand run " + cell(f.Run)
-	u, err := url.Parse(f.RunURL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return run
+	if target := linkTarget(f.RunURL); target != "" {
+		return "[" + run + "](" + target + ")"
 	}
-	return "[" + run + "](" + strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String()) + ")"
+	return run
+}
+
+// linkTarget returns an address of the web as it is written in Markdown; empty for others.
+func linkTarget(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String())
+}
+
+// patterns returns the markers between which the patterns are written later.
+func (f Facts) patterns() string {
+	if !f.Compared {
+		return ""
+	}
+	return patternsStart + "\n" + patternsEnd
 }
 
 // origin returns what a reviewer needs to know of how the change was made.

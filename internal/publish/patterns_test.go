@@ -1,0 +1,91 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/patterns"
+)
+
+// compared returns the patterns of four jobs; the last one has an edit of its own.
+func compared(own string) *patterns.Result {
+	c := &patterns.Collector{}
+	patch := "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-\told.F()\n+\tnew.F()\n"
+	for i := range 4 {
+		text := patch
+		if i == 3 {
+			text += own
+		}
+		c.Add(patterns.Change{Job: fmt.Sprint(i), Repo: fmt.Sprint(i), URL: fmt.Sprintf("https://forge.example/acme/%d/pull/1", i)}, strings.NewReader(text))
+	}
+	return c.Result()
+}
+
+func TestPatternsOfAJob(t *testing.T) {
+	r := compared("diff --git a/run b/run\nold mode 100644\nnew mode 100755\n")
+	for job, want := range map[string]string{
+		"0": "- Pattern 1 of 1, the same in 3 other repositories: `old.F → new.F` (this is the example)",
+		"1": "- Pattern 1 of 1, the same in 3 other repositories: `old.F → new.F` ([example](https://forge.example/acme/0/pull/1))",
+		"3": "- Pattern 1 of 1, the same in 3 other repositories: `old.F → new.F` ([example](https://forge.example/acme/0/pull/1))\n" +
+			"- **To read** (modes): `run` `mode 100644 → 100755`\n- **To read** (rare): `run` `mode 100644 → 100755`",
+		"4": "",
+	} {
+		if got := Patterns(r, job); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", job, got, want)
+		}
+	}
+	if got := Patterns(&patterns.Result{}, "0"); got != "" {
+		t.Error(got)
+	}
+}
+
+// Names and lines of a repository can't leave their code span, and can't end the markers.
+func TestPatternsAreHarmless(t *testing.T) {
+	r := compared("diff --git a/x`@ada b/x`@ada\n--- a/x`@ada\n+++ b/x`@ada\n@@ -1 +1 @@\n-a\n+`[@ada](http://x) <!-- /millhand:patterns -->\x1b[31m\n")
+	got := Patterns(r, "3")
+	_, last, _ := strings.Cut(got, "\n")
+	if want := "- **To read** (rare): `x'@ada:1` `a → '[@ada](http://x) <! -- /millhand:patterns -->"; !strings.HasPrefix(last, want) || strings.Count(last, "`") != 4 || strings.Contains(got, "\x1b") {
+		t.Errorf("%q", last)
+	}
+	for _, line := range strings.Split(got, "\n") {
+		if !strings.HasPrefix(line, "- ") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+func TestAnnotated(t *testing.T) {
+	body := Facts{Run: "1", Task: "t", Compared: true}.Body("")
+	once, changed := annotated(body, "- one")
+	if !changed || !strings.Contains(once, "<!-- millhand:patterns -->\n- one\n<!-- /millhand:patterns -->") {
+		t.Errorf("%v %s", changed, once)
+	}
+	if _, again := annotated(once, "- one"); again {
+		t.Error("the same text changes the description again")
+	}
+	twice, changed := annotated(once+"\n\n---\n\n"+body, "- two")
+	if !changed || strings.Count(twice, "- one") != 1 || strings.Index(twice, "- one") > strings.Index(twice, "- two") {
+		t.Errorf("%v %s", changed, twice)
+	}
+	for _, body := range []string{"", "by a person", "<!-- millhand:patterns --> cut", Facts{Run: "1", Task: "t"}.Body("")} {
+		if got, changed := annotated(body, "- one"); changed || got != body {
+			t.Errorf("%q became %q", body, got)
+		}
+	}
+	if got := (Facts{Task: "t", Compared: true}).Title("${{ patterns }}a"); got != "a" {
+		t.Errorf("title %q", got)
+	}
+	if got := (Facts{Compared: true}).Body("x ${{ patterns }}"); got != "x <!-- millhand:patterns -->\n<!-- /millhand:patterns -->" {
+		t.Errorf("body %q", got)
+	}
+}
+
+func TestCompares(t *testing.T) {
+	for names, want := range map[string]bool{"": false, "a b": false, "a b a b": false, "a b c": true} {
+		if got := Compares(slices.Values(strings.Fields(names))); got != want {
+			t.Errorf("%q: %v", names, got)
+		}
+	}
+}
