@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (l *landing) publication() *publish.Publication {
 // facts returns the contents of the pull request's texts.
 func (l *landing) facts() publish.Facts {
 	spec, clean := l.job.spec, l.job.opts.Redact.Text
-	f := publish.Facts{Run: l.job.opts.RunID, Task: spec.Task}
+	f := publish.Facts{Run: l.job.opts.RunID, Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
 	if spec.Commit != nil {
 		f.Message = l.job.message("", "")
 	}
@@ -102,6 +103,17 @@ func (l *landing) facts() publish.Facts {
 		f.Verify = append(f.Verify, v)
 	}
 	return f
+}
+
+// repos returns the repositories of the jobs of a plan.
+func repos(plan *tasks.Plan) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range plan.Jobs {
+			if !yield(plan.Jobs[i].Repo.Name) {
+				return
+			}
+		}
+	}
 }
 
 // landing describes how the job saves its changes, for a process that publishes them later;

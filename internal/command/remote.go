@@ -16,11 +16,9 @@ import (
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor) (*runner.PreflightResult, error) {
+func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *pullClients) (*runner.PreflightResult, error) {
 	plan := c.plan
-	hosts := forges(w, plan, known.Hold)
-	look := look(w, hosts)
-	pulls := &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	look := look(w, pulls.hosts)
 	look.Forge = pulls.open
 	look.Signing = signs(w, c.key)
 	look.Reserve, look.Run, look.Past = filepath.Join(cacheDir(w), "branches"), s.id, s.past

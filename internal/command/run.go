@@ -263,7 +263,8 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		defer cancel()
 	}
 	known := secrets(w, plan, []string{c.key.Secret()})
-	ready, err := preflight(ctx, w, c, s, o.log.Quiet, known)
+	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	ready, err := preflight(ctx, w, c, s, o.log.Quiet, known, pulls)
 	if err != nil {
 		return err
 	}
@@ -304,7 +305,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
 		}
 	}()
-	return execute(ctx, w, out, plan, runner.Options{
+	return execute(ctx, w, out, plan, pulls, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Spent: day.set, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
@@ -351,7 +352,7 @@ func printJSON(w World, rep *report.Report, dir string) {
 }
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
+func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *pullClients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Left = out.Files(), out.Work(), out.Leave
 	if o.Keep {
 		var err error
@@ -389,6 +390,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
+	annotatePulls(ctx, pulls.open, fold.Report(), out.Files().FS(), o.Redact, pulls.notify)
 	fault := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())
