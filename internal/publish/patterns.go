@@ -85,8 +85,8 @@ func sameElsewhere(p *patterns.Pattern, of int, job string) string {
 	switch e := p.Example; {
 	case e.Job == job:
 		return text + " (this is the example)"
-	case linkTarget(e.URL) != "":
-		return text + " ([example](" + linkTarget(e.URL) + "))"
+	case addressOf(e.URL) != "":
+		return text + " ([example](" + addressOf(e.URL) + "))"
 	default:
 		return text + " (example: job " + span(e.Job) + ")"
 	}

@@ -98,14 +98,14 @@ func (f Facts) verified() string {
 // report names the run, with the URL of the CI run that has its report.
 func (f Facts) report() string {
 	run := "millhand run " + cell(f.Run)
-	if target := linkTarget(f.RunURL); target != "" {
+	if target := addressOf(f.RunURL); target != "" {
 		return "[" + run + "](" + target + ")"
 	}
 	return run
 }
 
-// linkTarget returns an address of the web as it is written in Markdown; empty for others.
-func linkTarget(address string) string {
+// addressOf returns an address of the web as it is written in Markdown; empty for others.
+func addressOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
 		return ""
