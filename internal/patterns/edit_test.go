@@ -44,7 +44,7 @@ func TestShapes(t *testing.T) {
 		{"b.py", "        if x:\n            return 1\n=>\n        if x:\n        return 1", "⇥4 → ⇥0"},
 		{"a.py", "    get(u, verify=True)\n=>\n    get(u, verify=False)", "get(… True → False"},
 		{"a.json", `    "left-pad": "^1.2.0",` + "\n=>\n" + `    "left-pad": "^2.0.0",`, `"left-pad" … version → "^2.0.0"`},
-		{"go.mod", "\texample.com/a v1.2.3\n=>\n\texample.com/a v1.4.0-rc.1", "example.com … version → v1.4.0-rc.1"},
+		{"go.mod", "\texample.com/a v1.2.3\n=>\n\texample.com/a v1.4.0-rc.1", "example.com/a … version → v1.4.0-rc.1"},
 		{"a.yaml", "    replicas: 2\n=>\n    replicas: 3", "replicas … 2 → 3"},
 		{"a.md", "The old word.\n=>\nThe new word.", "old → new"},
 		{"a.go", "\ta()\n\tb()\n\tc()\n=>\n\tfor i := range n {\n\t\tx(i)\n\t}", "a() b() c() → for $1 := range $2 { x($1) }"},

@@ -286,9 +286,13 @@ func (l *lexer) quoted(s string) int {
 // qualified returns the length of the qualified name that a text starts with.
 func (l *lexer) qualified(s string) int {
 	n := nameLength(s)
+	seps := []string{".", "::", "->", "?."}
+	if l.f.plain {
+		seps = []string{".", "/", "-", "@"} // as in names of modules and keys
+	}
 	for n > 0 {
 		more := 0
-		for _, sep := range []string{".", "::", "->", "?."} {
+		for _, sep := range seps {
 			if rest, ok := strings.CutPrefix(s[n:], sep); ok {
 				if m := nameLength(rest); m > 0 {
 					more = len(sep) + m
