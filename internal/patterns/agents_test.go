@@ -41,12 +41,11 @@ var successors = map[string]string{
 
 // habit is how an agent migrates a file.
 type habit struct {
-	textual   bool // also in comments and strings
-	sameLine  bool // the new import is on the line of the old one, others below
-	remark    bool // a comment above some changes
-	octal     bool // octal literals in the new form on changed lines
-	renames   bool // results of ReadDir get another name
-	unwrapped bool // lines that became short enough are joined
+	textual  bool // also in comments and strings
+	sameLine bool // the new import is on the line of the old one, others below
+	remark   bool // a comment above some changes
+	octal    bool // octal literals in the new form on changed lines
+	renames  bool // results of ReadDir get another name
 }
 
 // habits are those of the agents, some of them frequent.

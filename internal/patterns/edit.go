@@ -3,6 +3,7 @@ package patterns
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ func (b *block) edits(f *family, i *imported) (all []edit) {
 	}
 	if len(all)+len(oldImports)+len(newImports) == 0 {
 		e := edit{}
-		e.set(f, "white space only")
+		e.set(f, "white space or spelling only")
 		all = append(all, e)
 	}
 	return all
@@ -194,9 +195,9 @@ func same(a, b token) bool { return a.kind == b.kind && a.text == b.text }
 func common(a, b []token) (all []difference, equal int) {
 	width := len(b) + 1
 	length := make([]uint16, (len(a)+1)*width) // of the subsequence of the rests
-	for i := len(a) - 1; i >= 0; i-- {
-		for k := len(b) - 1; k >= 0; k-- {
-			if same(a[i], b[k]) {
+	for i, left := range slices.Backward(a) {
+		for k, right := range slices.Backward(b) {
+			if same(left, right) {
 				length[i*width+k] = length[(i+1)*width+k+1] + 1
 			} else {
 				length[i*width+k] = max(length[(i+1)*width+k], length[i*width+k+1])

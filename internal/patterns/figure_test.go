@@ -72,7 +72,7 @@ func TestPlantedSlips(t *testing.T) {
 				}
 			}
 		}
-		os.WriteFile(file, []byte(b.String()), 0o644) //nolint:errcheck // a help
+		os.WriteFile(file, []byte(b.String()), 0o644)
 	}
 }
 
@@ -116,7 +116,7 @@ func cached(t *testing.T) []module {
 func (m module) files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	filepath.WalkDir(m.dir, func(path string, entry os.DirEntry, err error) error { //nolint:errcheck // as above
+	filepath.WalkDir(m.dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}

@@ -91,7 +91,7 @@ var keywords = keywordSet(`_ and as assert async await begin break case catch ch
 
 func keywordSet(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, word := range strings.Fields(list) {
+	for word := range strings.FieldsSeq(list) {
 		set[word] = true
 	}
 	return set
@@ -170,7 +170,7 @@ func (l *lexer) step() {
 		for n < len(rest) && (isName(rest[n]) || rest[n] == '.') {
 			n++
 		}
-		l.add(numberKind, n, rest[:n])
+		l.add(numberKind, n, l.number(rest[:n]))
 		return
 	}
 	if n := l.qualified(rest); n > 0 {
@@ -306,6 +306,14 @@ func (l *lexer) qualified(s string) int {
 		n += more
 	}
 	return n
+}
+
+// number returns a number in one spelling: Go has two for octal numbers, and agents change them.
+func (l *lexer) number(s string) string {
+	if l.f.name == "go" && len(s) > 1 && s[0] == '0' && strings.Trim(s, "01234567") == "" {
+		return "0o" + s[1:]
+	}
+	return s
 }
 
 // versionLength returns the length of the version that a text starts with, such as v1.2.0-rc.1.

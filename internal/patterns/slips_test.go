@@ -110,7 +110,7 @@ func (k slipKind) plant(rng *rand.Rand, before, after map[string]string, modes m
 		lines := strings.Split(after[name], "\n")
 		var at []int
 		for i, line := range lines {
-			if k.lines.MatchString(line) {
+			if k.lines.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "//") {
 				at = append(at, i)
 			}
 		}
