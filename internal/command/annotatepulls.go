@@ -29,7 +29,11 @@ func annotatePulls(ctx context.Context, open func(remote string) (*forge.Client,
 	for range runner.MaxPublications {
 		all.Go(func() {
 			for j := range next {
-				if err := annotatePull(ctx, open, j, known.Text(publish.Patterns(found(), j.ID))); err != nil && ctx.Err() == nil {
+				text := known.Text(publish.Patterns(found(), j.ID))
+				if text == "" || ctx.Err() != nil {
+					continue
+				}
+				if err := annotatePull(ctx, open, j, text); err != nil && ctx.Err() == nil {
 					note(fmt.Sprintf("%s: pull request without the patterns of the run: %v", j.ID, err))
 				}
 			}
@@ -45,9 +49,6 @@ func annotatePulls(ctx context.Context, open func(remote string) (*forge.Client,
 }
 
 func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), j *report.Job, text string) error {
-	if text == "" || ctx.Err() != nil {
-		return nil
-	}
 	server, _, err := forgeOf(j.Published.Remote)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func TestPatternsAreHarmless(t *testing.T) {
 	if want := "- **To read** (rare): `x'@ada:1` `a → '[@ada](http://x) <! -- /millhand:patterns -->"; !strings.HasPrefix(last, want) || strings.Count(last, "`") != 4 || strings.Contains(got, "\x1b") {
 		t.Errorf("%q", last)
 	}
-	for _, line := range strings.Split(got, "\n") {
+	for line := range strings.SplitSeq(got, "\n") {
 		if !strings.HasPrefix(line, "- ") {
 			t.Errorf("%q", line)
 		}

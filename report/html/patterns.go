@@ -71,12 +71,13 @@ func whyOf(r patterns.Reason) []g.Node {
 // toneOf is the class of the colour of a reason.
 func toneOf(k patterns.Kind) string {
 	switch k {
-	case patterns.Rare:
-		return "calm"
 	case patterns.Unread, patterns.Tests, patterns.Modes:
 		return "bad"
+	case patterns.Dependencies, patterns.Suppressions, patterns.Binary, patterns.Conditions, patterns.Errors:
+		return "warn"
+	case patterns.Rare:
 	}
-	return "warn"
+	return "calm"
 }
 
 // job is the name of a job, which opens its details.
