@@ -71,8 +71,10 @@ var slipKinds = []slipKind{
 	{"file made executable", goFile, nil, Modes, nil},
 }
 
-// plant plants up to 3 slips in the files of a module that has been migrated.
-func plant(rng *rand.Rand, repo string, before, after map[string]string, modes map[string]string, left map[string]int) (slips []slip) {
+// plant plants up to 4 slips in the files of a module that has been migrated; none if there
+// would be fewer than least.
+func plant(rng *rand.Rand, repo string, before, after map[string]string, modes map[string]string, left map[string]int, least int) (slips []slip) {
+	was, had := maps.Clone(after), maps.Clone(left)
 	used := map[string]bool{}
 	kinds := slices.Clone(slipKinds)
 	rng.Shuffle(len(kinds), func(i, k int) { kinds[i], kinds[k] = kinds[k], kinds[i] })
@@ -89,6 +91,12 @@ func plant(rng *rand.Rand, repo string, before, after map[string]string, modes m
 			left[k.name]--
 			slips = append(slips, s)
 		}
+	}
+	if len(slips) < least {
+		maps.Copy(after, was)
+		maps.Copy(left, had)
+		clear(modes)
+		return nil
 	}
 	return slips
 }
