@@ -284,7 +284,7 @@ const wipTrailer = "Millhand-Outcome: "
 // message returns the commit message with its trailers. outcome is set for a job that did
 // not finish.
 func (j *job) message(base string, unfinished event.Outcome) string {
-	text := strings.TrimSpace(j.spec.Commit.Message)
+	text := cmp.Or(strings.TrimSpace(j.spec.Commit.Message), j.start.onto.text)
 	if text == "" {
 		text = j.spec.Task + ": " + subject(cmp.Or(j.past.nextPrompt(), j.spec.Prompt))
 	}

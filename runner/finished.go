@@ -46,7 +46,7 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 // pushes it, or adds another commit for a follow-up prompt.
 func (p *preflight) afterCommit(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
 	s, err := p.finishPush(ctx, j, o, s, c)
-	if err == nil && p.Past.of(j.ID).followUp != "" {
+	if err == nil && p.Past.of(j.ID).changes(c.Hash) {
 		s.earlier, s.own, s.base, s.tip = event.Commit{}, false, c.Hash, c.Hash
 	}
 	return s, err
@@ -64,7 +64,7 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 		return s, err
 	}
 	s.remote, s.lease = remote, branches[c.Branch]
-	if s.lease == "" || s.lease == c.Hash {
+	if s.lease == "" || s.lease == c.Hash || p.Past.of(j.ID).hashes[s.lease] {
 		return s, nil
 	}
 	line, err := o.repo.FirstParents(c.Hash, maxBehind)
@@ -81,7 +81,7 @@ func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start, tip strin
 	if found {
 		s.earlier, s.own, s.lease = c, true, tip
 	}
-	if found && p.Past.of(j.ID).followUp != "" {
+	if found && p.Past.of(j.ID).changes(c.Hash) {
 		s.earlier, s.own, s.base = event.Commit{}, false, tip
 	}
 	return found

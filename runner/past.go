@@ -20,12 +20,13 @@ type Past struct {
 	Elapsed time.Duration // of all processes
 	Last    event.Event   // without payload
 
-	started time.Time // of the current process
-	jobs    map[string]*pastJob
-	except  []string      // jobs that are left out
-	only    string        // the only job that is run; "" for all
-	ending  *event.RunEnd // the last one; nil while the run is not ended
-	forking bool          // the run is starting as the fork of another: it has no events yet
+	started   time.Time // of the current process
+	jobs      map[string]*pastJob
+	except    []string      // jobs that are left out
+	only      string        // the only job that is run; "" for all
+	endedOnce bool          // an earlier process has ended the run
+	ending    *event.RunEnd // the last one; nil while the run is not ended
+	forking   bool          // the run is starting as the fork of another: it has no events yet
 }
 
 // pastJob is what earlier processes did of a job.
@@ -45,8 +46,15 @@ type pastJob struct {
 	comment  *event.Comment // that was posted; nil for none
 	pushed   string         // remote that its last commit was pushed to; "" for none
 	sessions map[string]*pastSession
-	final    string        // the last message of the job's own session
-	elapsed  time.Duration // between its events
+	final    string // the last message of the job's own session
+
+	replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
+	hashes         map[string]bool // commits that the run has made or pushed for the job
+	attemptsBefore int             // when the job ended
+	rebased        int             // last turn when the job was rebased; its saved states have another base
+	rebase         bool            // the follow-up prompt is about a rebase onto the current base
+	quiet          bool            // the pull request's description stays as it is
+	elapsed        time.Duration   // between its events
 
 	process, last time.Time
 }
@@ -78,7 +86,7 @@ func (p *Past) Emit(e event.Event) error {
 		}
 		p.started, p.Ended, p.ending = e.Time, false, nil
 	case e.Type == event.RunEnded:
-		p.Ended, p.ending = true, e.RunEnd
+		p.Ended, p.endedOnce, p.ending = true, true, e.RunEnd
 	case e.Job != "":
 		p.job(e.Job).count(e.Time, p.started)
 		p.job(e.Job).add(e)
@@ -142,19 +150,28 @@ func (j *pastJob) add(e event.Event) {
 		if j.start == nil {
 			j.first = e.JobStart.Base
 		}
-		j.start, j.end = e.JobStart, nil
+		if j.start, j.end = e.JobStart, nil; j.start.Onto != "" {
+			j.rebased = j.lastTurn()
+		}
 	case e.JobEnd != nil:
-		j.end = e.JobEnd
+		j.end, j.replacing, j.attemptsBefore = e.JobEnd, "", j.attempts
 	case e.Attempt != nil:
+		if c := j.commit; c != nil && j.start != nil && (c.Hash == j.start.Base || c.Hash == j.start.Onto) {
+			j.replacing = c.Hash
+		}
 		j.attempts, j.prompt, j.comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
 	case e.Baseline != nil:
 		j.baseline[e.Baseline.Name] = *e.Baseline
 	case e.Type == event.Committed && e.Commit != nil:
 		j.commit = e.Commit
+		j.own(e.Commit.Hash)
+	case e.Type == event.PublishStarted && e.Published != nil:
+		j.own(e.Published.Hash)
 	case e.Type == event.CommentPosted:
 		j.comment = e.Comment
 	case e.Type == event.CommitPublished && e.Published != nil:
 		j.pushed = e.Published.Remote
+		j.own(e.Published.Hash)
 	case e.Turn != nil:
 		j.session(e.Session).addTurn(e, j.base())
 		if e.Type == event.TurnStarted {
@@ -270,7 +287,30 @@ func (j *pastJob) hasCommented() bool {
 }
 
 // followsUp reports whether the job gets another prompt after its end.
-func (j *pastJob) followsUp() bool { return j != nil && j.followUp != "" }
+func (j *pastJob) followsUp() bool { return j != nil && (j.followUp != "" || j.replacing != "") }
+
+// changes reports whether the job adds to a commit of its own, or replaces it: it gets another
+// prompt, or was killed while it worked on one.
+func (j *pastJob) changes(commit string) bool {
+	return j != nil && commit != "" && (j.followUp != "" || j.replacing == commit)
+}
+
+func (j *pastJob) own(hash string) {
+	if j.hashes == nil {
+		j.hashes = map[string]bool{}
+	}
+	j.hashes[hash] = true
+}
+
+// lastTurn returns the number of the last turn of any session.
+func (j *pastJob) lastTurn() (last int) {
+	for _, s := range j.sessions {
+		for number := range s.turns {
+			last = max(last, number)
+		}
+	}
+	return last
+}
 
 // nextPrompt returns the prompt that continues the job's session, or has continued it in a
 // fork; "" for none.
@@ -366,6 +406,13 @@ func (p *Past) FollowUp(job, prompt string) error {
 	}
 	past.followUp, p.only = prompt, job
 	return nil
+}
+
+// Quiet leaves the descriptions of pull requests as they are.
+func (p *Past) Quiet() {
+	for _, j := range p.jobs {
+		j.quiet = true
+	}
 }
 
 // plus returns the sums over both.

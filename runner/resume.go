@@ -188,6 +188,9 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 	if past := w.job.past; tree == "" && past != nil && past.start != nil {
 		tree = past.start.Tree
 	}
+	if rebasedAfter(w.job, from) {
+		return w.job.start.onto.apply(ctx, w.site)
+	}
 	if tree == "" {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 func (j *job) started(s *site, tree string) {
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s),
+		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.onto.commit,
 		Landing: j.landing(s),
 	}})
 }

@@ -33,6 +33,7 @@ type start struct {
 
 	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
 	own     bool                  // earlier is of this run
+	onto    rebase                // the zero value unless the job's commits are applied to base
 	comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
 	pull    publish.Target        // where its pull request goes; the zero value for none
 	signer  publish.Signing       // of commits that the forge makes; the zero value for others
@@ -54,11 +55,13 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	case o == nil: // not checked
 		return start{}, nil
 	case j.Repo.Kind == tasks.RepoURL:
-		return p.mirrored(ctx, j, o)
+		s, err := p.mirrored(ctx, j, o)
+		return p.onto(ctx, j, o, s, err)
 	case o.err != nil:
 		return start{}, unsupported(o.err)
 	}
-	return p.local(ctx, j, o)
+	s, err := p.local(ctx, j, o)
+	return p.onto(ctx, j, o, s, err)
 }
 
 // unsupported refuses features that gitops does not support.

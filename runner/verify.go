@@ -193,6 +193,9 @@ func (f faults) feedback() string {
 	if len(f.refused) > 0 {
 		b.WriteString(uncommittable(f.refused) + "\n")
 	}
+	if len(f.marked) > 0 {
+		b.WriteString("Conflict markers are left in " + firstThree(f.marked) + ". Resolve the conflicts, and finish again.\n")
+	}
 	if len(f.failed) == 0 {
 		return b.String()
 	}

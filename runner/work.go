@@ -197,6 +197,9 @@ func (w *work) firstPrompt(from *continuation) string {
 		return w.job.spec.Prompt
 	}
 	w.result.attempts = past.attempts
+	if past.replacing != "" {
+		w.attemptsBefore = past.attemptsBefore
+	}
 	prompts := from.state.Prompts()
 	if past.attempts > 1 && !slices.Contains(prompts, past.prompt) {
 		w.result.attempts-- // its prompt was not added yet
@@ -211,6 +214,7 @@ type faults struct {
 	barred  []permission.Decision
 	over    []excess
 	refused []gitops.Refusal // paths that git would not commit
+	marked  []string         // paths with conflict markers, of a job that is rebased
 }
 
 // findFaults runs the verify commands and examines the changes.
@@ -221,11 +225,16 @@ func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, 
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
 		return f, end
 	}
-	f.over, end = w.outOfScope(ctx)
+	if f.over, end = w.outOfScope(ctx); end != nil {
+		return f, end
+	}
+	f.marked, end = w.conflicts(ctx)
 	return f, end
 }
 
-func (f faults) none() bool { return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused) == 0 }
+func (f faults) none() bool {
+	return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused)+len(f.marked) == 0
+}
 
 // refused returns the stop of a job whose last attempt has faults; nil if only its commit
 // fails.
@@ -235,6 +244,8 @@ func (w *work) refused(f faults) *stop {
 		return protected(f.barred)
 	case len(f.over) > 0:
 		return exceeded(f.over)
+	case len(f.marked) > 0:
+		return &stop{code: event.CodeFailed, detail: "conflict markers are left in " + firstThree(f.marked)}
 	case len(f.failed) > 0:
 		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + w.site.verifyFault(w.job.spec.Verify, f.failed)}
 	}

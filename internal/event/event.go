@@ -225,6 +225,7 @@ type JobStart struct {
 	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed without a worktree
 	BaseRef    string `json:"base_ref,omitempty"`   // branch, tag or commit that Base was resolved from, if it has a name
 
+	Onto    string   `json:"onto,omitempty"`    // commit of the job that is rebased onto Base, or was; empty for none
 	Landing *Landing `json:"landing,omitempty"` // nil for a job that commits nothing
 }
 

@@ -1,0 +1,335 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks"
+)
+
+// rebase is a job whose commits are applied to the current base of its pull request.
+type rebase struct {
+	commit string // the last one of the job; "" for no rebase
+	before string // commit that the job's first one is on
+	text   string // message of the job's first commit, without trailers
+	turn   int    // last turn of the job's sessions before
+}
+
+// apply applies the job's changes to a worktree of the new base. Conflicts stay in its files.
+func (r rebase) apply(ctx context.Context, s *site) error {
+	if r.commit == "" {
+		return nil
+	}
+	err := gitops.Merge(ctx, s.tree, s.base, r.before, r.commit)
+	if errors.Is(err, gitops.ErrMerge) {
+		return nil
+	}
+	return err
+}
+
+// Rebase makes the run continue only one job, which has ended, on the current base of its pull
+// request: with [Rebase], or with a prompt for its session unless that is "".
+func (p *Past) Rebase(job, prompt string) error {
+	if err := p.FollowUp(job, cmp.Or(prompt, "Rebase the change")); err != nil {
+		return err
+	}
+	past := p.of(job)
+	if past.commit == nil || past.start == nil || past.start.Landing == nil || past.start.Landing.PullRequest == nil {
+		return fmt.Errorf("job %s has no pull request", job)
+	}
+	past.rebase = true
+	return nil
+}
+
+// Reopened reports whether the run has ended, and a process that continued it since then was
+// killed. Resuming the run completes what that has started.
+func (p *Past) Reopened() bool { return p.endedOnce && !p.Ended }
+
+// Made reports whether the run has made or pushed a commit for a job.
+func (p *Past) Made(job, hash string) bool {
+	return hash != "" && p.of(job) != nil && p.of(job).hashes[hash]
+}
+
+// Attempts returns the number of attempts of a job.
+func (p *Past) Attempts(job string) int {
+	if j := p.of(job); j != nil {
+		return j.attempts
+	}
+	return 0
+}
+
+// SpentBy is the most that a job has cost.
+func (p *Past) SpentBy(job string) money.USD {
+	if j := p.of(job); j != nil {
+		return j.spent()
+	}
+	return 0
+}
+
+// onto completes the start of a job that is rebased.
+func (p *preflight) onto(ctx context.Context, j tasks.Job, o *origin, s start, err error) (start, error) {
+	past := p.Past.of(j.ID)
+	if err != nil || s.skip != nil || past == nil || past.commit == nil || s.earlier.Hash != "" || p.Local {
+		return s, err
+	}
+	switch {
+	case past.rebase:
+		s.onto.commit, s.onto.turn = s.base, past.lastTurn()
+		if s.base, err = p.newBase(ctx, j, o, s, past.start.Landing.PullRequest.Base); err != nil {
+			s.skip, err = cannotAsk(err)
+			return s, err
+		}
+	case past.followUp == "" && past.replacing != "" && past.start.Onto == past.replacing: // killed
+		s.onto.commit, s.onto.turn, s.base = past.start.Onto, past.rebased, past.start.Base
+	default:
+		return s, nil
+	}
+	line, text, err := ownCommits(o.repo, s.onto.commit, p.Past.Run.ID, j.ID)
+	if err != nil {
+		return s, refuse(event.CodeBranchForeign, "%w", err)
+	}
+	s.onto.before, s.onto.text = line[len(line)-1], text
+	return s, nil
+}
+
+// newBase returns the current commit of the base of a job's pull request.
+func (p *preflight) newBase(ctx context.Context, j tasks.Job, o *origin, s start, branch string) (string, error) {
+	if j.Repo.Kind == tasks.RepoURL {
+		if tip := fetchedTip(o.repo, branch); tip != "" {
+			return tip, nil
+		}
+		return "", refuse(event.CodeBase, "branch %s, the base of the pull request, not found on %s", branch, s.remote)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	defer cancel()
+	return remote.Fetch(ctx, o.repo.Git, s.remote, branch)
+}
+
+// ownCommits returns the commits of a job from its last one on, followed by the one below
+// them, and the message of its first one without trailers.
+func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text string, err error) {
+	all, err := repo.FirstParents(last, maxBehind)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, hash := range all {
+		message, err := repo.Message(hash)
+		if err != nil {
+			return nil, "", err
+		}
+		if !madeFor(message, run, job) {
+			if i == 0 {
+				break
+			}
+			return all[:i+1], text, nil
+		}
+		text, _, _ = strings.Cut(message, "\n\n"+runTrailer)
+	}
+	return nil, "", fmt.Errorf("the commits of job %s are not below %.10s", job, last)
+}
+
+// madeFor reports whether a commit with this message was made by a run for a job.
+func madeFor(message, run, job string) bool {
+	lines := strings.Split(message, "\n")
+	return slices.Contains(lines, runTrailer+run) && slices.Contains(lines, jobTrailer+job)
+}
+
+// rebasedAfter reports whether the saved states of a job's worktree are older than its base.
+func rebasedAfter(j *job, from *continuation) bool {
+	saved := 0
+	if from != nil {
+		for _, t := range from.state.Turns {
+			if t.Tree != "" {
+				saved = t.Number
+			}
+		}
+	}
+	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.past != nil && j.past.rebased > 0 && saved <= j.past.rebased
+}
+
+// maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
+const maxMarked = 4 << 20
+
+// conflicts returns the files in which a job that is rebased has left conflict markers.
+func (w *work) conflicts(ctx context.Context) (marked []string, end *stop) {
+	if w.job.start.onto.commit == "" {
+		return nil, nil
+	}
+	paths, _, err := w.site.tree.ChangedPaths(ctx, w.site.before)
+	if err != nil {
+		return nil, w.job.notVerified(ctx, err)
+	}
+	for _, path := range paths {
+		data, err := w.site.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(path, w.site.below), "/"))
+		if err != nil || len(data) > maxMarked {
+			continue // removed
+		}
+		data = append([]byte("\n"), data...)
+		if bytes.Contains(data, []byte("\n<<<<<<< ")) && bytes.Contains(data, []byte("\n>>>>>>> ")) {
+			marked = append(marked, path)
+		}
+	}
+	return marked, nil
+}
+
+// Rebased is the result of [Rebase].
+type Rebased struct {
+	Commit   string // that was pushed; "" for none
+	Current  bool   // the job's commits are on the current base: nothing was to be done
+	Conflict bool   // the new base conflicts with the job's commits: nothing was changed
+	Failed   string // what verify reported about the rebased commits, which were not pushed
+}
+
+// Rebase applies the commits of the job that [Past.Rebase] has chosen to the current base of
+// its pull request, verifies the result and pushes it with a lease. It calls no model. The
+// events are those of a run that is resumed and ended as before.
+func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err error) {
+	r := newRun(plan, o)
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.only })
+	if at < 0 {
+		return done, fmt.Errorf("job %s is not in the plan", o.Past.only)
+	}
+	j := r.job(plan.Jobs[at])
+	j.past.quiet = true
+	switch from := j.start.onto; {
+	case j.start.skip != nil:
+		return done, errors.New(j.start.skip.detail)
+	case from.commit == "":
+		return done, errors.New("the branch of the job has another commit")
+	case from.before == j.start.base:
+		return Rebased{Current: true}, nil
+	case j.spec.Commit.ByForge():
+		return done, errors.New("its commits are made by the forge (commit.sign: api)")
+	}
+	commit, err := replay(ctx, j)
+	if errors.Is(err, gitops.ErrMerge) {
+		return Rebased{Conflict: true}, nil
+	}
+	if err != nil {
+		return done, err
+	}
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	failed, end := landRebased(ctx, j, commit)
+	r.restoreHeaders(ctx)
+	ended := *j.past.end
+	ended.ElapsedMS = j.past.time().Milliseconds()
+	r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.spec.ID, JobEnd: &ended})
+	if last := o.Past.ending; last != nil {
+		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: last})
+	}
+	switch {
+	case end != nil:
+		return done, errors.New(end.detail)
+	case failed != "":
+		return Rebased{Failed: failed}, r.broken()
+	}
+	return Rebased{Commit: commit.Hash}, r.broken()
+}
+
+// replay makes the commits of the job again, on top of the new base, and returns the last one.
+func replay(ctx context.Context, j *job) (*event.Commit, error) {
+	repo, c := j.start.origin, &event.Commit{Hash: j.start.base, Branch: j.spec.Commit.Branch}
+	line, _, err := ownCommits(repo, j.start.onto.commit, j.opts.RunID, j.spec.ID)
+	if err != nil {
+		return nil, err
+	}
+	author, committer := j.signatures()
+	c.Author, c.Committer = author.String(), committer.String()
+	for i := len(line) - 2; i >= 0; i-- {
+		if c.Message, err = repo.Message(line[i]); err != nil {
+			return nil, err
+		}
+		o := gitops.CommitOptions{Parent: c.Hash, Message: c.Message, Author: author, Committer: committer}
+		if j.spec.Commit.Signed() {
+			o.Sign = func(ctx context.Context, commit []byte) (_ string, err error) {
+				c.Signature, err = j.opts.Preflight.signing.Sign(ctx, commit)
+				return c.Signature, err
+			}
+		}
+		hash, err := pick(ctx, repo, filepath.Join(j.opts.Work, "rebase-"+digest(j.spec.ID)[:12]), line[i+1], line[i], o)
+		if err != nil {
+			return nil, err
+		}
+		c.Hash = cmp.Or(hash, c.Hash) // "": the new base has the change
+	}
+	if c.Hash == j.start.base {
+		return nil, errors.New("the base has all changes of the job")
+	}
+	return c, nil
+}
+
+// pick commits the difference of two commits on top of a parent; "" if nothing is left of it.
+func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops.CommitOptions) (hash string, err error) {
+	tree, err := repo.AddWorktree(ctx, dir, o.Parent)
+	if err != nil {
+		return "", fmt.Errorf("check out the commit %.10s: %w", o.Parent, err)
+	}
+	defer func() { err = errors.Join(err, repo.RemoveWorktree(context.WithoutCancel(ctx), dir)) }()
+	if err := gitops.Merge(ctx, tree, o.Parent, from, to); err != nil {
+		return "", err
+	}
+	base, err := tree.SnapshotOf(o.Parent)
+	if err != nil {
+		return "", err
+	}
+	changes, err := tree.Changes(ctx, base)
+	if err != nil || len(changes.Changes) == 0 {
+		return "", err
+	}
+	done, err := tree.Commit(ctx, changes, o)
+	return done.Hash, err
+}
+
+// landRebased verifies the rebased commit of the job and publishes it. failed is what verify
+// reported.
+func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *stop) {
+	from := j.start.onto
+	j.start.base = c.Hash
+	s, end := j.prepare(ctx)
+	if s != nil {
+		defer j.releaseSite(context.WithoutCancel(ctx), s, false)
+	}
+	if end != nil {
+		return "", end
+	}
+	j.protect(s)
+	steps := firstOf(ctx, func(ctx context.Context) *stop { return j.confine(ctx, s) }, func(ctx context.Context) *stop { return j.setup(ctx, s) })
+	if steps != nil {
+		return "", steps
+	}
+	w := newWork(j, s)
+	w.result.attempts = j.past.attempts
+	faults, end := w.verifyAll(ctx)
+	switch {
+	case end != nil:
+		return "", end
+	case len(faults) > 0:
+		return verifyFeedback(faults), nil
+	}
+	j.emit(event.Event{Type: event.Committed, Commit: c})
+	l := &landing{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if end := l.publish(ctx); end != nil {
+		return "", end
+	}
+	if j.spec.Repo.Kind != tasks.RepoPath {
+		return "", nil
+	}
+	_, by := j.signatures()
+	if err := j.start.origin.MoveBranch(context.WithoutCancel(ctx), c.Branch, from.commit, c.Hash, by); err != nil {
+		j.warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.start.origin.Root(), err))
+	}
+	return "", nil
+}
+
+// verifyFeedback returns the output of failed verify commands as a prompt.
+func verifyFeedback(failed []event.Verify) string { return faults{failed: failed}.feedback() }
