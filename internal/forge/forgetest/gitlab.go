@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ type lab struct{ *Server }
 
 func (s lab) routes(mux *http.ServeMux) {
 	const merge = "/projects/{project}/merge_requests"
+	s.followRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET /users", s.serveUsers)
 	s.countedRoutes(mux)
@@ -180,6 +182,7 @@ func (s lab) doc(p *Pull, host string) map[string]any {
 		"title":      title, "description": p.Body, "draft": p.Draft, "source_branch": p.Branch, "target_branch": p.Base,
 		"source_project_id": source, "target_project_id": s.repo(p.Repo).id, "sha": s.sha(p), "detailed_merge_status": status, "has_conflicts": p.Conflict,
 		"assignees": people(p.Assignees), "reviewers": people(p.Reviewers), "head_pipeline": pipeline,
+		"labels": append([]string{}, p.Labels...), "updated_at": cmp.Or(p.Updated, future), "diff_refs": map[string]any{"base_sha": s.commit(p.Repo, p.Base)},
 	}
 }
 
@@ -303,7 +306,7 @@ func (s lab) serveMerge(r *http.Request) (int, any, error) {
 }
 
 func (s lab) noteDoc(n *Note) map[string]any {
-	return map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false}
+	return map[string]any{"id": n.ID, "body": n.Body, "author": s.userDoc(n.Author), "system": false, "created_at": created(n.ID)}
 }
 
 // thread returns the number of what a request is about, and whether it is an issue.

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ type rest struct{ *Server }
 
 func (s rest) routes(mux *http.ServeMux) {
 	const repo = "/repos/{owner}/{repo}"
+	s.followRoutes(mux)
 	s.on(mux, "GET /user", s.serveUser)
 	s.on(mux, "GET "+repo, s.serveRepo)
 	s.on(mux, "GET "+repo+"/pulls", s.servePulls)
@@ -162,7 +164,7 @@ func (s rest) pullDoc(p *Pull, host string) map[string]any {
 		"created_at": p.created(),
 		"draft":      p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": "clean",
 		"head": ref(p.Head, p.Branch, s.sha(p)), "base": ref(p.Repo, p.Base, s.commit(p.Repo, p.Base)),
-		"assignees": s.userDocs(p.Assignees), "requested_reviewers": s.userDocs(p.Reviewers), "labels": labels,
+		"assignees": s.userDocs(p.Assignees), "requested_reviewers": s.userDocs(p.Reviewers), "labels": labels, "updated_at": cmp.Or(p.Updated, future),
 	}
 }
 
@@ -336,7 +338,7 @@ func (s rest) serveMerge(r *http.Request) (int, any, error) {
 func (s rest) noteDoc(n *Note, host string) map[string]any {
 	return map[string]any{
 		"id": n.ID, "body": n.Body, "user": s.userDoc(n.Author, n.Bot),
-		"html_url": fmt.Sprintf("http://%s/%s/issues/%d#issuecomment-%d", host, n.Repo, n.Number, n.ID),
+		"html_url": fmt.Sprintf("http://%s/%s/issues/%d#issuecomment-%d", host, n.Repo, n.Number, n.ID), "created_at": created(n.ID),
 	}
 }
 
@@ -418,9 +420,12 @@ func (s rest) serveRuns(r *http.Request) (int, any, error) {
 	runs := []any{}
 	switch state := s.checked(r); state {
 	case "pending":
-		runs = append(runs, map[string]any{"status": "in_progress", "conclusion": nil})
+		runs = append(runs, s.runDoc(Run{Name: "ci", Status: state}))
 	case "success", "failure":
-		runs = append(runs, map[string]any{"status": "completed", "conclusion": "skipped"}, map[string]any{"status": "completed", "conclusion": state})
+		runs = append(runs, s.runDoc(Run{Name: "other", Status: "skipped"}), s.runDoc(Run{Name: "ci", Status: state}))
+	}
+	for _, run := range s.Review.runs[r.PathValue("sha")] {
+		runs = append(runs, s.runDoc(run))
 	}
 	s.timeRuns(r, runs)
 	return http.StatusOK, map[string]any{"total_count": len(runs), "check_runs": runs}, nil

@@ -51,6 +51,7 @@ type Pull struct {
 	Reviewers, Teams []string
 	Checks           string // success, failure, pending, or "" for none
 	Conflict         bool   // it can't be merged
+	Updated          string // RFC 3339; "" is in the future
 	Checking         int    // of Gitea: number of requests to merge that are refused because it is checking
 }
 
@@ -71,7 +72,18 @@ type Note struct {
 	Author string
 	Bot    bool
 	Body   string
+
+	Kind  string // "", ReviewNote or LineNote; GitLab has only comments
+	State string // of a review, such as COMMENTED
+	Path  string // of the file that it is on
+	Line  int
 }
+
+// The kinds of notes that are not comments.
+const (
+	ReviewNote = "review"
+	LineNote   = "line"
+)
 
 // Call is a request that the server received, and its response.
 type Call struct {
@@ -90,13 +102,15 @@ type Server struct {
 	Token string   // the valid one; "" accepts all requests
 	User  string   // of the token; "" for a token of an app
 	Users []string // other users
-	Page  int      // maximum page size; 0 is 50
+
+	Page int // maximum page size; 0 is 50
 	// Scopes are those of a classic token of GitHub; nil for another token.
 	Scopes []string
 	Bot    string // of a token without a user, of GitHub; "" is app[bot]
 	// NoLabels are labels that do not exist; those of GitHub and GitLab are created.
 	NoLabels   []string
-	Hidden     int  // entries of each list that are counted and not sent, of GitLab and Gitea
+	Hidden     int // entries of each list that are counted and not sent, of GitLab and Gitea
+	Review     Review
 	PartialSSO bool // GitHub's lists lack what single sign-on hides from the token
 	// Resolve returns the commit of a branch, "" if it does not exist. nil: all exist.
 	Resolve func(repo, branch string) string
@@ -218,6 +232,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below, ok := strings.CutPrefix(r.URL.EscapedPath(), s.prefix())
 	if s.Kind == "github" && r.URL.Path == "/api/graphql" {
 		below, ok = "/graphql", true
+	}
+	if strings.HasPrefix(r.URL.Path, logPath) {
+		s.serveLog(w, r)
+		return
 	}
 	if !ok {
 		if s.Other == nil {

@@ -131,7 +131,7 @@ const NoThread = 404
 func (s *Server) comments(repo string, number int64, issue bool) []*Note {
 	var found []*Note
 	for _, n := range s.notes {
-		if strings.EqualFold(n.Repo, repo) && n.Number == number && (n.Issue == issue || s.Kind != "gitlab") {
+		if strings.EqualFold(n.Repo, repo) && n.Number == number && (n.Kind == "" || s.Kind == "gitlab") && (n.Issue == issue || s.Kind != "gitlab") {
 			found = append(found, n)
 		}
 	}
@@ -147,6 +147,12 @@ func (s *Server) comment(repo string, number int64, issue bool, body string) *No
 	s.notes = append(s.notes, n)
 	return n
 }
+
+// future is when a pull request was updated, unless a test sets it.
+const future = "2030-01-01T00:00:00Z"
+
+// created returns when a note was created: in the order of the ids.
+func created(id int64) string { return fmt.Sprintf("2029-01-01T00:%02d:%02dZ", id/60%60, id%60) }
 
 // bot returns the name of the token's app.
 func (s *Server) bot() string { return cmp.Or(s.Bot, "app[bot]") }
