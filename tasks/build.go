@@ -235,7 +235,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Parallel = cmp.Or(o.Parallel, p.Parallel, b.defaults.parallel)
 	p.Clones = cmp.Or(p.Clones, b.defaults.clones)
 	p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, o.MaxCost), Time: lower(p.Budget.Time, o.MaxTime)}
-	p.Policies = b.options.Policies
+	p.Policies, p.Follow = b.options.Policies, planFollow(b.manifests)
 	if most := p.Policies.RunCap(); most.USD > 0 && lower(p.Budget.CostUSD, most.USD) != p.Budget.CostUSD {
 		p.Budget.CostUSD = most.USD
 		b.found.note(fmt.Sprintf("the run's budget is $%v, by budget (%s)", most.USD, most.Source))

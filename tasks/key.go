@@ -19,7 +19,7 @@ type Key struct {
 
 // Type describes the values that a key accepts.
 type Type struct {
-	Name         string   // "string", "integer", "number", "boolean", "duration", "bytes", "USD", "enum", "list", "map", "mapping", "rules" or "JSON Schema"
+	Name         string   // "string", "integer", "number", "boolean", "duration", "days", "bytes", "USD", "enum", "list", "map", "mapping", "rules" or "JSON Schema"
 	Values       []string // of an enum
 	NotSupported []string // values of an enum that a later release accepts
 	Min, Max     int      // of an integer; a Max of 0 is no bound

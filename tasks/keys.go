@@ -48,6 +48,7 @@ func (m *manifest) keys() keys {
 		{"hooks", into(&m.hooks, hooksForm), "", "Commands that run on events of runs, jobs, tool calls and commits"},
 		{"rollout", into(&m.rollout, rolloutForm), "", "Waves of jobs, each run by a separate invocation"},
 		{"evidence", noting(&m.proof, into(&m.evidence, mapping((*Evidence).keys))), "", "Chain the events and seal the report directory, for millhand verify-report"},
+		{"follow", into(&m.follow, followForm), "", "What millhand follow does with open pull requests; of several manifests, the strictest values hold"},
 		{"notify", notSupported(), "", "Notifications"},
 	}, m.sampling.keys()...)
 }

@@ -80,6 +80,8 @@ func (t Type) alone() map[string]any {
 		return map[string]any{"type": t.Name}
 	case "duration":
 		return map[string]any{"type": "string", "pattern": `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`, "examples": []any{"90s", "20m", "1h30m"}}
+	case "days":
+		return map[string]any{"type": "string", "pattern": `^[1-9][0-9]{0,3}d$`, "examples": []any{"30d"}}
 	case "bytes":
 		return map[string]any{"type": "string", "pattern": `^[^kKMGTiB]+([kKMGT]B|[KMGT]iB)$`, "examples": []any{"500MB", "8GB"}}
 	case "USD":

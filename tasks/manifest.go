@@ -54,6 +54,7 @@ type manifest struct {
 	rollout           *rollout
 	skills            []skillDir
 	batch             bool
+	follow            *Follow // nil without it
 	output            OutputLimits
 	evidence          Evidence
 	proof             value // of evidence

@@ -42,6 +42,7 @@ type Plan struct {
 	Skills    []string    // directories of skills beside the workspace's own, absolute
 	Batch     bool        // whether models get the batch tool
 	Output    OutputLimits
+	Follow    *Follow `json:",omitempty"` // nil if no manifest has it
 
 	Evidence *Evidence `json:",omitempty"` // nil for none
 
