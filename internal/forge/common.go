@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Gitea's API resembles that of GitHub: what both share is in this file.
@@ -35,7 +36,9 @@ type pullJSON struct {
 	Base      refJSON    `json:"base"`
 	Assignees []userJSON `json:"assignees"`
 	// MergeState has a reason why it can't be merged; GitHub's.
-	MergeState string `json:"mergeable_state"`
+	MergeState string      `json:"mergeable_state"`
+	Labels     []labelJSON `json:"labels"`
+	UpdatedAt  string      `json:"updated_at"`
 }
 
 type userJSON struct {
@@ -88,7 +91,11 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 	}
 	pr := PullRequest{
 		Number: j.Number, URL: j.URL, State: Open, Title: j.Title, Body: j.Body, Draft: j.Draft,
-		Base: j.Base.Ref, Head: Head{Branch: j.Head.Ref}, SHA: j.Head.SHA,
+		Base: j.Base.Ref, Head: Head{Branch: j.Head.Ref}, SHA: j.Head.SHA, BaseSHA: j.Base.SHA,
+	}
+	pr.Updated, _ = time.Parse(time.RFC3339, j.UpdatedAt) // zero otherwise
+	for _, l := range j.Labels {
+		pr.Labels = append(pr.Labels, l.Name)
 	}
 	switch {
 	case j.Merged || j.MergedAt != "":

@@ -1,6 +1,9 @@
 package forge
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Path names a repository.
 type Path struct{ Owner, Name string } // an owner of GitLab may have slashes
@@ -81,6 +84,10 @@ type PullRequest struct {
 	Conflict bool
 	Checks   Checks // of [Client.Get] only
 
+	BaseSHA string // commit of the base that it was compared with; may be ""
+	Labels  []string
+	Updated time.Time // last activity; zero if unknown
+
 	assignees                []string // Gitea's
 	assigneeIDs, reviewerIDs []int64  // GitLab's
 }
@@ -142,6 +149,9 @@ type dialect interface {
 	checks(ctx context.Context, p Path, pr PullRequest) (Checks, error)
 	merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error
 	comments(ctx context.Context, p Path, t Thread) ([]Comment, error)
+	checkList(ctx context.Context, p Path, sha string) ([]Check, error)
+	// checkLog returns the end of the log of a check with a job.
+	checkLog(ctx context.Context, p Path, check Check, most int) (string, error)
 	// comment creates a comment, or updates the one with the id unless that is 0.
 	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
 	// repos returns the repositories of an owner. The forge may have left out some that the

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // gitlab is the API of GitLab.
@@ -46,7 +47,12 @@ type gitlabMerge struct {
 	Conflicts     bool         `json:"has_conflicts"`
 	Assignees     []gitlabUser `json:"assignees"`
 	Reviewers     []gitlabUser `json:"reviewers"`
-	Pipeline      *struct {
+	Labels        []string     `json:"labels"`
+	UpdatedAt     string       `json:"updated_at"`
+	Refs          struct {
+		Base string `json:"base_sha"`
+	} `json:"diff_refs"` // not in lists
+	Pipeline *struct {
 		Status string `json:"status"`
 	} `json:"head_pipeline"` // not in lists
 }
@@ -108,8 +114,9 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 	}
 	pr := PullRequest{
 		Number: j.IID, URL: j.URL, State: Open, Title: j.Title, Body: j.Description, Draft: j.Draft,
-		Base: j.TargetBranch, Head: Head{Branch: j.SourceBranch}, SHA: j.SHA, Mergeable: CannotMerge,
+		Base: j.TargetBranch, Head: Head{Branch: j.SourceBranch}, SHA: j.SHA, Mergeable: CannotMerge, BaseSHA: j.Refs.Base, Labels: j.Labels,
 	}
+	pr.Updated, _ = time.Parse(time.RFC3339, j.UpdatedAt) // zero otherwise
 	if j.SourceProject != j.TargetProject {
 		pr.Head.Repo = fork
 	}
