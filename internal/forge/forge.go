@@ -152,6 +152,8 @@ type dialect interface {
 	checkList(ctx context.Context, p Path, sha string) ([]Check, error)
 	// checkLog returns the end of the log of a check with a job.
 	checkLog(ctx context.Context, p Path, check Check, most int) (string, error)
+	remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
+	writes(ctx context.Context, p Path, user string) (bool, error)
 	// comment creates a comment, or updates the one with the id unless that is 0.
 	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
 	// repos returns the repositories of an owner. The forge may have left out some that the

@@ -1,0 +1,81 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Remark is what somebody wrote on a pull request: a comment, a comment on a line, or the text
+// of a review.
+type Remark struct {
+	ID     string // unique in the pull request
+	Author string
+	Bot    bool // an app
+	URL    string
+	Body   string
+	Path   string // of the file that it is on; "" for none
+	Line   int    // 0 for none
+	At     time.Time
+}
+
+// Remarks returns the remarks on a pull request, without approvals.
+func (c *Client) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+	all, err := c.api.remarks(ctx, p, number)
+	slices.SortStableFunc(all, func(a, b Remark) int { return a.At.Compare(b.At) })
+	return all, err
+}
+
+// Writes reports whether a user has write access to a repository.
+func (c *Client) Writes(ctx context.Context, p Path, user string) (bool, error) {
+	if user == "" || strings.ContainsAny(user, "/\\") {
+		return false, nil
+	}
+	can, err := c.api.writes(ctx, p, user)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return can, err
+}
+
+// Self returns the name of the token's user; "" for a token of an app.
+func (c *Client) Self(ctx context.Context, owner string) (string, error) {
+	self, err := c.api.self(ctx, owner)
+	if errors.Is(err, ErrDenied) || errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return self, err
+}
+
+// Sticky returns the text of the comment that [Client.Comment] updates; "" if it does not
+// exist.
+func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (string, error) {
+	self, err := c.Self(ctx, p.Owner)
+	if err != nil {
+		return "", err
+	}
+	all, err := c.api.comments(ctx, p, t)
+	for _, found := range slices.Backward(all) {
+		mine := found.author == self || self == "" && found.bot
+		if mine && strings.Contains(found.body, "<!-- millhand:"+marker+" -->") {
+			return found.body, err
+		}
+	}
+	return "", err
+}
+
+// AddLabel adds a label to a pull request, and creates it in the repository if it is missing.
+func (c *Client) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
+	err := c.api.change(ctx, p, pr, Change{Labels: []string{label}})
+	g, ok := c.api.(*gitea)
+	if !ok || !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := g.createLabel(ctx, p, label); err != nil {
+		return fmt.Errorf("label %s: %w", label, err)
+	}
+	return c.api.change(ctx, p, pr, Change{Labels: []string{label}})
+}

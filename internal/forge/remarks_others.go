@@ -1,0 +1,106 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+func (g *gitea) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+	n := decimal(number)
+	all, err := getRemarks(ctx, g.sender, p, number, "c", inRepo(p, "issues", n, "comments"), nil)
+	if err != nil {
+		return nil, err
+	}
+	var reviews []int64
+	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls", n, "reviews"), query: url.Values{"limit": {giteaPage}}}
+	err = pages(ctx, g.sender, c, func(page []remarkJSON, _ http.Header) bool {
+		for _, j := range page {
+			if j.State != "PENDING" {
+				reviews = append(reviews, j.ID)
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	texts, err := getRemarks(ctx, g.sender, p, number, "v", inRepo(p, "pulls", n, "reviews"), url.Values{"limit": {giteaPage}})
+	all = append(all, texts...)
+	for _, id := range reviews {
+		if err != nil {
+			return nil, err
+		}
+		var lines []Remark
+		lines, err = getRemarks(ctx, g.sender, p, number, "r", inRepo(p, "pulls", n, "reviews", decimal(id), "comments"), nil)
+		all = append(all, lines...)
+	}
+	return all, err
+}
+
+func (g *gitea) writes(ctx context.Context, p Path, user string) (bool, error) {
+	return mayWrite(ctx, g.sender, p, user)
+}
+
+// createLabel creates a label. One that was created meanwhile is no error.
+func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
+	_, err := g.send(ctx, call{
+		what: "create a label in " + p.String(), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "labels"),
+		body: map[string]any{"name": name, "color": "#d93f0b", "description": "millhand has stopped following it"},
+		landed: func(ctx context.Context) (bool, error) {
+			var all []labelJSON
+			_, err := g.send(ctx, call{what: "get the labels of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "labels"), query: url.Values{"limit": {giteaPage}}, out: &all})
+			for _, l := range all {
+				if l.Name == name {
+					return true, err
+				}
+			}
+			return false, err
+		},
+	})
+	return err
+}
+
+type gitlabRemark struct {
+	gitlabNote
+	System    bool   `json:"system"`
+	CreatedAt string `json:"created_at"`
+	Position  *struct {
+		Path string `json:"new_path"`
+		Line int    `json:"new_line"`
+	} `json:"position"`
+}
+
+func (g *gitlab) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+	var all []Remark
+	t := Thread{Number: number}
+	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
+	err := pages(ctx, g.sender, c, func(page []gitlabRemark, _ http.Header) bool {
+		for _, j := range page {
+			if j.System || strings.TrimSpace(j.Body) == "" {
+				continue
+			}
+			at, _ := time.Parse(time.RFC3339, j.CreatedAt) // the zero time otherwise
+			r := Remark{ID: "c" + decimal(j.ID), Author: j.Author.Username, URL: g.note(p, t, j.gitlabNote).URL, Body: j.Body, At: at}
+			if j.Position != nil {
+				r.Path, r.Line = j.Position.Path, j.Position.Line
+			}
+			all = append(all, r)
+		}
+		return true
+	})
+	return all, err
+}
+
+func (g *gitlab) writes(ctx context.Context, p Path, user string) (bool, error) {
+	ids, err := g.users(ctx, p, []string{user})
+	if err != nil {
+		return false, err
+	}
+	var a gitlabAccess
+	_, err = g.send(ctx, call{what: fmt.Sprintf("get the access of %s to %s", user, p), owner: p.Owner, method: http.MethodGet, path: inProject(p, "members", "all", decimal(ids[0])), out: &a})
+	return a.Level >= gitlabDeveloper, err
+}
