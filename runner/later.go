@@ -156,6 +156,8 @@ type Later struct {
 	Protected     []permission.Rule // by policies
 	Emit          func(event.Event)
 	Head          func(job string) string // see About
+	Run           string                  // id of the run; of Revert only
+	Now           func() time.Time        // of Revert only
 }
 
 // Publish re-creates the commit of a job if its repository does not have it, checks it

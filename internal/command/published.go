@@ -48,7 +48,7 @@ func (o *publishedOptions) parse(args []string) error {
 // publishedRun is a saved run with what its pull requests are accessed with.
 type publishedRun struct {
 	world    World
-	id       string
+	id, dir  string       // of the run
 	jobs     []report.Job // the selected ones
 	clients  *pullClients
 	auth     func(url string) remote.Auth
@@ -64,7 +64,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 	if err != nil {
 		return nil, err
 	}
-	r := &publishedRun{world: w, id: saved.report.Run.ID}
+	r := &publishedRun{world: w, id: saved.report.Run.ID, dir: saved.dir}
 	if r.jobs, err = selectJobs(saved.report.Jobs, o.jobs); err != nil {
 		return nil, err
 	}

@@ -17,22 +17,17 @@ import (
 
 func publishCommand(w World) *cli.Command {
 	o := &publishOptions{}
-	c := &cli.Command{
+	return &cli.Command{
 		Name: "publish", Usage: "Publish a saved run, and manage its pull requests", ArgsUsage: "RUN [JOB...]",
 		UsageText: "millhand publish 20260102-030405-1a2b3c4d --dry-run\nmillhand publish .millhand/runs/20260102-030405-1a2b3c4d --publish pr",
 		Flags:     o.flags(), Subcommands: pullCommands(w),
 		Action: act(o.parse, func(ctx context.Context) error { return publishRun(ctx, w, *o) }),
 	}
-	c.Subcommands = append(c.Subcommands, &cli.Command{
-		Name: "revert", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-		Action: func(*cli.Context) error { return fail(event.ExitUsage, "publish revert is not supported yet") },
-	})
-	return c
 }
 
 // pullCommands are the commands for pull requests of a saved run.
 func pullCommands(w World) []*cli.Command {
-	status, merge, shut := &publishedOptions{}, &mergePullsOptions{}, &closePullsOptions{}
+	status, merge, shut, revert := &publishedOptions{}, &mergePullsOptions{}, &closePullsOptions{}, &closePullsOptions{}
 	return []*cli.Command{
 		{
 			Name: "status", Usage: "Print the state of a run's pull requests", ArgsUsage: "RUN [JOB...]",
@@ -51,6 +46,12 @@ func pullCommands(w World) []*cli.Command {
 			UsageText: "millhand publish close 20260102-030405-1a2b3c4d --delete-branch --comment 'Replaced by another run.'",
 			Flags:     shut.flags(),
 			Action:    act(shut.parse, func(ctx context.Context) error { return closePulls(ctx, w, *shut) }),
+		},
+		{
+			Name: "revert", Usage: "Open inverse pull requests for those of a run that were merged, and close the others", ArgsUsage: "RUN [JOB...]",
+			UsageText: "millhand publish revert 20260102-030405-1a2b3c4d --dry-run\nmillhand publish revert 20260102-030405-1a2b3c4d --delete-branch --comment 'The prompt was wrong.'",
+			Flags:     revert.revertFlags(),
+			Action:    act(revert.parse, func(ctx context.Context) error { return revertPulls(ctx, w, *revert) }),
 		},
 	}
 }

@@ -189,6 +189,12 @@ func setForge(ts *testscript.TestScript, neg bool, args []string) {
 				p.Draft = value == "true"
 			case "state":
 				p.State = value
+			case "label":
+				p.Labels = strings.Fields(value)
+			case "updated":
+				p.Updated = value
+			case "branch":
+				p.Branch = value
 			default:
 				ts.Fatalf("unknown key %s", key)
 			}
