@@ -64,6 +64,7 @@ func rooms() map[string]room {
 		"internal/gitops/remote":   {"internal/filelock internal/gitops/gitdir internal/keys internal/textcut internal/failpoint", "transfers need a git directory, not a work tree"},
 		"internal/forge":           {"internal/printable internal/failpoint", "requests to forges, without knowing what is published"},
 		"internal/publish":         {"tasks internal/event internal/figures internal/forge internal/gitops/gitdir internal/gitops/remote internal/money internal/patterns internal/printable internal/textcut internal/findings", "commits go to remotes, whoever made them: it knows neither runs nor reports"},
+		"internal/follow":          {"internal/money internal/printable internal/textcut internal/lazyregexp", "a decision about a pull request and the texts for it, from what it is given"},
 		"internal/forge/forgetest": {"", "a forge for tests"},
 		"internal/gitops/gittest":  {"", "repositories of the git program and an sshd, for tests"},
 		"internal/credentials":     {"tasks internal/githubapp internal/gitops/gitdir internal/gitops/remote internal/keys internal/reach", "which credentials a remote gets; it sends only requests that create them"},
