@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -68,6 +69,9 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 			return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 		}
 	}
+	if by := o.followUp.by; by != nil {
+		o.plan.policies = append(slices.Clone(o.plan.policies), by.policies...)
+	}
 	c, err := checkRun(ctx, w, o)
 	if err != nil {
 		return err
@@ -90,23 +94,57 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if o.onlyFailed {
 		past.StartAgain()
 	}
-	if f := o.followUp; f != (followUp{}) {
-		if f.job == "" && len(c.plan.Jobs) == 1 {
-			f.job = c.plan.Jobs[0].ID
-		}
-		if !slices.ContainsFunc(c.plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job }) {
-			return fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
-		}
-		if err := past.FollowUp(f.job, f.prompt); err != nil {
-			return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
-		}
+	if err := o.followUp.apply(past, c.plan); err != nil {
+		return err
 	}
 	started = true
 	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, past: past, claim: func() (*rundir.Dir, error) { return out, nil }})
 }
 
 // followUp is another prompt for a job of a run.
-type followUp struct{ job, prompt string }
+type followUp struct {
+	job, prompt string
+	by          *following // nil unless millhand follow started it
+}
+
+// following is what millhand follow adds to a follow-up prompt; without a prompt, it continues
+// one that was killed.
+type following struct {
+	onto     bool      // the job is rebased
+	costUSD  money.USD // of this prompt; 0 for no limit
+	policies []string
+}
+
+// apply makes a run continue one job with another prompt, if there is one.
+func (f followUp) apply(past *runner.Past, plan *tasks.Plan) error {
+	if f.by != nil {
+		past.Quiet()
+	}
+	if f.job == "" && f.prompt == "" {
+		return nil
+	}
+	if f.job == "" && len(plan.Jobs) == 1 {
+		f.job = plan.Jobs[0].ID
+	}
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job })
+	if at < 0 {
+		return fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
+	}
+	start := past.FollowUp
+	if f.by != nil && f.by.onto {
+		start = past.Rebase
+	}
+	if err := start(f.job, f.prompt); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+	}
+	if limits := &plan.Jobs[at].Limits; f.by != nil && f.by.costUSD > 0 {
+		most := past.SpentBy(f.job).Add(f.by.costUSD)
+		if limits.CostUSD == 0 || most < limits.CostUSD {
+			limits.CostUSD = most
+		}
+	}
+	return nil
+}
 
 // findRun returns the directory of a run, which is named by its directory, a file in it, or
 // its id if it is below the current directory.

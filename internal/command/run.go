@@ -360,7 +360,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 			return fail(event.ExitUsage, "create a directory for worktrees: %w", err)
 		}
 	}
-	stop, err := follow(log, out)
+	stop, err := followLog(log, out)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -401,8 +401,8 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	return exitWith(exit)
 }
 
-// follow updates the log until stop is called.
-func follow(log *view.Log, out *rundir.Dir) (stop func(), err error) {
+// followLog updates the log until stop is called.
+func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
