@@ -1,0 +1,215 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/follow"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// stop leaves the pull request to people.
+func (p *followedPull) stop(ctx context.Context, d follow.Decision) error {
+	p.row.Result, p.row.Reason = "stopped", d.Reason
+	p.state.Stopped = d.Reason
+	if err := p.client.AddLabel(ctx, p.at, p.pr, follow.Label); err != nil {
+		if !errors.Is(err, forge.ErrDenied) && !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrInvalid) {
+			return err
+		}
+		p.state.Unlabelled = true
+		p.row.Reason += "; " + err.Error()
+	}
+	return p.put(ctx)
+}
+
+// marker is that of the comment with the state.
+func (p *followedPull) marker() string { return "follow-" + p.job.ID }
+
+// put updates the comment with the state.
+func (p *followedPull) put(ctx context.Context) error {
+	clean := func(text string) string { return publish.Cell(p.known.Text(text)) }
+	_, err := p.client.Comment(ctx, p.at, forge.Thread{Number: p.pr.Number}, p.marker(), p.state.Text(p.job.ID, p.settings, clean))
+	return err
+}
+
+// work continues the session of the job with a prompt. The comment has the state before it
+// starts: after a kill, the next pass knows of it.
+func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt string, onto bool) error {
+	before := p.state
+	left := p.settings.CostUSD
+	if left > 0 {
+		left = left.Sub(p.state.CostUSD)
+	}
+	p.state = p.state.Begin(d, p.pull, p.past.Attempts(p.job.ID), p.past.SpentBy(p.job.ID))
+	if err := p.put(ctx); err != nil {
+		return err
+	}
+	by := p.by(left)
+	by.onto = onto
+	err := p.session(ctx, p.world, p.dir, followUp{job: p.job.ID, prompt: prompt, by: by})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if again := p.again(); again != nil {
+		return again
+	}
+	if !p.started() {
+		p.state = before
+		if err == nil {
+			err = errors.New("the session did not start: " + p.job.Reason)
+		}
+		return errors.Join(err, p.put(ctx))
+	}
+	return p.finish(ctx)
+}
+
+// again reads the run after a session.
+func (p *followedPull) again() error {
+	saved, err := loadRun(p.dir)
+	if err != nil {
+		return err
+	}
+	if p.past, _, err = readPast(p.dir); err != nil {
+		return err
+	}
+	for _, j := range saved.report.Jobs {
+		if j.ID == p.job.ID {
+			p.job = j
+		}
+	}
+	return nil
+}
+
+// started reports whether the session of the state has started.
+func (p *followedPull) started() bool {
+	return p.state.Pending != nil && p.past.Attempts(p.job.ID) > p.state.Pending.Attempts
+}
+
+// finish records the result of a session.
+func (p *followedPull) finish(ctx context.Context) error {
+	o := follow.Outcome{Final: p.job.FinalMessage, CostUSD: p.past.SpentBy(p.job.ID)}
+	if p.job.Outcome != event.Passed {
+		o.Problem = strings.TrimSuffix(string(p.job.Outcome)+": "+p.job.Reason, ": ")
+		p.row.Result, p.row.Reason, p.row.exit = "not done", o.Problem, event.ExitFailed
+	} else if j := p.job; j.Published != nil && j.Published.Hash != p.state.Pending.Head {
+		o.Commit, p.row.Commit = j.Published.Hash, j.Published.Hash
+	}
+	p.state = p.state.Finish(o)
+	return p.put(ctx)
+}
+
+// by returns what sessions of this command have in common. cost is the limit of one.
+func (r *followedRun) by(cost money.USD) *following {
+	return &following{costUSD: cost, policies: r.options.policies}
+}
+
+// session continues the run with a follow-up prompt. Its result is in the run.
+func (r *followedRun) session(ctx context.Context, w World, dir string, f followUp) error {
+	o, err := defaultOptions()
+	if err != nil {
+		return err
+	}
+	o.resume, o.followUp, o.log.Quiet = dir, f, r.options.quiet
+	w.Out = io.Discard
+	err = run(ctx, w, o)
+	if err != nil && err.Error() == "" { // the exit code of the run
+		return nil
+	}
+	return err
+}
+
+// rebase applies the commits of the job to the current base. done: nothing else is to be done
+// in this pass.
+func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
+	result, err := p.rebaseWithoutModel(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case result.Current:
+		p.pull.Conflict = false
+		return false, nil
+	case result.Commit != "":
+		p.row.Result, p.row.Commit = "rebased", result.Commit
+		p.state = p.state.With("conflict with "+p.pr.Base, fmt.Sprintf("rebased, as %.10s", result.Commit))
+		return true, p.put(ctx)
+	}
+	d := follow.Conflicting(p.pull, p.state, p.settings)
+	if d.Action == follow.Stop {
+		return true, p.stop(ctx, d)
+	}
+	p.row.Result = "rebased"
+	return true, p.work(ctx, d, follow.ConflictPrompt(p.pr.Base, result.Failed), true)
+}
+
+// rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
+func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
+	r, err := reopen(p.world, p.dir)
+	if err != nil {
+		return done, err
+	}
+	defer r.out.Close()
+	if err := r.past.Rebase(p.job.ID, ""); err != nil {
+		return done, err
+	}
+	o, err := r.options()
+	if err != nil {
+		return done, err
+	}
+	o.plan.policies = append(slices.Clone(o.plan.policies), p.options.policies...)
+	c, err := checkRun(ctx, p.world, o)
+	if err != nil {
+		return done, err
+	}
+	if err := errors.Join(r.past.Narrow(c.plan), compare(r.past, c.plan, false)); err != nil {
+		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.dir, err)
+	}
+	only := *c.plan
+	only.Jobs = slices.DeleteFunc(slices.Clone(c.plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
+	known := secrets(p.world, c.plan, []string{c.key.Secret()})
+	one := c
+	one.plan = &only
+	pulls := &pullClients{world: p.world, hosts: forges(p.world, c.plan, known.Hold), notify: p.note}
+	ready, err := preflight(ctx, p.world, one, starting{id: r.past.Run.ID, past: r.past}, true, known, pulls)
+	if err != nil {
+		return done, err
+	}
+	defer ready.Close()
+	trees := ready.Trees(&only)
+	if err := r.out.Begin(r.past.Run.ID, c.level, trees, 1); err != nil {
+		return done, err
+	}
+	for _, secret := range ready.Secrets() {
+		known.Hold(secret)
+	}
+	sweep(ctx, p.world, r.out, ready, true)
+	events, fold := r.out.Log(), &report.Fold{}
+	if _, err := r.out.Events(fold.Emit); err != nil {
+		return done, err
+	}
+	stream := event.NewStream(p.world.Now, events, fold, warnings{p.world.Err})
+	stream.Continue(r.past.Last.Seq)
+	began := false
+	emit := withoutSecrets(known, func(e event.Event) { began = true; stream.Emit(e) })
+	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
+	done, err = runner.Rebase(ctx, c.plan, runner.Options{
+		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
+		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: c.level, Sandbox: c.sandbox,
+		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past,
+	})
+	if began {
+		if fault := r.out.Finish(emit, events, fold, broken); fault != nil {
+			return done, errors.Join(err, fault)
+		}
+	}
+	return done, err
+}

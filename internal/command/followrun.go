@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/follow"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// followedRun is a saved run whose pull requests are followed.
+type followedRun struct {
+	*publishedRun
+	options  followOptions
+	settings follow.Settings
+	past     *runner.Past
+	self     map[string]string // user of the token by owner
+	writers  map[string]bool   // by repository and user
+}
+
+// followRun makes one pass over the pull requests of a run, except those that were seen in a
+// newer one.
+func followRun(ctx context.Context, w World, o followOptions, dir string, seen map[string]bool) ([]followRow, error) {
+	lock, err := lockPass(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	r := &followedRun{options: o, self: map[string]string{}, writers: map[string]bool{}}
+	if r.past, _, err = readPast(dir); err != nil {
+		return nil, err
+	}
+	if !r.past.Ended {
+		if !r.past.Reopened() || o.dryRun {
+			return nil, fail(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
+		}
+		if err := r.session(ctx, w, dir, followUp{by: r.by(0)}); err != nil {
+			return nil, err
+		}
+	}
+	if r.publishedRun, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, true); err != nil {
+		return nil, err
+	}
+	if r.past, _, err = readPast(dir); err != nil {
+		return nil, err
+	}
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	var rows []followRow
+	for _, j := range r.jobs {
+		if j.PullRequest == nil || j.Published == nil || seen[j.ID+" "+j.PullRequest.URL] {
+			continue
+		}
+		seen[j.ID+" "+j.PullRequest.URL] = true
+		rows = append(rows, r.pull(ctx, j))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return rows, nil
+}
+
+// load reads the settings of the run's manifests.
+func (r *followedRun) load(ctx context.Context) error {
+	own, err := invoked(r.past.Run)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	set := tasks.DefaultFollow()
+	if !slices.Contains(own.plan.manifests, "-") && own.prompt.text == nil {
+		plan, err := loadPlan(ctx, r.world, own.plan)
+		if err != nil {
+			return err
+		}
+		if plan.Follow != nil {
+			set = *plan.Follow
+		}
+	}
+	on := func(c tasks.FollowCause) bool { return slices.Contains(set.On, c) }
+	r.settings = follow.Settings{
+		Conflict: on(tasks.FollowConflict), Checks: on(tasks.FollowChecks), Review: on(tasks.FollowReview),
+		Attempts: set.Attempts, CostUSD: set.CostUSD, Stale: set.Stale,
+	}
+	return nil
+}
+
+// followedPull is a pull request that is followed.
+type followedPull struct {
+	*followedRun
+	job    report.Job
+	row    followRow
+	pr     forge.PullRequest
+	client *forge.Client
+	at     forge.Path
+	pull   follow.Pull
+	state  follow.State
+}
+
+// pull does what there is to do with the pull request of a job.
+func (r *followedRun) pull(ctx context.Context, j report.Job) followRow {
+	p := &followedPull{followedRun: r, job: j, row: followRow{Run: r.id, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
+	row, pr, client, at := r.begin(ctx, j)
+	if client == nil {
+		p.row.Result, p.row.Reason, p.row.exit = "failed", row.Reason, event.ExitPublish
+		return p.row
+	}
+	p.pr, p.client, p.at = pr, client, at
+	if err := p.follow(ctx); err != nil {
+		p.row.Result, p.row.Reason, p.row.exit = "failed", r.known.Text(err.Error()), event.ExitPublish
+	}
+	return p.row
+}
+
+// follow reads the state of the pull request, decides and acts.
+func (p *followedPull) follow(ctx context.Context) error {
+	if err := p.read(ctx); err != nil {
+		return err
+	}
+	d := follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+	if d.Action == follow.Continue {
+		if p.started() {
+			p.row.Result = "finished"
+			return p.finish(ctx)
+		}
+		p.state = p.state.Abort()
+		if err := p.readMore(ctx); err != nil {
+			return err
+		}
+		d = follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+		if d.Action == follow.Nothing && !p.options.dryRun {
+			p.row.Result, p.row.Reason = string(d.Action), d.Reason
+			return p.put(ctx) // the comment has the session
+		}
+	}
+	if d.Action == follow.Rebase && !p.options.dryRun {
+		done, err := p.rebase(ctx)
+		if err != nil || done {
+			return err
+		}
+		if !p.pull.Conflict { // the forge has not noticed a rebase
+			if err := p.readMore(ctx); err != nil {
+				return err
+			}
+			d = follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+		}
+	}
+	return p.act(ctx, d)
+}
+
+// act does what was decided, except a rebase.
+func (p *followedPull) act(ctx context.Context, d follow.Decision) error {
+	p.row.Reason = d.Reason
+	switch {
+	case d.Action == follow.Nothing || d.Action == follow.HandsOff:
+		p.row.Result = string(d.Action)
+		return nil
+	case p.options.dryRun:
+		p.row.Result = "would " + map[follow.Action]string{follow.Stop: "stop", follow.Rebase: "rebase", follow.Fix: "fix", follow.Respond: "respond"}[d.Action]
+		return nil
+	case d.Action == follow.Stop:
+		return p.stop(ctx, d)
+	case d.Action == follow.Fix:
+		p.row.Result = "fixed"
+		return p.work(ctx, d, follow.ChecksPrompt(d.Checks), false)
+	case d.Action == follow.Respond:
+		p.row.Result = "responded"
+		return p.work(ctx, d, follow.RemarksPrompt(d.Remarks), false)
+	}
+	return nil
+}
+
+// waitForConflicts is how often, and after which time, a pull request of Gitea is read again,
+// which reports a conflict while it is checking.
+const (
+	conflictTries = 4
+	conflictWait  = 500 * time.Millisecond
+)
+
+// settle reads a pull request again while its forge may be checking for conflicts.
+func (p *followedPull) settle(ctx context.Context) error {
+	for range conflictTries {
+		if !p.pr.Conflict || p.pr.Mergeable != forge.MergeUnknown || p.pr.State != forge.Open {
+			return nil
+		}
+		select {
+		case <-time.After(conflictWait):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		pr, err := p.client.Get(ctx, p.at, p.pr.Number)
+		if err != nil {
+			return err
+		}
+		p.pr = pr
+	}
+	return nil
+}
+
+func (p *followedPull) note(text string) {
+	if !p.options.quiet {
+		fmt.Fprintln(p.world.Err, printable.Text(p.known.Text(p.job.ID+": "+text)))
+	}
+}
