@@ -113,19 +113,19 @@ func TestListsAreComplete(t *testing.T) {
 
 func TestAnnouncedTotalIsChecked(t *testing.T) {
 	p := open(t, forge.GitLab)
-	p.Hidden = 1
+	p.Hidden.Entries = 1
 	p.Add(forgetest.Repo{Owner: "Acme", Name: "a"})
 	if all, err := p.ListRepos(t.Context(), forge.Filter{Owner: "Acme"}); err == nil || !strings.Contains(err.Error(), "incomplete list: received 2 of 3 repositories") || len(all.Repos) > 0 {
 		t.Error(all, err)
 	}
 	// Gitea counts what it hides from the token.
 	p = open(t, forge.Gitea)
-	p.Hidden = 1
+	p.Hidden.Entries = 1
 	if all, err := p.ListRepos(t.Context(), forge.Filter{Owner: "Acme"}); err != nil || len(all.Repos) != 1 {
 		t.Error(all, err)
 	}
 	p = open(t, forge.GitHub)
-	p.PartialSSO = true
+	p.Hidden.BySSO = true
 	if _, err := p.ListRepos(t.Context(), forge.Filter{Owner: "Acme"}); err == nil || !strings.Contains(err.Error(), "single sign-on") {
 		t.Error(err)
 	}

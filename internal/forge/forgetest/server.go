@@ -108,10 +108,9 @@ type Server struct {
 	Scopes []string
 	Bot    string // of a token without a user, of GitHub; "" is app[bot]
 	// NoLabels are labels that do not exist; those of GitHub and GitLab are created.
-	NoLabels   []string
-	Hidden     int // entries of each list that are counted and not sent, of GitLab and Gitea
-	Review     Review
-	PartialSSO bool // GitHub's lists lack what single sign-on hides from the token
+	NoLabels []string
+	Hidden   Hidden
+	Review   Review
 	// Resolve returns the commit of a branch, "" if it does not exist. nil: all exist.
 	Resolve func(repo, branch string) string
 	// Commit makes a commit on a branch that is at its parent, and returns its hash: the
@@ -134,6 +133,12 @@ type Server struct {
 	faults []*planned
 	lastID int64
 	routes *http.ServeMux
+}
+
+// Hidden is what lists lack because the token can't see it.
+type Hidden struct {
+	Entries int  // of each list that are counted and not sent, of GitLab and Gitea
+	BySSO   bool // GitHub's lists lack what single sign-on hides
 }
 
 // Add adds repositories.
@@ -394,11 +399,11 @@ func (s *Server) paged(r *http.Request, list []any, h http.Header) []any {
 	}
 	switch s.Kind {
 	case "gitlab":
-		h.Set("X-Total", strconv.Itoa(len(list)+s.Hidden))
+		h.Set("X-Total", strconv.Itoa(len(list)+s.Hidden.Entries))
 	case "gitea":
-		h.Set("X-Total-Count", strconv.Itoa(len(list)+s.Hidden))
+		h.Set("X-Total-Count", strconv.Itoa(len(list)+s.Hidden.Entries))
 	}
-	if s.PartialSSO {
+	if s.Hidden.BySSO {
 		h.Set("X-GitHub-SSO", "partial-results; organizations=4711")
 	}
 	page, err := strconv.Atoi(query.Get("page"))
