@@ -118,6 +118,7 @@ func (s rest) followRoutes(mux *http.ServeMux) {
 func (s rest) serveStatuses(r *http.Request) (int, any, error) {
 	docs := []any{}
 	if s.Kind == "gitea" {
+		docs = append(docs, s.timed(r.PathValue("sha"))...)
 		for _, run := range s.Review.runs[r.PathValue("sha")] {
 			docs = append(docs, map[string]any{"id": run.id, "status": run.Status, "context": run.Name, "description": run.Text, "target_url": "https://ci.example.com/" + strconv.FormatInt(run.id, 10)})
 		}
