@@ -67,6 +67,33 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Where verify passes, the same edits in the same files are enough, whatever variables are named.
+func TestJudgeByShapes(t *testing.T) {
+	const head = "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,4 @@\n func f() {\n"
+	const accepted = head + "+\tdata, err := os.ReadFile(name)\n+\tcheck(data, err)\n }\n"
+	const renamed = head + "+\ttext, failed := os.ReadFile(name)\n+\tcheck(text, failed)\n }\n"
+	const other = head + "+\ttext, failed := os.WriteFile(name)\n+\tcheck(text, failed)\n }\n"
+	const missing = "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,3 @@\n func f() {\n+\tx()\n }\n"
+	verified := []report.Verify{{}}
+	for name, c := range map[string]struct {
+		patch  string
+		verify []report.Verify
+		want   Result
+	}{
+		"another name":                 {renamed, verified, Same},
+		"another name, without verify": {renamed, nil, Wrong},
+		"another function":             {other, verified, Wrong},
+		"no edit":                      {missing, verified, Wrong},
+		"twice":                        {renamed + strings.ReplaceAll(accepted, "x.go", "y.go"), verified, Wrong},
+		"another file":                 {strings.ReplaceAll(renamed, "x.go", "y.go"), verified, Wrong},
+	} {
+		job := report.Job{Outcome: event.Passed, Script: &event.Script{Outcome: event.ScriptPassed}, Verify: c.verify}
+		if got := Judge(Example{Patch: []byte(accepted)}, job, []byte(c.patch)); got.Result != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, got.Result, got.Reason, c.want)
+		}
+	}
+}
+
 func TestDecide(t *testing.T) {
 	trial := func(r Result, held bool) Trial { return Trial{Result: r, HeldOut: held} }
 	held := []Trial{trial(Same, true), trial(Same, true), trial(Same, true)}

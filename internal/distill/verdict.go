@@ -13,7 +13,7 @@ type Result string
 
 // The results of a script in a job.
 const (
-	Same  Result = "same"  // the files are those of the accepted patch, and verify passes
+	Same  Result = "same"  // the files are those of the accepted patch, or its edits have the same shapes, and verify passes
 	Wrong Result = "wrong" // it would have been committed, or nothing would, and that is not the accepted patch
 	Left  Result = "left"  // it failed, so an agent would do the task
 	Error Result = "error" // the job ended for a reason that is not the script's
@@ -25,7 +25,7 @@ type Trial struct {
 	Repo    string `json:"repo"`
 	HeldOut bool   `json:"held_out"` // the model did not get its patch
 	Result  Result `json:"result"`
-	Reason  string `json:"reason"` // empty for the same files
+	Reason  string `json:"reason"` // empty for exactly the same files
 }
 
 // Judge returns the result of a job that ran only the script, given its patch.
@@ -45,10 +45,12 @@ func judge(e Example, j report.Job, patch []byte) (Result, string) {
 		return Wrong, "it changed nothing and reported success"
 	case j.Outcome != event.Passed:
 		return Error, j.Reason
-	case !SameTree(e.Patch, patch):
-		return Wrong, "its change is not the accepted one"
+	case SameTree(e.Patch, patch):
+		return Same, ""
+	case len(j.Verify) > 0 && SameShapes(e.Patch, patch):
+		return Same, "other files than those of the accepted patch, with edits of the same shapes"
 	}
-	return Same, ""
+	return Wrong, "its change is not the accepted one"
 }
 
 // Verdict is whether a script is accepted.
