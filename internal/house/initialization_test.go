@@ -14,7 +14,7 @@ import (
 // maxInitialization is how much memory the initialization of all packages of a release may
 // allocate, in bytes. Each process does so, also for `millhand version` and for each
 // sandboxed command.
-const maxInitialization = 1300 << 10
+const maxInitialization = 960 << 10
 
 // initialized matches a line of GODEBUG=inittrace=1.
 var initialized = regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`)
