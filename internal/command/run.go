@@ -161,6 +161,9 @@ type checked struct {
 
 // checkRun loads the plan, and checks everything that a run needs except repositories.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
+	if err := checkResources(w); err != nil { // the probe needs open files
+		return c, err
+	}
 	probe := probing(ctx, o.sandbox)
 	defer probe()
 	if c.plan, err = loadListed(ctx, w, o.plan, o.log.Quiet); err != nil {
@@ -175,9 +178,6 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 		}
 	}
 	if err := testExamples(w, c.plan); err != nil {
-		return c, err
-	}
-	if err := checkResources(w); err != nil {
 		return c, err
 	}
 	mode, err := sandboxMode(o.sandbox, c.plan.Policies)

@@ -27,7 +27,7 @@ func TestIndexRoundTrip(t *testing.T) {
 		idx.version = version
 		got, err := parseIndex(idx.Encode())
 		must(t, err)
-		if diff := cmp.Diff(idx, got, cmp.AllowUnexported(Index{}, IndexEntry{}, Stat{})); diff != "" {
+		if diff := cmp.Diff(idx, got, cmp.AllowUnexported(Index{}, IndexEntry{}, Stat{}, written{})); diff != "" {
 			t.Errorf("version %d (-want +got):\n%s", version, diff)
 		}
 	}
