@@ -341,7 +341,7 @@ func TestUnwritablePatch(t *testing.T) {
 }
 
 func TestTheMessageOfACommit(t *testing.T) {
-	j := &job{opts: &Options{RunID: "r1", Redact: redact.New([]string{"a-held-secret-42"})}, spec: tasks.Job{
+	j := &job{plan: &tasks.Plan{}, opts: &Options{RunID: "r1", Redact: redact.New([]string{"a-held-secret-42"})}, spec: tasks.Job{
 		ID: "a.1", Task: "a", Prompt: "Use a-held-secret-42.\nNow.", Repo: tasks.Repo{Name: "shop"}, Commit: &tasks.Commit{},
 	}}
 	want := "a: Use [redacted]\n\nMillhand-Run: r1\nMillhand-Job: a.1\nMillhand-Task: " + taskHash(j.spec, "base") + "\n"
