@@ -86,6 +86,7 @@ func (e edits) locked(files []string) []string {
 	if !e.profile.BarsAny() {
 		return nil
 	}
+	locks := e.profile.Locker()
 	dirs, locked := map[string]bool{}, map[string]bool{}
 	for _, file := range files {
 		at, isDir := file, false
@@ -96,7 +97,7 @@ func (e edits) locked(files []string) []string {
 			dir := file[:i]
 			lock, known := dirs[dir]
 			if !known {
-				lock = e.profile.Locks(true, e.names(dir)...)
+				lock = locks(true, e.names(dir)...)
 				dirs[dir] = lock
 			}
 			if lock {
@@ -104,7 +105,7 @@ func (e edits) locked(files []string) []string {
 				break
 			}
 		}
-		if isDir || e.profile.Locks(false, e.names(file)...) {
+		if isDir || locks(false, e.names(file)...) {
 			locked[filepath.Join(e.root, filepath.FromSlash(at))] = true
 		}
 	}

@@ -315,15 +315,20 @@ func spellings(req Request) []string {
 }
 
 // bars reports whether a deny rule matches one of the folded names of a file.
-func (r *Rule) bars(folded []string) bool {
-	if r.Effect != Deny || len(folded) == 0 {
-		return false
+func (r *Rule) bars(folded []string) bool { return r.barrier()(folded) }
+
+// barrier returns bars for many files, for which the pattern is folded once.
+func (r *Rule) barrier() func(folded []string) bool {
+	if r.Effect != Deny {
+		return func([]string) bool { return false }
 	}
 	pattern, match := foldPattern(r.Pattern), Match
 	if r.Protects {
 		match = matchesFile
 	}
-	return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
+	return func(folded []string) bool {
+		return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
+	}
 }
 
 // Bars returns the rule that denies changing a file, given by its names, which
@@ -372,26 +377,43 @@ func (p Profile) BarsAny() bool {
 // a directory and everything in it, given by its names: a deny rule of its own,
 // not one that denies everything, bars it, and no later rule may allow
 // something in it.
-func (p Profile) Locks(isDir bool, names ...string) bool {
-	req := Need("edit", names...)
-	other, below := spellings(req), make([]string, len(names))
-	for i, name := range names {
-		below[i] = name + "/\x00"
+func (p Profile) Locks(isDir bool, names ...string) bool { return p.Locker()(isDir, names...) }
+
+// Locker returns Locks for the many files of a tree.
+func (p Profile) Locker() func(isDir bool, names ...string) bool {
+	type rule struct {
+		Rule
+		blocks func(folded []string) bool
 	}
+	var limits [][]rule
 	for limit := range p.limits() {
+		var rules []rule
 		for _, r := range slices.Backward(limit.Rules) {
-			if !r.covers("edit") || r.Effect == Deny && r.matchesAll() {
-				continue
-			}
-			if r.Effect == Allow && (r.applies(req) || isDir && slices.ContainsFunc(below, func(s string) bool { return mayMatch(r.Pattern, s) })) {
-				break
-			}
-			if r.Effect == Deny && (r.bars(other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
-				return true
+			if r.covers("edit") && (r.Effect != Deny || !r.matchesAll()) {
+				rules = append(rules, rule{r, r.barrier()})
 			}
 		}
+		limits = append(limits, rules)
 	}
-	return false
+	return func(isDir bool, names ...string) bool {
+		req := Need("edit", names...)
+		other, below := spellings(req), make([]string, len(names))
+		for i, name := range names {
+			below[i] = name + "/\x00"
+		}
+		for _, rules := range limits {
+			for i := range rules {
+				r := &rules[i]
+				if r.Effect == Allow && (r.applies(req) || isDir && slices.ContainsFunc(below, func(s string) bool { return mayMatch(r.Pattern, s) })) {
+					break
+				}
+				if r.Effect == Deny && (r.blocks(other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
+					return true
+				}
+			}
+		}
+		return false
+	}
 }
 
 // MayEdit reports whether a tool may be allowed to change one of the files that have a name
