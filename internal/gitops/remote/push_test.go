@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -284,7 +285,8 @@ func startAgent(t *testing.T) string {
 		_ = cmd.Wait()
 	})
 	for {
-		if _, err := os.Stat(socket); err == nil {
+		if c, err := net.Dial("unix", socket); err == nil { // the file exists before the agent listens
+			must(t, c.Close())
 			return socket
 		}
 		if t.Context().Err() != nil {
