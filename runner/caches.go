@@ -123,7 +123,7 @@ func (g CommandEnv) ecosystems() (names []string, modules *ecosystem.Modules, er
 		return names, nil, nil
 	}
 	modules = &ecosystem.Modules{}
-	for _, dir := range []string{g.Workspace, g.Tree} {
+	for _, dir := range slices.Compact([]string{g.Workspace, g.Tree}) {
 		if dir == "" {
 			continue
 		}

@@ -84,7 +84,7 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	if !isTree {
 		before.Hash = plumbing.ZeroHash
 		if !slices.ContainsFunc(paths, func(p placed) bool { return p.mode != 0 }) {
-			return nil // nothing comes, and there is no directory to take from
+			return nil // nothing comes, and no directory to take from
 		}
 	}
 	hash, err := b.build(before.Hash, paths)

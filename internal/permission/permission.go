@@ -61,19 +61,19 @@ func (r Rule) String() string {
 type Request struct {
 	Permission string
 	Subjects   []string
-	// For says what in the call needs the permission, if that is not obvious.
+	// For describes what in the call needs the permission, if that is not obvious.
 	For string
-	// Instead says what the caller may use instead if the request is denied.
+	// Instead describes what the caller may use instead if the request is denied.
 	Instead string
-	// Open is the subject with a NUL for each part known only at run time; ""
+	// Open is the subject with a NUL for each section known only at run time; ""
 	// if all of it is known. A deny rule applies if it may match, an allow rule
-	// only if it matches for any value of these parts.
+	// only if it matches for any value of these sections.
 	Open string
-	// Unknown says why the subject is known only at run time (a command in a
+	// Unknown explains why the subject is known only at run time (a command in a
 	// variable); "" if it is known. Such a request is allowed only if no rule
 	// of the permission denies anything.
 	Unknown string
-	// Forbidden says why no rule can allow the request; "" if one can.
+	// Forbidden explains why no rule can allow the request; "" if one can.
 	Forbidden string
 	// Inner marks a request that another request of the call covers, such as a
 	// command that a package manager runs. A specific deny rule denies it, but

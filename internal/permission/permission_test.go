@@ -236,7 +236,7 @@ func TestPresets(t *testing.T) {
 		for _, name := range Presets() {
 			p, ok := Preset(name)
 			if !ok {
-				t.Fatalf("there is no preset %s", name)
+				t.Fatalf("preset %s not found", name)
 			}
 			if p.Decide(Need(a.permission, a.subject)).Allowed() {
 				if got != "" {
