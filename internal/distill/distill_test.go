@@ -85,6 +85,7 @@ func TestJudgeByShapes(t *testing.T) {
 		"another function":             {other, verified, Wrong},
 		"no edit":                      {missing, verified, Wrong},
 		"twice":                        {renamed + strings.ReplaceAll(accepted, "x.go", "y.go"), verified, Wrong},
+		"other line endings":           {strings.ReplaceAll(renamed, "name)\n", "name)\r\n"), verified, Wrong},
 		"another file":                 {strings.ReplaceAll(renamed, "x.go", "y.go"), verified, Wrong},
 	} {
 		job := report.Job{Outcome: event.Passed, Script: &event.Script{Outcome: event.ScriptPassed}, Verify: c.verify}

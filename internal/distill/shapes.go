@@ -9,12 +9,12 @@ import (
 )
 
 // SameShapes reports whether two patches of the same base make the same kinds of edits, each equally
-// often, in the same files. They can differ in the names of variables and the order of
+// often, in as many lines of the same files. They can differ in the names of variables and the order of
 // imports, for example. It is false for patches that are too large to compare.
 func SameShapes(a, b []byte) bool {
 	x, known := shapesOf(a)
 	y, alsoKnown := shapesOf(b)
-	return known && alsoKnown && maps.Equal(x, y) && slices.Equal(filesOf(a), filesOf(b))
+	return known && alsoKnown && maps.Equal(x, y) && maps.Equal(linesOf(a), linesOf(b))
 }
 
 // shapesOf counts the edits of a patch by shape and language; false if some of it is unknown.
@@ -34,14 +34,26 @@ func shapesOf(patch []byte) (edits map[[2]string]int, known bool) {
 	return edits, known && len(edits) > 0
 }
 
-// filesOf returns the headers of the files in a patch, sorted.
-func filesOf(patch []byte) []string {
-	var files []string
+// linesOf returns, for each file of a patch, its name with the number of added and of removed lines,
+// and of those that end with CR LF: shapes leave out what lexers skip.
+func linesOf(patch []byte) map[string][3]int {
+	files, file := map[string][3]int{}, ""
 	for line := range bytes.Lines(patch) {
-		if bytes.HasPrefix(line, []byte("diff --git ")) {
-			files = append(files, string(bytes.TrimRight(line, "\n")))
+		n := files[file]
+		switch {
+		case bytes.HasPrefix(line, []byte("diff --git ")):
+			file = string(line)
+			n = [3]int{}
+		case bytes.HasPrefix(line, []byte("+++ ")), bytes.HasPrefix(line, []byte("--- ")):
+		case line[0] == '+':
+			n[0]++
+		case line[0] == '-':
+			n[1]++
 		}
+		if (line[0] == '+' || line[0] == '-') && bytes.HasSuffix(line, []byte("\r\n")) {
+			n[2]++
+		}
+		files[file] = n
 	}
-	slices.Sort(files)
 	return files
 }
