@@ -315,20 +315,18 @@ func spellings(req Request) []string {
 }
 
 // bars reports whether a deny rule matches one of the folded names of a file.
-func (r *Rule) bars(folded []string) bool { return r.barrier()(folded) }
+func (r *Rule) bars(folded []string) bool {
+	return r.Effect == Deny && len(folded) > 0 && r.matchesFolded(foldPattern(r.Pattern), folded)
+}
 
-// barrier returns bars for many files, for which the pattern is folded once.
-func (r *Rule) barrier() func(folded []string) bool {
-	if r.Effect != Deny {
-		return func([]string) bool { return false }
-	}
-	pattern, match := foldPattern(r.Pattern), Match
+// matchesFolded reports whether the rule, whose folded pattern is given, matches one of the folded
+// names of a file.
+func (r *Rule) matchesFolded(pattern string, folded []string) bool {
+	match := Match
 	if r.Protects {
 		match = matchesFile
 	}
-	return func(folded []string) bool {
-		return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
-	}
+	return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
 }
 
 // Bars returns the rule that denies changing a file, given by its names, which
@@ -383,14 +381,18 @@ func (p Profile) Locks(isDir bool, names ...string) bool { return p.Locker()(isD
 func (p Profile) Locker() func(isDir bool, names ...string) bool {
 	type rule struct {
 		Rule
-		blocks func(folded []string) bool
+		folded string // its pattern, of a deny rule
 	}
 	var limits [][]rule
 	for limit := range p.limits() {
 		var rules []rule
 		for _, r := range slices.Backward(limit.Rules) {
 			if r.covers("edit") && (r.Effect != Deny || !r.matchesAll()) {
-				rules = append(rules, rule{r, r.barrier()})
+				one := rule{Rule: r}
+				if r.Effect == Deny {
+					one.folded = foldPattern(r.Pattern)
+				}
+				rules = append(rules, one)
 			}
 		}
 		limits = append(limits, rules)
@@ -407,7 +409,7 @@ func (p Profile) Locker() func(isDir bool, names ...string) bool {
 				if r.Effect == Allow && (r.applies(req) || isDir && slices.ContainsFunc(below, func(s string) bool { return mayMatch(r.Pattern, s) })) {
 					break
 				}
-				if r.Effect == Deny && (r.blocks(other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
+				if r.Effect == Deny && (r.matchesFolded(r.folded, other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
 					return true
 				}
 			}
