@@ -29,7 +29,7 @@ type commitJSON struct {
 // CommitOf returns a commit of a repository.
 func (c *Client) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
 	var j commitJSON
-	s, path := c.counted(p, []string{"git", "commits", sha}, []string{"repository", "commits", sha})
+	s, path := c.api.resource(p, []string{"git", "commits", sha}, []string{"repository", "commits", sha})
 	_, err := s.send(ctx, call{what: "get commit " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
 	info := CommitInfo{Message: j.Message + j.Commit.Message}
 	if len(j.ParentIDs) > 0 {
@@ -46,7 +46,7 @@ func (c *Client) Created(ctx context.Context, p Path, number int64) (time.Time, 
 	var j struct {
 		At time.Time `json:"created_at"`
 	}
-	s, path := c.counted(p, []string{"pulls", decimal(number)}, []string{"merge_requests", decimal(number)})
+	s, path := c.api.resource(p, []string{"pulls", decimal(number)}, []string{"merge_requests", decimal(number)})
 	_, err := s.send(ctx, call{what: getWhat(p, number), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
 	return j.At, err
 }
@@ -70,7 +70,7 @@ func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Du
 			sum += to.Sub(*from)
 		}
 	}
-	s, path := c.counted(p, []string{"commits", sha, "statuses"}, []string{"repository", "commits", sha, "statuses"})
+	s, path := c.api.resource(p, []string{"commits", sha, "statuses"}, []string{"repository", "commits", sha, "statuses"})
 	request := call{what: "get the checks of " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, query: url.Values{"per_page": {perPage}}}
 	if c.kind == GitHub {
 		request.path = inRepo(p, "commits", sha, "check-runs")
@@ -121,15 +121,14 @@ func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Du
 	return sum, err
 }
 
-// counted returns the sender of the forge and the path of a resource there.
-func (c *Client) counted(p Path, rest, gitlabPath []string) (*sender, []string) {
-	switch api := c.api.(type) {
-	case *gitlab:
-		return api.sender, inProject(p, gitlabPath...)
-	case *gitea:
-		return api.sender, inRepo(p, rest...)
-	case *github:
-		return api.sender, inRepo(p, rest...)
-	}
-	panic("unknown forge " + string(c.kind))
+func (f *github) resource(p Path, rest, _ []string) (*sender, []string) {
+	return f.sender, inRepo(p, rest...)
+}
+
+func (f *gitea) resource(p Path, rest, _ []string) (*sender, []string) {
+	return f.sender, inRepo(p, rest...)
+}
+
+func (f *gitlab) resource(p Path, _, project []string) (*sender, []string) {
+	return f.sender, inProject(p, project...)
 }

@@ -154,6 +154,9 @@ type dialect interface {
 	checkLog(ctx context.Context, p Path, check Check, most int) (string, error)
 	remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
 	writes(ctx context.Context, p Path, user string) (bool, error)
+	// resource returns the sender, and the path of a resource: rest in the repository of GitHub
+	// and Gitea, project in the project of GitLab.
+	resource(p Path, rest, project []string) (*sender, []string)
 	// comment creates a comment, or updates the one with the id unless that is 0.
 	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
 	// repos returns the repositories of an owner. The forge may have left out some that the
