@@ -440,7 +440,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	case r.opts.Preflight.starts[j.ID].earlier.Hash != "":
 		return nil // only a push, which costs nothing
 	}
-	if err := r.budget.CanStart(j.Model); err != nil {
+	if err := r.budget.CanStart(ctx, j.Model); err != nil {
 		return &stop{code: event.CodeBudget, detail: err.Error()}
 	}
 	r.mu.Lock()

@@ -61,7 +61,7 @@ func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 			resp.Model = f.models[at].Name
 			return resp, err
 		}
-		if exceeded := req.Reservation.Retry(); exceeded != nil {
+		if exceeded := req.Reservation.Retry(ctx); exceeded != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
 	}

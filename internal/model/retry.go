@@ -83,7 +83,7 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		if !again {
 			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
-		if exceeded := req.Reservation.Retry(); exceeded != nil {
+		if exceeded := req.Reservation.Retry(ctx); exceeded != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
 		if ctx.Err() == nil { // else no retry follows

@@ -52,10 +52,11 @@ type tree struct {
 	// first is the least that the first request of a session can cost, by model.
 	first  map[string]USD
 	notify func(usd USD)
+	shared *shared // nil if no other process shares the limit of the root
 }
 
 // NewBudget returns the root of a tree of budgets; 0 means no limit. Errors call it by
-// name. notify, unless it is nil, is called with what was spent and is
+// name. notify, unless it is nil, is called with what this process has spent and has
 // reserved, after each change and never concurrently.
 func NewBudget(name string, limit USD, notify func(usd USD)) *Budget {
 	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, notify: notify}, name: name, limit: limit}
@@ -103,7 +104,18 @@ func cents(usd USD) string {
 }
 
 func (b *Budget) exceeded() error {
-	return &Exceeded{Budget: b.name, Shared: b.parent == nil, Limit: b.limit, Remaining: max(b.limit.Sub(b.spent), 0)}
+	return &Exceeded{Budget: b.name, Shared: b.parent == nil, Limit: b.limit, Remaining: max(b.limit.Sub(b.all().Spent), 0)}
+}
+
+// own returns the sums of this process. The lock is held.
+func (b *Budget) own() Sums { return Sums{Spent: b.spent, Reserved: b.reserved, Requests: b.requests} }
+
+// all returns the sums that count against the limit. The lock is held.
+func (b *Budget) all() Sums {
+	if b.parent == nil && b.shared != nil {
+		return b.own().Plus(b.shared.others)
+	}
+	return b.own()
 }
 
 // available is what is neither spent nor reserved.
@@ -111,7 +123,8 @@ func (b *Budget) available() USD {
 	if b.limit == 0 {
 		return Max
 	}
-	return b.limit.Sub(b.spent).Sub(b.reserved)
+	all := b.all()
+	return b.limit.Sub(all.Spent).Sub(all.Reserved)
 }
 
 // reserve adds usd, which may be negative, to what is reserved in b and above it.
@@ -122,13 +135,16 @@ func (b *Budget) reserve(usd USD) {
 	}
 }
 
-// changed reports the sums of the root. The lock is held.
+// changed reports the sums of the root, and enters them in its ledger. The lock is held.
 func (b *Budget) changed() {
 	for b.parent != nil {
 		b = b.parent
 	}
 	if b.notify != nil {
 		b.notify(b.spent.Add(b.reserved))
+	}
+	if b.shared != nil {
+		b.shared.changed()
 	}
 }
 
@@ -140,11 +156,22 @@ func (t *tree) free() {
 
 // CanStart returns an [*Exceeded] if b can't pay for what the first request of a
 // session with that model has cost at least, as far as that is known. Money that
-// is reserved counts as available.
-func (b *Budget) CanStart(model string) error {
+// is reserved counts as available. Another error is a [*LedgerError], or the cause of the
+// context.
+func (b *Budget) CanStart(ctx context.Context, model string) error {
+	if s := b.shared; s != nil {
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+		_, err := s.look(ctx)
+		s.end()
+		if err != nil {
+			return err
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if left := b.limit.Sub(b.spent); b.limit > 0 && (left <= 0 || left < b.first[model]) {
+	if left := b.limit.Sub(b.all().Spent); b.limit > 0 && (left <= 0 || left < b.first[model]) {
 		return b.exceeded()
 	}
 	return nil
@@ -154,9 +181,12 @@ func (b *Budget) CanStart(model string) error {
 // what the session's summary will cost if no other request follows. Both are
 // given in tokens of input and output: a request with an output of 0 has an
 // unknown limit, a zero summary needs no money. While other requests have
-// reserved what is missing, it waits for them. The error is an [*Exceeded], or
-// the cause of the context.
+// reserved what is missing, it waits for them. The error is an [*Exceeded], a
+// [*LedgerError], or the cause of the context.
 func (b *Budget) Reserve(ctx context.Context, request, summary Usage) (*Reservation, error) {
+	if b.shared != nil {
+		return b.reserveShared(ctx, request, summary)
+	}
 	for {
 		r, wait, err := b.try(request, summary)
 		if wait == nil {
@@ -200,7 +230,7 @@ func (b *Budget) try(request, summary Usage) (r *Reservation, wait <-chan struct
 	if enough := min(wanted, useful); output < enough {
 		output = min(enough, b.affords(available.Sub(after), request.Input))
 		switch {
-		case output < enough && poorest.requests > 0:
+		case output < enough && poorest.all().Requests > 0:
 			return nil, b.freed, nil
 		case output < min(wanted, least):
 			return nil, nil, poorest.exceeded()
@@ -339,26 +369,40 @@ func (r *Reservation) charge(cost *USD) {
 }
 
 // Retry reserves money for another attempt instead of what was charged. The error
-// is an [*Exceeded] if there is not enough. An attempt that cost nothing can always
-// be repeated.
-func (r *Reservation) Retry() error {
-	if r == nil {
+// is an [*Exceeded] if there is not enough, or as that of [Budget.Reserve]. An attempt that
+// cost nothing can always be repeated.
+func (r *Reservation) Retry(ctx context.Context) error {
+	if r == nil || r.costNothing() {
 		return nil
 	}
+	if r.budget.shared != nil {
+		return r.retryShared(ctx)
+	}
+	_, err := r.retry()
+	return err
+}
+
+// costNothing reports whether no attempt has cost anything.
+func (r *Reservation) costNothing() bool {
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	if r.charged == 0 {
-		return nil
-	}
-	missing := r.amount.Sub(r.reserved)
+	return r.charged == 0
+}
+
+// retry is Retry without a ledger. It returns what was reserved before.
+func (r *Reservation) retry() (before USD, err error) {
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	before = r.reserved
+	missing := r.amount.Sub(before)
 	for p := r.budget; p != nil; p = p.parent {
 		if left := p.available().Sub(missing); left < 0 || left == 0 && r.amount == 0 {
-			return p.exceeded()
+			return before, p.exceeded()
 		}
 	}
 	r.reserve(r.amount)
 	r.budget.changed()
-	return nil
+	return before, nil
 }
 
 // Release ends the request and releases what is reserved for it. If no attempt was
@@ -372,6 +416,11 @@ func (r *Reservation) Release() {
 	if r.attempts == 0 {
 		r.charge(nil)
 	}
+	r.end()
+}
+
+// end releases what is reserved for the request. The lock is held.
+func (r *Reservation) end() {
 	r.reserve(0)
 	for p := r.budget; p != nil; p = p.parent {
 		p.requests--

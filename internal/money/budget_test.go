@@ -76,6 +76,9 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 	for range 1000 {
 		request := Usage{Input: rng.Int64N(20_000), Output: rng.Int64N(30_000)}
 		r, err := b.Reserve(ctx, request, Usage{Input: rng.Int64N(2000), Output: 2048})
+		if failed := (*LedgerError)(nil); errors.As(err, &failed) && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return excess
 		}
@@ -84,7 +87,7 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 		}
 		for rng.IntN(5) == 0 { // attempts that fail
 			r.Charge(new(USD(rng.Int64N(int64(b.maxCost(request.Input, int(request.Output))) + 1))))
-			if r.Retry() != nil {
+			if r.Retry(ctx) != nil {
 				r.Release()
 				return excess
 			}
@@ -225,7 +228,7 @@ func TestFailedAttemptsAreCharged(t *testing.T) {
 		if run.spent != before+lost || run.reserved != dollars(0.02)-lost {
 			t.Fatalf("lost %s: %s", lost, state(run))
 		}
-		if err := r.Retry(); exceeded(err) != (i == 2) || err == nil && run.reserved != dollars(0.02) {
+		if err := r.Retry(t.Context()); exceeded(err) != (i == 2) || err == nil && run.reserved != dollars(0.02) {
 			t.Fatalf("lost %s: %v, %s", lost, err, state(run))
 		}
 	}
@@ -242,7 +245,7 @@ func TestAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Charge(nil)
-	if err := r.Retry(); err != nil || run.spent != dollars(0.01) || run.reserved != dollars(0.01) {
+	if err := r.Retry(t.Context()); err != nil || run.spent != dollars(0.01) || run.reserved != dollars(0.01) {
 		t.Errorf("%v, %s", err, state(run))
 	}
 	unused, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 1000}, Usage{})
@@ -251,7 +254,7 @@ func TestAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
 	}
 	unused.Release()             // by a model that did not charge it
 	r.Charge(new(dollars(0.06))) // more than was requested
-	if err := r.Retry(); !exceeded(err) || run.spent != dollars(0.08) || run.reserved != 0 {
+	if err := r.Retry(t.Context()); !exceeded(err) || run.spent != dollars(0.08) || run.reserved != 0 {
 		t.Errorf("%v, %s", err, state(run))
 	}
 	r.Release()
@@ -275,7 +278,7 @@ func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
 		}
 		settle(other, new(dollars(tt.other)))
 		r.Charge(new(dollars(tt.lost)))
-		if err := r.Retry(); exceeded(err) != tt.refused {
+		if err := r.Retry(t.Context()); exceeded(err) != tt.refused {
 			t.Errorf("%+v: %v, %s", tt, err, state(run))
 		}
 	}
@@ -284,7 +287,7 @@ func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Charge(new(Dollar))
-	if err := free.Retry(); err != nil {
+	if err := free.Retry(t.Context()); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 }
@@ -302,20 +305,20 @@ func TestFreeAttemptIsRetried(t *testing.T) {
 	}
 	settle(other, new(dollars(0.06))) // nothing is left
 	r.Charge(new(USD(0)))
-	if err := r.Retry(); err != nil {
+	if err := r.Retry(t.Context()); err != nil {
 		t.Error(err)
 	}
 	var none *Reservation
 	none.Charge(nil)
 	none.Release()
-	if none.Retry() != nil {
+	if none.Retry(t.Context()) != nil {
 		t.Error("nothing was reserved, and another attempt is refused")
 	}
 }
 
 func TestSessionStartRequiresBudgetForFirstRequest(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.045), nil)
-	if err := run.CanStart("m"); err != nil {
+	if err := run.CanStart(t.Context(), "m"); err != nil {
 		t.Errorf("nothing is known of the model yet: %v", err)
 	}
 	b := run.Session("m", perToken(1e-6, 0))
@@ -324,12 +327,12 @@ func TestSessionStartRequiresBudgetForFirstRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run.CanStart("m"); err != nil {
+		if err := run.CanStart(t.Context(), "m"); err != nil {
 			t.Errorf("money that is only reserved: %v", err)
 		}
 		settle(r, new(b.price(Usage{Input: input})))
 	}
-	if err := run.CanStart("m"); !exceeded(err) || run.CanStart("another") != nil {
+	if err := run.CanStart(t.Context(), "m"); !exceeded(err) || run.CanStart(t.Context(), "another") != nil {
 		t.Errorf("%v with %s", err, state(run))
 	}
 }

@@ -1,7 +1,8 @@
 // Package money has the one form of money in millhand: [USD], an integer number
 // of nano-dollars, with the token counts ([Usage]), the prices ([Price]) and the
 // charges ([Charge]) that it is computed from, and the limits on it: a [Budget]
-// pays for requests, each by a [Reservation].
+// pays for requests, each by a [Reservation]. Several processes can share the limit
+// of one in a [Ledger].
 //
 // Sums are exact, so they don't depend on the order of their terms. Rounding
 // happens in three places, each in the direction that can't exceed a budget: the cost

@@ -23,7 +23,7 @@ type fragile struct {
 
 func (f fragile) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	req.Reservation.Charge(f.lost.CostUSD)
-	if err := req.Reservation.Retry(); err != nil {
+	if err := req.Reservation.Retry(ctx); err != nil {
 		return model.Response{Lost: &f.lost}, err
 	}
 	resp, err := f.next.Stream(ctx, req, emit)
