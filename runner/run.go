@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -67,10 +68,7 @@ type Options struct {
 	FailOn     event.FailOn
 	Past       *Past // of a run that is resumed; nil for a new run
 	NoBaseline bool  // no verify command runs before the agent starts
-	// Spent is called before and after each model call with the cost of the run,
-	// including the maximum cost of requests in flight. It is not called concurrently.
-	// It may be nil.
-	Spent func(usd money.USD)
+	Costs      Costs
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
 	// retry is called for each retried request, and for each change of the
@@ -79,6 +77,17 @@ type Options struct {
 	Equipment Equipment
 	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
+}
+
+// Costs are what else than the plan's own budget counts the cost of a run.
+type Costs struct {
+	// Spent is called before and after each model call with the cost of the run,
+	// including the maximum cost of requests in flight. With a Ledger it is the cost of this
+	// process. It is not called concurrently. It may be nil.
+	Spent func(usd money.USD)
+	// Ledger has the cost of all processes that run jobs of the plan, for the limit of its
+	// budget: also that of Past. nil: no other process does.
+	Ledger money.Ledger
 }
 
 // Stops are what keeps jobs from starting. Running jobs finish, because they are paid for.
@@ -159,11 +168,13 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		o.Past.close()
 		began = began.Add(-o.Past.Elapsed)
 	}
+	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
 	compiled, searched := r.compileEarly(), r.searchEarly()
 	ends, others := r.jobs(ctx)
 	compiled()
 	searched()
+	settle()
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: err.Error()}})
@@ -179,6 +190,25 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	return exit
 }
 
+// settling is how long the end of a run waits for its ledger.
+const settling = 30 * time.Second
+
+// shareBudget shares the run's budget with other processes, if it has a ledger, until the
+// returned function is called.
+func (r *run) shareBudget(ctx context.Context) (settle func()) {
+	if r.opts.Costs.Ledger == nil {
+		return func() {}
+	}
+	end := r.budget.Share(ctx, r.opts.Costs.Ledger)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+		defer cancel()
+		if err := end(ctx); err != nil {
+			r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf("the cost of the run is not in the ledger of its budget, where too much remains reserved: %v", err)}})
+		}
+	}
+}
+
 // restoreHeaders restores all credentials after the last agent has ended.
 func (r *run) restoreHeaders(ctx context.Context) {
 	if err := r.headers.Restore(context.WithoutCancel(ctx)); err != nil {
@@ -188,11 +218,11 @@ func (r *run) restoreHeaders(ctx context.Context) {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
-		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
+		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
 		refused: map[string]string{}, private: sandbox.NewPrivate(),
 		publications: make(chan struct{}, MaxPublications),
 	}
-	if spent := o.Past.Spent(); spent > 0 {
+	if spent := o.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
 	return r
@@ -426,11 +456,7 @@ func (r *run) job(spec tasks.Job) *job {
 func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	switch {
 	case ctx.Err() != nil:
-		s := stopped(ctx)
-		if s.code == event.CodeRunTime {
-			s.code = event.CodeDeadline
-		}
-		return s
+		return stoppedBefore(ctx)
 	case r.notStarted != nil:
 		return r.notStarted
 	case r.broken() != nil:
@@ -441,7 +467,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 		return nil // only a push, which costs nothing
 	}
 	if err := r.budget.CanStart(ctx, j.Model); err != nil {
-		return &stop{code: event.CodeBudget, detail: err.Error()}
+		return unpaid(ctx, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -449,6 +475,26 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 		return &stop{code: event.CodeProvider, detail: "provider not usable: " + why}
 	}
 	return nil
+}
+
+// stoppedBefore returns why a job is not started after ctx has ended.
+func stoppedBefore(ctx context.Context) *stop {
+	s := stopped(ctx)
+	if s.code == event.CodeRunTime {
+		s.code = event.CodeDeadline
+	}
+	return s
+}
+
+// unpaid returns why a job is not started, from the error of the budget.
+func unpaid(ctx context.Context, err error) *stop {
+	if exceeded := (*money.Exceeded)(nil); errors.As(err, &exceeded) {
+		return &stop{code: event.CodeBudget, detail: err.Error()}
+	}
+	if ctx.Err() != nil {
+		return stoppedBefore(ctx)
+	}
+	return &stop{code: event.CodeInternal, detail: err.Error()}
 }
 
 // broken returns an error if events can't be recorded.

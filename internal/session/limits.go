@@ -79,6 +79,9 @@ func requestFailed(ctx context.Context, err error) *End {
 		}
 		return &End{Code: code, Reason: exceeded.Error()}
 	}
+	if failed := (*money.LedgerError)(nil); errors.As(err, &failed) {
+		return &End{Code: event.CodeInternal, Reason: err.Error()}
+	}
 	switch class := model.ClassOf(err); class {
 	case model.ClassScript:
 		return &End{Code: event.CodeFailed, Reason: err.Error()}
