@@ -52,6 +52,7 @@ func (v value) existing() (text, fs.FileInfo, bool) {
 	if v.outside(path, t.s) {
 		return t, nil, false
 	}
+	v.uses().named(v, path, t.s)
 	info, err := os.Stat(path)
 	if err != nil {
 		v.problem(fmt.Sprintf("%s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
@@ -97,6 +98,7 @@ func (v value) markdownFile(file string) (*source, string, bool) {
 	if v.outside(resolvePath(v.src.dir, file), file) {
 		return nil, "", false
 	}
+	v.uses().reads(resolvePath(v.src.dir, file))
 	data, err := readRegular(resolvePath(v.src.dir, file), maxMarkdown)
 	src := &source{
 		name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home,

@@ -247,7 +247,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.src)
 	}
 	b.equip(p)
-	p.Sources = b.inputs.planned()
+	p.Sources, p.uses = b.inputs.planned(), b.inputs.uses
 	p.Hash = b.hash(p, drafts)
 	for i := range p.Tools {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)

@@ -53,6 +53,7 @@ func readSkillDir(v value) (skillDir, bool) {
 	if v.outside(path, t.s) {
 		return skillDir{}, false
 	}
+	v.uses().tree(v, path, t.s)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,22 +20,26 @@ const (
 	maxEventText = 32 << 10 // bytes of one text of it in a prompt
 )
 
+// eventVariables are those with the path of the event's file.
+func eventVariables() []string { return []string{"GITHUB_EVENT_PATH", "TRIGGER_PAYLOAD"} }
+
 // event is the event that started the CI's workflow: the file GITHUB_EVENT_PATH of GitHub, Gitea and
 // Forgejo, or TRIGGER_PAYLOAD of GitLab. It is read when it is needed.
 type event struct {
 	read func() (map[string]any, error)
 }
 
-func eventOf(getenv func(string) string) *event {
+func eventOf(o Options, used *uses) *event {
 	return &event{sync.OnceValues(func() (map[string]any, error) {
-		name := getenv("GITHUB_EVENT_PATH")
-		if name == "" {
-			name = getenv("TRIGGER_PAYLOAD")
+		name := o.Event
+		for _, variable := range eventVariables() {
+			name = cmp.Or(name, o.Getenv(variable))
 		}
 		if name == "" {
 			return nil, errors.New("no event: GITHUB_EVENT_PATH is not set")
 		}
-		f, err := os.Open(name)
+		used.event = resolvePath(o.Dir, name)
+		f, err := os.Open(used.event)
 		if err != nil {
 			return nil, fmt.Errorf("read the event: %w", err)
 		}

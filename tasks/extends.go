@@ -216,6 +216,7 @@ func (l *loader) profileFile(name, path string, defined *profiles) (profile, boo
 		l.found.add(Problem{File: name, What: what, Fix: fix})
 		return profile{}, false
 	}
+	l.inputs.uses.reads(path)
 	data, err := readRegular(path, maxFile)
 	if err != nil {
 		src.unreadable(err)

@@ -137,6 +137,7 @@ func readKeyCommand(got map[string]value, command program, ttl time.Duration, di
 	if len(command.args) == 0 || got["key_command"].refusedKeySource("a command for keys", command.args[0]) {
 		return nil
 	}
+	got["key_command"].uses().keyCommand(got["key_command"], command.written[1:])
 	return &KeySource{Command: command.args, Dir: dir, TTL: ttl}
 }
 

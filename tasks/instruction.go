@@ -64,6 +64,7 @@ func readInstructionFile(v value, path string) (Instruction, bool) {
 	if v.outside(resolvePath(v.src.dir, path), path) {
 		return Instruction{}, false
 	}
+	v.uses().named(v, resolvePath(v.src.dir, path), path)
 	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
 	switch {
 	case err != nil:

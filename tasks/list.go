@@ -32,6 +32,7 @@ type inputs struct {
 	ignored bool   // lists from standard input are passed over
 	lines   int
 	lists   []Listed      // of sources
+	uses    *uses         // of this machine
 	sources []sourceEntry // so far
 }
 
@@ -250,6 +251,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 	case name != "-" && e.target.outside(resolvePath(e.src.dir, name), name):
 		return nil, false
 	case name != "-":
+		e.target.uses().named(e.target.value, resolvePath(e.src.dir, name), name)
 		data, err = readRegular(resolvePath(e.src.dir, name), maxList)
 	case in.taken != "":
 		e.target.problem("standard input is already read as "+in.taken, "write the list to a file")
@@ -258,6 +260,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 		err = os.ErrClosed
 	default:
 		in.taken = "the list at " + e.target.source()
+		e.target.uses().fix(e.target.value, "the list is read from standard input, which workers do not have", "write it to a file")
 		data, err = in.stdin()
 	}
 	switch {

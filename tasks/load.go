@@ -62,13 +62,16 @@ func newLoader(o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	o.event = eventOf(o.Getenv)
-	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists}}
+	used := newUses()
+	used.home = o.Getenv("HOME")
+	o.event = eventOf(o, used)
+	o.Getenv = used.recording(o.Getenv)
+	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists, uses: used}}
 }
 
 func (l *loader) source(name, dir string) *source {
 	return &source{
-		name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found, inputs: l.inputs, policies: l.options.Policies.Own(),
+		name: name, dir: dir, home: l.inputs.uses.home, found: l.found, inputs: l.inputs, policies: l.options.Policies.Own(),
 	}
 }
 
@@ -105,6 +108,11 @@ func (l *loader) document(ctx context.Context, path string) (root value, ok bool
 		return value{}, false, nil
 	}
 	l.read = append(l.read, abs)
+	if isFile(abs) {
+		l.inputs.uses.reads(abs)
+	} else {
+		l.inputs.uses.fixed = append(l.inputs.uses.fixed, Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
+	}
 	data, err := l.bytes(ctx, path, abs)
 	switch {
 	case ctx.Err() != nil:

@@ -69,6 +69,7 @@ func (b *builder) model(name, dir string) (m Model, what, fix string) {
 		return Model{}, what, fix
 	}
 	if kind, file, _ := strings.Cut(name, ":"); fileKind(kind) != "" {
+		b.inputs.uses.reads(resolvePath(dir, file))
 		return fileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
@@ -124,6 +125,9 @@ func (b *builder) modelAt(name text) Model {
 	if what != "" {
 		name.problem(what, fix)
 		return m
+	}
+	if kind, file, ok := strings.Cut(name.s, ":"); ok && fileKind(kind) != "" {
+		name.uses().named(name.value, resolvePath(name.src.dir, file), file)
 	}
 	if by, what := b.refusedModel(m, name.src.policies); what != "" {
 		name.problem(refusal(what, by))

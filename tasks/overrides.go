@@ -3,7 +3,9 @@ package tasks
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -26,6 +28,9 @@ func (b *builder) checkOverrides() {
 		}
 		if what != "" {
 			b.flagProblem("--model", what, fix)
+		}
+		if kind, file, ok := strings.Cut(o.Model, ":"); ok && fileKind(kind) != "" && filepath.IsAbs(file) { // hashes have the name
+			b.inputs.uses.fixed = append(b.inputs.uses.fixed, Problem{File: "--model", What: quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
 		}
 	}
 	for _, n := range []struct {

@@ -49,6 +49,8 @@ type Plan struct {
 	Policies policy.Set           // that bound the plan
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
 	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
+
+	uses *uses // what loading it has used of this machine
 }
 
 // Job is one task on one repository with one combination of its matrix.
@@ -311,6 +313,7 @@ type Options struct {
 	Policies  policy.Set                             // that nothing in a manifest or on the command line exceeds
 	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
 	Lists     []Listed                               // of sources in repos; see Plan.Unlisted
+	Event     string                                 // file with the CI's event; "" for the one that the environment names
 	event     *event                                 // for ${{ event.PATH }}
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 }

@@ -138,6 +138,7 @@ func readProcessPath(v value) (programPath, bool) {
 		return programPath{}, false
 	}
 	path := resolvePath(v.src.dir, t.s)
+	v.uses().tree(v, path, t.s)
 	return programPath{path, t.s}, !v.outside(path, t.s)
 }
 

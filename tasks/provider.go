@@ -111,6 +111,7 @@ func (p *provider) readKeySource(v value, got map[string]value) {
 	p.Key = readKeyCommand(got, p.command, p.ttl, v.src.dir)
 	if p.tokenFile != "" && len(p.command.args) == 0 {
 		if path := resolvePath(v.src.dir, p.tokenFile); !got["token_file"].refusedKeySource("a file with a key", path) {
+			v.uses().key(got["token_file"], p.tokenFile)
 			p.Key = &KeySource{File: path}
 		}
 	}
@@ -197,6 +198,7 @@ func readVariable(v value) (string, bool) {
 	}
 	if ok {
 		v.refused(policy.Env, "the environment variable "+t.s, t.s)
+		v.uses().variable(t.s)
 	}
 	return t.s, ok
 }

@@ -78,6 +78,7 @@ func readScript(v value) (ScriptFile, os.FileInfo, bool) {
 	if v.outside(f.Path, t.s) {
 		return f, nil, false
 	}
+	v.uses().named(v, f.Path, t.s)
 	info, err := os.Stat(f.Path)
 	if err != nil {
 		v.problem(fmt.Sprintf("file %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")

@@ -42,6 +42,7 @@ func readTaskScript(v value) (*TaskScript, bool) {
 	if v.refused(policy.Setup, "scripts", string(policy.Setup)) || v.outside(path, t.s) {
 		return nil, false
 	}
+	v.uses().named(v, path, t.s)
 	data, err := readRegular(path, maxScript)
 	if errors.Is(err, errTooLarge) {
 		v.problem(fmt.Sprintf("script %s exceeds %d KiB", quote(t.s), maxScript>>10), "write a shorter script")

@@ -66,6 +66,7 @@ func readCommand(v value) (template, bool) {
 	if !ok {
 		return template{}, false
 	}
+	v.uses().command(v, t.s)
 	return parseTemplate(t), true
 }
 

@@ -81,6 +81,7 @@ func readProgram(v value) (program, bool) {
 	if v.outside(path, words[0]) {
 		return program{}, false
 	}
+	v.uses().program(v, path, words[0])
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		v.problem(fmt.Sprintf("program %s: %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
@@ -101,6 +102,7 @@ func readArgv(v value) (program, bool) {
 // readPlain reads a word of a command that is the same in every job.
 func readPlain(v value) (string, bool) {
 	t, ok := v.scalar()
+	v.uses().command(v, t.s)
 	switch {
 	case !ok:
 	case strings.Contains(t.s, opening):
