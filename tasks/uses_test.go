@@ -32,6 +32,7 @@ func machine() map[string]string {
 
 // machineDir writes these files; a name that ends in "!" is a program.
 func machineDir(t *testing.T, files map[string]string) string {
+	t.Helper()
 	plain := map[string]string{}
 	for name, content := range files {
 		plain[strings.TrimSuffix(name, "!")] = content
@@ -103,6 +104,9 @@ func TestInputs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if err := p.Unqueueable(); err != nil {
+					t.Fatal(err)
+				}
 				var inputs []string
 				for _, path := range p.Inputs() {
 					if below, _ := filepath.Rel(dir, path); below != "m/manifest.yaml" && below != "models/model.yaml" {
@@ -115,6 +119,7 @@ func TestInputs(t *testing.T) {
 				if got := strings.Join(p.Variables(), " "); got != of.variables {
 					t.Errorf("variables %s, want %s", got, of.variables)
 				}
+				comparePlans(t, manifests, o, p, dir)
 			})
 		}
 	}
@@ -145,5 +150,38 @@ tasks:
 	}
 	if got, want := fmt.Sprint(p.Variables()), "[BUILD CI EXA_KEY FORGE_TOKEN NPM_TOKEN UNSET]"; got != want {
 		t.Errorf("variables %s, want %s", got, want)
+	}
+}
+
+// What looks like a secret, and what symlinks lead to elsewhere, is no input.
+func TestInputsHaveNoSecrets(t *testing.T) {
+	dir := dirWith(t, map[string]string{
+		"m/m.yaml": `version: 1
+model: openai/gpt-5-mini
+skills: [linked]
+repos: [{url: "https://git.example.com/a/b"}]
+tasks: [{id: a, prompt: A, verify: [bash scripts/check.sh, bash other/run.sh]}]
+`,
+		"m/scripts/check.sh": "", "m/scripts/.env": "", "m/scripts/api_token.txt": "", "m/scripts/keys/private/x": "", "m/scripts/plain.txt": "",
+		"elsewhere/run.sh": "", "elsewhere/key.pem": "", "skills/tidy/SKILL.md": "", "skills/tidy/.hidden": "", "secret.txt": "",
+	})
+	for name, target := range map[string]string{
+		"m/linked": "../skills", "m/other": "../elsewhere", "m/scripts/a": "../../secret.txt", "m/scripts/b": "api_token.txt", "m/scripts/c": "plain.txt",
+		"m/scripts/d": "keys/private/x", "m/scripts/e": "missing", "skills/tidy/f": "SKILL.md",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "m/scripts/keys/private"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Load(t.Context(), []string{"m/m.yaml"}, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "m/linked m/linked/tidy/.hidden m/linked/tidy/SKILL.md m/linked/tidy/f m/m.yaml m/other m/other/run.sh m/scripts m/scripts/c m/scripts/check.sh m/scripts/plain.txt"
+	if got := strings.ReplaceAll(strings.Join(p.Inputs(), " "), dir+"/", ""); got != want {
+		t.Errorf("inputs\n%s, want\n%s", got, want)
 	}
 }
