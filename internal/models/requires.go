@@ -1,0 +1,49 @@
+package models
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/tasks"
+)
+
+// Requires returns the environment variables that the models of a job require, those of the
+// agents that it may start included: of each list one must be set. It is sorted and has
+// names only, the same wherever it is called.
+func (m *Set) Requires(j tasks.Job) [][]string {
+	chain := append([]tasks.Model{{ID: j.Model}}, j.Fallback...)
+	for _, a := range m.plan.Agents {
+		if a.Model != nil {
+			chain = append(chain, *a.Model)
+		}
+	}
+	all := [][]string{}
+	for _, of := range chain {
+		all = append(all, m.required(of.ID)...)
+	}
+	slices.SortFunc(all, slices.Compare)
+	return slices.CompactFunc(all, slices.Equal)
+}
+
+// required returns the variables without which openWire fails.
+func (m *Set) required(id string) [][]string {
+	conf, kind, err := m.endpoint(id)
+	if err != nil { // a script, a recording, or a provider that is not supported
+		return nil
+	}
+	prefix, _, _ := strings.Cut(id, "/")
+	own := m.plan.Providers[prefix]
+	var all [][]string
+	switch {
+	case own.Key != nil:
+	case own.KeyEnv != "":
+		all = append(all, []string{own.KeyEnv})
+	case own.BaseURL != "" || kind.Keyless:
+	default:
+		all = append(all, slices.Clone(kind.KeyEnv))
+	}
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 {
+		all = append(all, slices.Clone(kind.BaseEnv))
+	}
+	return all
+}
