@@ -128,6 +128,8 @@ func rooms() map[string]room {
 		"internal/mcp/mcptest":     {"", "a server for tests"},
 		"internal/jshost":          {"internal/pathtree internal/proc internal/textcut", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
+		"internal/queue":           {"internal/event internal/money", "jobs, their logs, results and leases on a server, without knowing how a job is run"},
+		"internal/queue/queuetest": {"", "a server for tests"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/patterns":        {"internal/lazyregexp internal/testcases internal/textcut", "edits follow from patches alone; it reads no files and knows no report"},
 		"internal/testcases":       {"internal/figures internal/textcut internal/lazyregexp", "tests in texts, without files and runs"},
@@ -166,6 +168,8 @@ func homes() map[string]string {
 		"github.com/yuin/goldmark":                        "report/html internal/site",
 		"maragu.dev/gomponents":                           "report/html",
 		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
+		"github.com/nats-io/nats.go":                      "internal/queue",
+		"github.com/nats-io/nats-server/v2":               "internal/queue/queuetest",
 		"go.opentelemetry.io/proto/otlp":                  "internal/telemetry/fake",
 		"os/exec":                                         "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Only in tests: its package initialization compiles five drafts' schemas.
