@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/money"
+)
+
+// account is the budget of a run in the queue.
+type account struct {
+	Limit money.USD `json:"limit_usd"` // 0 for none
+	Spent money.USD `json:"spent_usd"` // by deliveries that have ended
+	// Held are the sums of deliveries in progress, by key of the job and number of the delivery.
+	Held map[string]money.Sums `json:"held,omitempty"`
+}
+
+// sums are the sums of all deliveries except one.
+func (a *account) sums(except string) money.Sums {
+	all := money.Sums{Spent: a.Spent}
+	for name, s := range a.Held {
+		if name != except {
+			all = all.Plus(s)
+		}
+	}
+	return all
+}
+
+func budgetKey(run string) string { return "budget." + run }
+
+func holder(key string, delivery int) string { return key + "/" + strconv.Itoa(delivery) }
+
+// openBudget creates the budget of a run.
+func (q *Queue) openBudget(ctx context.Context, r *Run) error {
+	text, err := json.Marshal(account{Limit: r.CostUSD})
+	if err == nil {
+		_, err = q.state.Create(ctx, budgetKey(r.ID), text)
+	}
+	return err
+}
+
+// account reads the budget of a run.
+func (q *Queue) account(ctx context.Context, run string) (a account, revision uint64, err error) {
+	var entry jetstream.KeyValueEntry
+	err = retry(ctx, func(ctx context.Context) (err error) {
+		entry, err = q.state.Get(ctx, budgetKey(run))
+		return err
+	})
+	if err == nil {
+		err = json.Unmarshal(entry.Value(), &a)
+	}
+	if err != nil {
+		return a, 0, fmt.Errorf("read the budget of run %s: %w", run, err)
+	}
+	return a, entry.Revision(), nil
+}
+
+// change changes the budget of a run by compare-and-set. edit returns false to leave it as it
+// is. It is called again for a change that was refused or whose response was lost, so it must
+// recognise one that was made.
+func (q *Queue) change(ctx context.Context, run string, edit func(*account) (bool, error)) error {
+	for {
+		a, revision, err := q.account(ctx, run)
+		if err != nil {
+			return err
+		}
+		changed, err := edit(&a)
+		if err != nil || !changed {
+			return err
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if _, err = q.state.Update(ctx, budgetKey(run), text, revision); err == nil {
+			return nil
+		}
+		if ctx.Err() != nil || !isConflict(err) && !temporary(err) {
+			return fmt.Errorf("change the budget of run %s: %w", run, err)
+		}
+	}
+}
+
+// Money is the budget of a run: what is spent and reserved, and its limit, 0 for none.
+func (q *Queue) Money(ctx context.Context, run string) (sums money.Sums, limit money.USD, err error) {
+	a, _, err := q.account(ctx, run)
+	return a.sums(""), a.Limit, err
+}
+
+// holders lists the deliveries in progress of a run, by key of the job.
+func (a *account) holders() map[string]int {
+	all := map[string]int{}
+	for name := range a.Held {
+		key, number, _ := strings.Cut(name, "/")
+		n, _ := strconv.Atoi(number) //nolint:errcheck // written by holder
+		all[key] = max(all[key], n)
+	}
+	return all
+}

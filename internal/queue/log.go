@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Headers of the messages of a job's log. Their data is one text, the events of the job, which
+// messages divide anywhere.
+const (
+	headerDelivery = "Millhand-Delivery" // number of the delivery that appended it
+	headerMessage  = "Millhand-Message"  // number of the message in that delivery
+	headerWorker   = "Millhand-Worker"   // of the first message of a delivery
+	headerSize     = "Millhand-Size"     // of the first message of a delivery: length of the text before it that is valid
+	headerReturn   = "Millhand-Return"   // of the last message of a delivery that did not end the job: why
+	headerFree     = "Millhand-Free"     // of the same: it does not count as a delivery
+)
+
+// Delivery is one delivery of a job to a worker.
+type Delivery struct {
+	Number   int
+	Worker   string
+	At       time.Time
+	Returned string // why the worker gave the job back; "" if it did not
+	Free     bool   // it does not count
+}
+
+// jobLog is what the log of a job has.
+type jobLog struct {
+	text       []byte
+	deliveries []Delivery
+	last       uint64 // sequence number of the last message; 0 for none
+	message    string // delivery and number of the last message
+}
+
+// add adds a message.
+func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) error {
+	number, err := strconv.Atoi(header.Get(headerDelivery))
+	if err != nil {
+		return fmt.Errorf("message %d of the log has no number of a delivery", seq)
+	}
+	if worker := header.Get(headerWorker); worker != "" {
+		size, err := strconv.Atoi(header.Get(headerSize))
+		if err != nil || size < 0 || size > len(l.text) {
+			return fmt.Errorf("message %d of the log has an invalid size", seq)
+		}
+		l.text = l.text[:size]
+		l.deliveries = append(l.deliveries, Delivery{Number: number, Worker: worker, At: at})
+	}
+	l.text = append(l.text, data...)
+	if why := header.Get(headerReturn); why != "" && len(l.deliveries) > 0 {
+		d := &l.deliveries[len(l.deliveries)-1]
+		d.Returned, d.Free = why, header.Get(headerFree) != ""
+	}
+	l.last, l.message = seq, messageOf(header)
+	return nil
+}
+
+func messageOf(header nats.Header) string {
+	return header.Get(headerDelivery) + "/" + header.Get(headerMessage)
+}
+
+// delivery is the number of the last delivery; 0 for none.
+func (l *jobLog) delivery() int {
+	if len(l.deliveries) == 0 {
+		return 0
+	}
+	return l.deliveries[len(l.deliveries)-1].Number
+}
+
+// readLog reads the log of a job.
+func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
+	l, subject := &jobLog{}, q.logSubject(run, key)
+	for {
+		var msg *jetstream.RawStreamMsg
+		err := retry(ctx, func(ctx context.Context) (err error) {
+			msg, err = q.logs.GetMsg(ctx, l.last+1, jetstream.WithGetMsgSubject(subject))
+			return err
+		})
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return l, nil
+		}
+		if err == nil {
+			err = l.add(msg.Sequence, msg.Time, msg.Header, msg.Data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the log of job %s: %w", key, err)
+		}
+	}
+}
+
+// EachLog calls fn with the events of each job of a run that has any, by its key.
+func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte, deliveries []Delivery) error) error {
+	logs := map[string]*jobLog{}
+	prefix := q.logSubject(r.ID, "")
+	err := q.each(ctx, q.logs, prefix+"*", func(seq uint64, at time.Time, subject string, header nats.Header, data []byte) error {
+		key := subject[len(prefix):]
+		if logs[key] == nil {
+			logs[key] = &jobLog{}
+		}
+		return logs[key].add(seq, at, header, data)
+	})
+	if err != nil {
+		return fmt.Errorf("read the events of run %s: %w", r.ID, err)
+	}
+	for _, j := range r.Jobs {
+		if l := logs[j.Key]; l != nil {
+			if err := fn(j.Key, l.text, l.deliveries); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// each calls fn for each message with a subject, in the order of the stream.
+func (q *Queue) each(ctx context.Context, s jetstream.Stream, subject string, fn func(seq uint64, at time.Time, subject string, header nats.Header, data []byte) error) error {
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		return err
+	}
+	var left uint64
+	for _, n := range info.State.Subjects {
+		left += n
+	}
+	if left == 0 {
+		return nil
+	}
+	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}})
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for ; left > 0; left-- {
+		msg, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err == nil {
+			err = fn(meta.Sequence.Stream, meta.Timestamp, msg.Subject(), msg.Headers(), msg.Data())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

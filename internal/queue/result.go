@@ -1,0 +1,106 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// Result is the result of a job.
+type Result struct {
+	Job      string       `json:"job"` // its id
+	End      event.JobEnd `json:"end"`
+	Delivery int          `json:"delivery"` // that ended it; 0 for none
+	Worker   string       `json:"worker,omitempty"`
+	Files    string       `json:"files,omitempty"` // name of the object that has its files; "" for none
+	At       time.Time    `json:"at"`
+}
+
+// storeResult stores a result, unless there is another one. Its own one that is stored already
+// counts as stored.
+func (q *Queue) storeResult(ctx context.Context, run, key string, result Result) (stored bool, err error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return false, err
+	}
+	err = retry(ctx, func(ctx context.Context) error {
+		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.resultSubject(run, key), Data: text})
+		return err
+	})
+	if err == nil {
+		return true, nil
+	}
+	if !isFull(err) {
+		return false, fmt.Errorf("store the result of job %s: %w", result.Job, err)
+	}
+	other, found, err := q.Result(ctx, run, key)
+	return found && other.Delivery == result.Delivery && other.Worker == result.Worker, err
+}
+
+// Result returns the result of a job, and whether it has one.
+func (q *Queue) Result(ctx context.Context, run, key string) (r Result, found bool, err error) {
+	var msg *jetstream.RawStreamMsg
+	err = retry(ctx, func(ctx context.Context) error {
+		msg, err = q.results.GetLastMsgForSubject(ctx, q.resultSubject(run, key))
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return r, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(msg.Data, &r)
+	}
+	if err != nil {
+		return r, false, fmt.Errorf("read the result of job %s: %w", key, err)
+	}
+	return r, true, nil
+}
+
+// Results returns the results of a run, by the key of the job.
+func (q *Queue) Results(ctx context.Context, run string) (map[string]Result, error) {
+	all, prefix := map[string]Result{}, q.resultSubject(run, "")
+	err := q.each(ctx, q.results, prefix+"*", func(_ uint64, _ time.Time, subject string, _ nats.Header, data []byte) error {
+		var r Result
+		err := json.Unmarshal(data, &r)
+		all[subject[len(prefix):]] = r
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the results of run %s: %w", run, err)
+	}
+	return all, nil
+}
+
+// Ended returns how many jobs of a run have a result.
+func (q *Queue) Ended(ctx context.Context, run string) (n int, err error) {
+	err = retry(ctx, func(ctx context.Context) error {
+		info, err := q.results.Info(ctx, jetstream.WithSubjectFilter(q.resultSubject(run, "*")))
+		if err == nil {
+			n = len(info.State.Subjects)
+		}
+		return err
+	})
+	return n, err
+}
+
+// Files returns the files of a job that its worker stored; nil for none.
+func (q *Queue) Files(ctx context.Context, r Result) (data []byte, err error) {
+	if r.Files == "" {
+		return nil, nil
+	}
+	err = retry(ctx, func(ctx context.Context) error {
+		data, err = q.files.GetBytes(ctx, r.Files)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the files of job %s: %w", r.Job, err)
+	}
+	return data, nil
+}

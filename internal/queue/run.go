@@ -1,0 +1,134 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// Run is a run as it was submitted.
+type Run struct {
+	ID            string          `json:"id"`
+	Submitted     time.Time       `json:"submitted"`
+	Start         event.Run       `json:"start"`          // its run.started event, with all jobs
+	CostUSD       money.USD       `json:"cost_usd"`       // the budget; 0 for none
+	MaxDeliveries int             `json:"max_deliveries"` // of a job to workers that did not end it
+	Lease         time.Duration   `json:"lease"`          // after which the job of a silent worker is delivered again
+	Jobs          []Job           `json:"jobs"`           // in the order of the plan
+	Manifests     []string        `json:"manifests"`      // as they were named
+	Dir           string          `json:"dir"`            // that the run was submitted in
+	Event         string          `json:"event"`          // file with the event of the CI; "" for none
+	Policies      []string        `json:"policies"`       // files that bound the plan
+	Options       json.RawMessage `json:"options"`        // of the command line
+	Files         []File          `json:"files"`          // inputs: manifests and what they name
+}
+
+// File is an input of a run.
+type File struct {
+	Path   string      `json:"path"` // absolute, on the machine that submitted the run
+	Mode   fs.FileMode `json:"mode"`
+	SHA256 string      `json:"sha256,omitempty"` // "" for a directory
+}
+
+// Job is a job of a run.
+type Job struct {
+	ID    string   `json:"id"`
+	Key   string   `json:"key"`   // in the names of subjects: of its content, unique in the run
+	Needs []string `json:"needs"` // keys of jobs that must have ended before
+	// Requires are environment variables that a worker must have: one of each list.
+	Requires [][]string `json:"requires"`
+}
+
+// class identifies the jobs that one consumer delivers: those with the same requirements and
+// lease.
+func (r *Run) class(j Job) string {
+	text, _ := json.Marshal([]any{j.Requires, r.Lease}) //nolint:errchkjson // lists of texts
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+func (q *Queue) jobSubject(class, key string) string  { return q.name + ".job." + class + "." + key }
+func (q *Queue) logSubject(run, key string) string    { return q.name + ".log." + run + "." + key }
+func (q *Queue) resultSubject(run, key string) string { return q.name + ".result." + run + "." + key }
+
+func inputName(sum string) string { return "input/" + sum }
+func runName(id string) string    { return "run/" + id }
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// HashOf returns the hash of an input, as Run.Files has it.
+func HashOf(data []byte) string { return hashOf(data) }
+
+// Input returns an input of a run, by its hash.
+func (q *Queue) Input(ctx context.Context, sum string) (data []byte, err error) {
+	err = retry(ctx, func(ctx context.Context) error {
+		data, err = q.files.GetBytes(ctx, inputName(sum))
+		return err
+	})
+	if err == nil && hashOf(data) != sum {
+		err = errors.New("its content does not have its hash")
+	}
+	return data, err
+}
+
+// ErrNotFound is the error of a run that the queue does not have.
+var ErrNotFound = errors.New("run not found in the queue")
+
+// Run returns a run.
+func (q *Queue) Run(ctx context.Context, id string) (*Run, error) {
+	if id == "" || strings.ContainsAny(id, ".*> \t") {
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
+	var text []byte
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		text, err = q.files.GetBytes(ctx, runName(id))
+		return err
+	})
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	r := &Run{}
+	if err == nil {
+		err = json.Unmarshal(text, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// Job returns the job of the run with a key.
+func (r *Run) Job(key string) (Job, bool) {
+	at := slices.IndexFunc(r.Jobs, func(j Job) bool { return j.Key == key })
+	if at < 0 {
+		return Job{}, false
+	}
+	return r.Jobs[at], true
+}
+
+// cachedRun returns a run, which does not change.
+func (q *Queue) cachedRun(ctx context.Context, id string) (*Run, error) {
+	if r, ok := q.runs.Load(id); ok {
+		return r.(*Run), nil
+	}
+	r, err := q.Run(ctx, id)
+	if err == nil {
+		q.runs.Store(id, r)
+	}
+	return r, err
+}
