@@ -1,0 +1,94 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Cancel cancels a run: jobs that wait are taken out of the queue, and the workers of those
+// that run are told. It returns the number of jobs that had not ended.
+func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err error) {
+	if _, err := q.state.PutString(ctx, "cancel."+r.ID, why); err != nil {
+		return 0, fmt.Errorf("cancel run %s: %w", r.ID, err)
+	}
+	results, err := q.Results(ctx, r.ID)
+	if err != nil {
+		return 0, err
+	}
+	a, _, err := q.account(ctx, r.ID)
+	if err != nil {
+		return 0, err
+	}
+	running := a.holders()
+	for _, j := range r.Jobs {
+		if _, ended := results[j.Key]; ended {
+			continue
+		}
+		left++
+		if running[j.Key] > 0 {
+			continue // its worker ends it
+		}
+		by, err := q.queuedBy(ctx, r, j)
+		if err == nil && by == r.ID {
+			err = q.jobs.Purge(ctx, jetstream.WithPurgeSubject(q.jobSubject(r.class(j), j.Key)))
+		}
+		if err != nil {
+			return left, fmt.Errorf("take job %s out of the queue: %w", j.ID, err)
+		}
+	}
+	return left, nil
+}
+
+// Cancelled returns why a run was cancelled; "" if it was not.
+func (q *Queue) Cancelled(ctx context.Context, run string) (why string, err error) {
+	err = retry(ctx, func(ctx context.Context) error {
+		entry, err := q.state.Get(ctx, "cancel."+run)
+		if err == nil {
+			why = string(entry.Value())
+		}
+		return err
+	})
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return "", nil
+	}
+	return why, err
+}
+
+// Over reports whether a run was cancelled and none of its jobs runs.
+func (q *Queue) Over(ctx context.Context, r *Run) (bool, error) {
+	why, err := q.Cancelled(ctx, r.ID)
+	if err != nil || why == "" {
+		return false, err
+	}
+	a, _, err := q.account(ctx, r.ID)
+	return err == nil && len(a.holders()) == 0, err
+}
+
+// Signals calls cancelled for each run that is cancelled, and cooled for each pause of a
+// provider's key, until ctx ends. Both are called for those of the past, too.
+func (q *Queue) Signals(ctx context.Context, cancelled func(run string), cooled func(account string, wait Cooldown)) error {
+	watcher, err := q.state.WatchFiltered(ctx, []string{"cancel.*", "cool.*"}, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop() //nolint:errcheck // it ends with the connection
+	for {
+		select {
+		case entry, open := <-watcher.Updates():
+			switch {
+			case !open:
+				return errors.New("the connection to the queue is closed")
+			case entry == nil:
+			case len(entry.Key()) > len("cancel.") && entry.Key()[:len("cancel.")] == "cancel.":
+				cancelled(entry.Key()[len("cancel."):])
+			default:
+				q.cooled(entry, cooled)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// order is the message of a job in the queue.
+type order struct {
+	Run string `json:"run"`
+	Key string `json:"key"`
+}
+
+// Submitted is the result of Submit.
+type Submitted struct {
+	Queued  int            // jobs
+	Waiting int            // jobs that need others
+	Present map[string]int // jobs that are already in the queue, by the run that queued them
+}
+
+// Submit stores a run and queues its jobs. contents returns an input, by its path. A job that
+// another run has queued and that has not ended is not queued again: in this run it is skipped.
+// If that is so for all jobs, the run is not stored.
+func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) ([]byte, error)) (*Submitted, error) {
+	done := &Submitted{Present: map[string]int{}}
+	present := map[string]string{} // run, by key
+	for _, j := range r.Jobs {
+		run, err := q.queuedBy(ctx, r, j)
+		if err != nil {
+			return nil, err
+		}
+		if run != "" {
+			present[j.Key] = run
+			done.Present[run]++
+		}
+	}
+	if len(present) == len(r.Jobs) {
+		return done, nil
+	}
+	if err := q.store(ctx, r, contents); err != nil {
+		return nil, err
+	}
+	var waiting []pending
+	for _, j := range r.Jobs {
+		switch {
+		case present[j.Key] != "":
+			if err := q.skip(ctx, r, j, present[j.Key]); err != nil {
+				return nil, err
+			}
+		case len(j.Needs) > 0:
+			done.Waiting++
+		default:
+			p, err := q.post(ctx, r, j)
+			if err != nil {
+				return nil, err
+			}
+			waiting = append(waiting, p)
+		}
+	}
+	for _, p := range waiting {
+		by, err := q.posted(ctx, r, p)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("queue job %s: %w", p.job.ID, err)
+		case by == r.ID:
+			done.Queued++
+		default:
+			done.Present[by]++
+			present[p.job.Key] = by
+			if err := q.skip(ctx, r, p.job, by); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, j := range r.Jobs { // jobs that need one that is skipped
+		if slices.ContainsFunc(j.Needs, func(key string) bool { return present[key] != "" }) {
+			if err := q.postReady(ctx, r, j); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return done, nil
+}
+
+// skip stores the result of a job that another run has queued.
+func (q *Queue) skip(ctx context.Context, r *Run, j Job, by string) error {
+	end := event.CodeNotRun.End("already queued by run " + by)
+	_, err := q.storeResult(ctx, r.ID, j.Key, Result{Job: j.ID, End: end, At: q.now().UTC()})
+	return err
+}
+
+// store stores what workers need of a run.
+func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([]byte, error)) error {
+	stored := map[string]bool{}
+	for _, f := range r.Files {
+		path, sum := f.Path, f.SHA256
+		if sum == "" || stored[sum] {
+			continue
+		}
+		stored[sum] = true
+		name := inputName(sum)
+		if _, err := q.files.GetInfo(ctx, name); err == nil {
+			continue
+		} else if !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return fmt.Errorf("store %s: %w", path, err)
+		}
+		data, err := contents(path)
+		if err == nil && hashOf(data) != sum {
+			err = errors.New("it has changed since the plan was loaded")
+		}
+		if err == nil {
+			_, err = q.files.PutBytes(ctx, name, data)
+		}
+		if err != nil {
+			return fmt.Errorf("store %s: %w", path, err)
+		}
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		_, err = q.files.PutBytes(ctx, runName(r.ID), text)
+	}
+	if err == nil {
+		err = q.openBudget(ctx, r)
+	}
+	if err == nil {
+		classes := map[string]bool{}
+		for _, j := range r.Jobs {
+			if c := r.class(j); !classes[c] && err == nil {
+				classes[c] = true
+				err = q.openClass(ctx, c, r.Lease, j.Requires)
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// pending is a job that is being queued.
+type pending struct {
+	job  Job
+	sent jetstream.PubAckFuture
+}
+
+// post queues a job, without waiting for the server.
+func (q *Queue) post(_ context.Context, r *Run, j Job) (pending, error) {
+	text, err := json.Marshal(order{Run: r.ID, Key: j.Key})
+	if err != nil {
+		return pending{}, err
+	}
+	msg := &nats.Msg{Subject: q.jobSubject(r.class(j), j.Key), Data: text, Header: nats.Header{}}
+	sent, err := q.js.PublishMsgAsync(msg, jetstream.WithMsgID(j.Key))
+	return pending{j, sent}, err
+}
+
+// posted waits for the server, and returns the run that has queued the job.
+func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err error) {
+	for {
+		select {
+		case ack := <-p.sent.Ok():
+			if !ack.Duplicate {
+				return r.ID, nil
+			}
+		case err = <-p.sent.Err():
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		by, found := q.queuedBy(ctx, r, p.job)
+		switch {
+		case found != nil:
+			return "", found
+		case by != "":
+			return by, nil
+		case err != nil && !isFull(err) && !temporary(err):
+			return "", err
+		}
+		time.Sleep(retryPause) // it has just ended, or the server is restarting
+		if p, err = q.post(ctx, r, p.job); err != nil {
+			return "", err
+		}
+	}
+}
+
+// queuedBy returns the run that has queued a job that has not ended; "" for none.
+func (q *Queue) queuedBy(ctx context.Context, r *Run, j Job) (run string, err error) {
+	var msg *jetstream.RawStreamMsg
+	err = retry(ctx, func(ctx context.Context) error {
+		msg, err = q.jobs.GetLastMsgForSubject(ctx, q.jobSubject(r.class(j), j.Key))
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for job %s in the queue: %w", j.ID, err)
+	}
+	var o order
+	if err := json.Unmarshal(msg.Data, &o); err != nil {
+		return "", fmt.Errorf("message of job %s in the queue: %w", j.ID, err)
+	}
+	return o.Run, nil
+}
+
+// postReady queues a job if all jobs that it needs have ended. It may be queued already.
+func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
+	for _, key := range j.Needs {
+		if _, found, err := q.Result(ctx, r.ID, key); err != nil || !found {
+			return err
+		}
+	}
+	if _, found, err := q.Result(ctx, r.ID, j.Key); err != nil || found {
+		return err
+	}
+	p, err := q.post(ctx, r, j)
+	if err != nil {
+		return err
+	}
+	by, err := q.posted(ctx, r, p)
+	if err == nil && by != r.ID {
+		err = q.skip(ctx, r, j, by)
+	}
+	return err
+}
+
+// postNeeding queues the jobs that a job has kept waiting.
+func (q *Queue) postNeeding(ctx context.Context, r *Run, key string) error {
+	for _, j := range r.Jobs {
+		if !slices.Contains(j.Needs, key) {
+			continue
+		}
+		if err := q.postReady(ctx, r, j); err != nil {
+			return fmt.Errorf("queue job %s, which needs one that has ended: %w", j.ID, err)
+		}
+	}
+	return nil
+}
+
+// openClass creates the consumer of a class of jobs.
+func (q *Queue) openClass(ctx context.Context, class string, lease time.Duration, requires [][]string) error {
+	text, err := json.Marshal(requires)
+	if err != nil {
+		return err
+	}
+	_, err = q.jobs.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: class, FilterSubject: q.jobSubject(class, "*"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: lease,
+		MaxDeliver: -1, MaxAckPending: -1, // deliveries are counted by the log of a job, which knows those that don't count
+		Metadata: map[string]string{"requires": string(text)},
+	})
+	return err
+}
