@@ -1,0 +1,148 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Claims claims jobs for a worker.
+type Claims struct {
+	q      *Queue
+	worker string
+	has    func(variable string) bool
+	accept func(context.Context, *Run) error
+	wake   chan struct{}
+	sub    *nats.Subscription
+
+	consumers map[string]jetstream.Consumer // by class
+	lacks     map[string]string             // by class: the variables that this worker lacks; "" for none
+}
+
+// Claims returns the claims of a worker with an id. has reports whether its environment has a
+// variable: it claims only jobs whose variables it has. accept returns why it runs no job of a
+// run, which leaves them to other workers.
+func (q *Queue) Claims(worker string, has func(variable string) bool, accept func(context.Context, *Run) error) (*Claims, error) {
+	c := &Claims{q: q, worker: worker, has: has, accept: accept, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}}
+	var err error
+	c.sub, err = q.conn.Subscribe(q.name+".job.>", func(*nats.Msg) {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	})
+	return c, err
+}
+
+// Close ends the claims that Next could make.
+func (c *Claims) Close() { c.sub.Unsubscribe() } //nolint:errcheck // it ends with the connection
+
+// poll is how often a worker asks for jobs when it hears of none: those of workers that were
+// killed are delivered again without a message to others.
+const poll = time.Second
+
+// Next waits for a job and claims it. It returns nil without an error when no job can be
+// claimed for idle.
+func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
+	began := c.q.now()
+	for {
+		claim, err := c.try(ctx)
+		if claim != nil || err != nil && !temporary(err) {
+			return claim, err
+		}
+		if c.q.now().Sub(began) >= idle {
+			return nil, nil
+		}
+		select {
+		case <-c.wake:
+		case <-time.After(min(poll, max(idle-c.q.now().Sub(began), time.Millisecond))):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// try claims a job if there is one.
+func (c *Claims) try(ctx context.Context) (*Claim, error) {
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	for class, consumer := range c.consumers {
+		if c.lacks[class] != "" {
+			continue
+		}
+		for {
+			batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
+			if err != nil {
+				return nil, err
+			}
+			msg := <-batch.Messages()
+			if msg == nil {
+				if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
+					return nil, err
+				}
+				break
+			}
+			claim, err := c.q.claim(ctx, msg, c)
+			if claim != nil || err != nil {
+				return claim, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// refresh finds the classes of jobs.
+func (c *Claims) refresh(ctx context.Context) error {
+	list := c.q.jobs.ListConsumers(ctx)
+	for info := range list.Info() {
+		class := info.Name
+		if c.consumers[class] != nil {
+			continue
+		}
+		var requires [][]string
+		if err := json.Unmarshal([]byte(info.Config.Metadata["requires"]), &requires); err != nil {
+			return fmt.Errorf("consumer %s of the queue: %w", class, err)
+		}
+		c.lacks[class] = c.missing(requires)
+		consumer, err := c.q.jobs.Consumer(ctx, class)
+		if err != nil {
+			return err
+		}
+		c.consumers[class] = consumer
+	}
+	return list.Err()
+}
+
+// missing names the variables that the worker lacks; "" for none.
+func (c *Claims) missing(requires [][]string) string {
+	var lacks []string
+	for _, any := range requires {
+		if !slices.ContainsFunc(any, c.has) {
+			lacks = append(lacks, strings.Join(any, " or "))
+		}
+	}
+	return strings.Join(lacks, ", ")
+}
+
+// Lacks lists what variables the worker lacks for jobs that wait.
+func (c *Claims) Lacks(ctx context.Context) []string {
+	var all []string
+	for class, lacks := range c.lacks {
+		if lacks == "" {
+			continue
+		}
+		if info, err := c.consumers[class].Info(ctx); err == nil && info.NumPending > 0 {
+			all = append(all, lacks)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,136 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/money"
+)
+
+// chargeEarlier opens the account of a delivery, and charges what earlier ones had reserved in
+// full: their workers can't report any more what it cost.
+func (q *Queue) chargeEarlier(ctx context.Context, c *Claim) error {
+	own := holder(c.Job.Key, c.Delivery)
+	return q.change(ctx, c.Run.ID, func(a *account) (bool, error) {
+		if _, made := a.Held[own]; made {
+			return false, nil
+		}
+		for name, s := range a.Held {
+			if strings.HasPrefix(name, c.Job.Key+"/") {
+				a.Spent = a.Spent.Add(s.Money())
+				delete(a.Held, name)
+			}
+		}
+		if a.Held == nil {
+			a.Held = map[string]money.Sums{}
+		}
+		a.Held[own] = money.Sums{}
+		return true, nil
+	})
+}
+
+// release closes the account of the delivery. cost is what the job cost, which the account of a
+// run without a limit does not have.
+func (c *Claim) release(ctx context.Context, cost *money.USD) error {
+	return c.q.change(ctx, c.Run.ID, func(a *account) (bool, error) {
+		own := holder(c.Job.Key, c.Delivery)
+		s, held := a.Held[own]
+		delete(a.Held, own)
+		a.Spent = a.Spent.Add(s.Money()) // what is reserved still could not be settled
+		if a.Limit == 0 && cost != nil {
+			a.Spent = a.Spent.Add(*cost)
+		}
+		return held, nil
+	})
+}
+
+// Ledger is the budget of the run, for the requests of a claim. It is a [money.Ledger].
+type Ledger struct {
+	claim *Claim
+
+	mu      sync.Mutex
+	changed chan struct{}
+}
+
+// Ledger returns the budget of the run for the requests of this claim. It is called once.
+func (c *Claim) Ledger() *Ledger {
+	l := &Ledger{claim: c, changed: make(chan struct{})}
+	c.beats.Go(func() { l.watch(c.lease) })
+	return l
+}
+
+// missed is how often those who wait for money look again: a change may have been missed.
+const missed = 5 * time.Second
+
+// watch wakes those who wait for money after each change of the budget.
+func (l *Ledger) watch(ctx context.Context) {
+	var updates <-chan jetstream.KeyValueEntry
+	if watcher, err := l.claim.q.state.Watch(ctx, budgetKey(l.claim.Run.ID), jetstream.UpdatesOnly()); err == nil {
+		defer watcher.Stop() //nolint:errcheck // it ends with the connection
+		updates = watcher.Updates()
+	}
+	tick := time.NewTicker(missed)
+	defer tick.Stop()
+	for {
+		select {
+		case _, open := <-updates:
+			if !open {
+				updates = nil
+			}
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		l.mu.Lock()
+		close(l.changed)
+		l.changed = make(chan struct{})
+		l.mu.Unlock()
+	}
+}
+
+// Changed is closed after the next change by any worker.
+func (l *Ledger) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+// Others returns the sums of the other deliveries.
+func (l *Ledger) Others(ctx context.Context) (money.Sums, error) {
+	a, _, err := l.claim.q.account(ctx, l.claim.Run.ID)
+	return a.sums(l.own()), err
+}
+
+func (l *Ledger) own() string { return holder(l.claim.Job.Key, l.claim.Delivery) }
+
+// Reserve enters the sums of this delivery, unless those of all would exceed the limit.
+func (l *Ledger) Reserve(ctx context.Context, own money.Sums, limit money.USD) (ok bool, err error) {
+	err = l.enter(ctx, own, func(a *account) bool {
+		ok = limit == 0 || a.sums(l.own()).Plus(own).Money() <= limit
+		return ok
+	})
+	return ok && err == nil, err
+}
+
+// Settle enters the sums of this delivery.
+func (l *Ledger) Settle(ctx context.Context, own money.Sums) error {
+	return l.enter(ctx, own, func(*account) bool { return true })
+}
+
+// enter enters the sums of this delivery if the account permits it.
+func (l *Ledger) enter(ctx context.Context, own money.Sums, permits func(*account) bool) error {
+	return l.claim.q.change(ctx, l.claim.Run.ID, func(a *account) (bool, error) {
+		if _, held := a.Held[l.own()]; !held {
+			return false, ErrLost // and charged in full
+		}
+		if !permits(a) {
+			return false, nil
+		}
+		a.Held[l.own()] = own
+		return true, nil
+	})
+}
