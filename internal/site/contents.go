@@ -67,6 +67,8 @@ func contents() []section {
 			{"examples/github/README.md", "GitHub"},
 			{"examples/gitlab/README.md", "GitLab"},
 			{"examples/cron/README.md", "cron"},
+			{"examples/systemd/README.md", "systemd"},
+			{"examples/queue/README.md", "Queue"},
 		}},
 	}
 }
