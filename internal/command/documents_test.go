@@ -76,7 +76,7 @@ func TestCommandsOfTheExamples(t *testing.T) {
 			}
 		}
 	}
-	for sub, n := range map[string]int{"cron": 2, "gitlab": 2, "systemd": 4} {
+	for sub, n := range map[string]int{"cron": 2, "gitlab": 2, "kubernetes": 4, "systemd": 4} {
 		if found[sub] < n {
 			t.Errorf("only %d commands were found in examples/%s", found[sub], sub)
 		}

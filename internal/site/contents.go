@@ -69,6 +69,7 @@ func contents() []section {
 			{"examples/cron/README.md", "cron"},
 			{"examples/systemd/README.md", "systemd"},
 			{"examples/queue/README.md", "Queue"},
+			{"examples/kubernetes/README.md", "Kubernetes"},
 		}},
 	}
 }
