@@ -24,6 +24,7 @@ func contents() []section {
 			{"docs/ci.md", "CI recipes"},
 			{"docs/bulk.md", "Many repositories"},
 			{"docs/fleet.md", "Fleets"},
+			{"docs/scale.md", "Scale"},
 			{"docs/models.md", "Models and providers"},
 			{"docs/money.md", "Costs and limits"},
 			{"docs/tools.md", "Tools and agents"},
