@@ -19,7 +19,8 @@ import (
 // After a write error, for example on a full disk, it buffers lines in memory, and
 // completes the file at the end if possible. The file never has an incomplete line.
 type EventLog struct {
-	room func(error) bool // frees disk space after an error; reports whether it did
+	room func(error) bool                      // frees disk space after an error; reports whether it did
+	copy func(line []byte, durable bool) error // of each line; nil for none
 
 	mu    sync.Mutex   // Err is called while events are written
 	chain *event.Chain // nil without evidence
@@ -49,6 +50,9 @@ func (l *EventLog) Emit(e event.Event) error {
 	line, err := l.line(e)
 	failpoint.Hit(failpoint.EventBefore, kindOf(e))
 	defer failpoint.Hit(failpoint.EventAfter, kindOf(e))
+	if err == nil && l.copy != nil {
+		err = l.copy(line, durable(e.Type))
+	}
 	if err == nil && l.fault == nil {
 		err = l.write(line)
 		switch {

@@ -30,9 +30,13 @@ func (d *Dir) Path() string { return d.path }
 // Work returns the run's private directory, for worktrees.
 func (d *Dir) Work() string { return d.work }
 
+// CopyEvents makes Log pass on each line of events.jsonl: with durable, the copy must be stored
+// when to returns. Its errors are those of the log. It is called before Log.
+func (d *Dir) CopyEvents(to func(line []byte, durable bool) error) { d.copy = to }
+
 // Log returns the sink that writes events.jsonl. It is called once.
 func (d *Dir) Log() *EventLog {
-	l := &EventLog{file: d.events, size: d.valid, room: d.freeSpace}
+	l := &EventLog{file: d.events, size: d.valid, room: d.freeSpace, copy: d.copy}
 	if d.evidence != nil {
 		l.chain = cmp.Or(d.chain, &event.Chain{})
 	}

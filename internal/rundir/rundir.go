@@ -46,9 +46,10 @@ type Dir struct {
 	evidence *Evidence    // nil for none
 	chain    *event.Chain // of the events of earlier processes; nil for none
 
-	events  *os.File  // set by Begin
-	reserve io.Closer // reserved disk space for reports
-	gaveUp  bool      // saved outputs were removed to free space
+	copy    func(line []byte, durable bool) error // see CopyEvents
+	events  *os.File                              // set by Begin
+	reserve io.Closer                             // reserved disk space for reports
+	gaveUp  bool                                  // saved outputs were removed to free space
 
 	mu      sync.Mutex
 	left    []string // worktrees with changes that are not saved elsewhere
