@@ -67,7 +67,8 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 //     counts if a job that it cancelled does.
 //   - The run starts with the earliest part and ends with the latest. Its id is
 //     the time of its start and the first 8 hexadecimal digits of the SHA-256 of
-//     the parts' ids, sorted, one per line. It has no shard.
+//     the parts' ids, sorted, one per line. It has no shard. If a part has the plan
+//     of a run whose jobs were distributed, and runs none, it has the id and the budget of that run.
 //
 // Merge reads every part twice, one event at a time. It holds the plan, the costs of
 // turns, and the report in memory.
@@ -156,7 +157,7 @@ func (m *merge) order() {
 		r := m.rivals(id)
 		r.planned = cmp.Or(r.planned, &planned)
 		if r.source == nil {
-			r.end = r.absent(m.inputs)
+			r.end = r.absent(m)
 		}
 	}
 	listed := map[string]bool{}
@@ -200,6 +201,9 @@ func (m *merge) run(start time.Time) *event.Run {
 		versions = append(versions, missing(versions, p.run().Version)...)
 	}
 	out.Version = strings.Join(versions, ", ")
+	if r := m.distributed(); r != nil {
+		out.MaxCostUSD = r.MaxCostUSD
+	}
 	for _, r := range m.jobs {
 		if r.planned != nil {
 			planned := *r.planned
@@ -247,7 +251,21 @@ func missing[T comparable](list []T, values ...T) []T {
 	return slices.DeleteFunc(slices.Clone(values), func(v T) bool { return slices.Contains(list, v) })
 }
 
+// distributed returns the run whose jobs were distributed, one in each part; nil for others. One
+// part has its plan: it runs no job, and lists all of them as those of other shards.
+func (m *merge) distributed() *event.Run {
+	for _, p := range m.inputs {
+		if p.plan {
+			return p.run()
+		}
+	}
+	return nil
+}
+
 func (m *merge) id(start time.Time) string {
+	if r := m.distributed(); r != nil {
+		return r.ID
+	}
 	var ids []string
 	for _, p := range m.inputs {
 		ids = append(ids, p.run().ID)

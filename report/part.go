@@ -17,6 +17,7 @@ type item struct {
 	fold   Fold             // without texts of tools and models
 	events int64            // number of events in the stream
 	ends   map[string]int64 // number of the last job.ended event of each job, from 1
+	plan   bool             // it runs no job, and lists those of the plan
 }
 
 func (p *item) run() *event.Run { return p.fold.run }
@@ -38,6 +39,7 @@ func readPart(given Input, elsewhere map[string]event.PlannedJob) (*item, error)
 			return errNoStart
 		}
 		if e.Type == event.RunStarted && e.Run != nil {
+			p.plan = e.Run.Shard == nil && len(e.Run.Jobs) == 0 && len(e.Run.Elsewhere) > 0
 			for _, planned := range e.Run.Elsewhere {
 				if _, ok := elsewhere[planned.ID]; !ok {
 					elsewhere[planned.ID] = planned
@@ -183,9 +185,12 @@ func (r *rivals) shard() int {
 }
 
 // absent returns the end of a job that is in none of the parts.
-func (r *rivals) absent(inputs []*item) event.JobEnd {
+func (r *rivals) absent(m *merge) event.JobEnd {
 	why := "its shard is missing"
-	for _, p := range inputs {
+	if m.distributed() != nil {
+		return event.CodeNotRun.End("not run: no worker has started it")
+	}
+	for _, p := range m.inputs {
 		s := p.shard()
 		switch {
 		case s.Total == 0 || r.shard() == 0:
