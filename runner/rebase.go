@@ -218,7 +218,7 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	if err != nil {
 		return done, err
 	}
-	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
 	failed, end := landRebased(ctx, j, commit)
 	r.restoreHeaders(ctx)
 	ended := *j.past.end

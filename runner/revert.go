@@ -141,7 +141,7 @@ func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) 
 		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.Past.only)
 	}
 	j := r.job(plan.Jobs[at])
-	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
 	done, err := reverting{j}.run(ctx)
 	r.restoreHeaders(ctx)
 	if ended := o.Past.ending; ended != nil {

@@ -157,7 +157,7 @@ type run struct {
 func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	r := newRun(plan, o)
 	began := r.opts.Now()
-	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(plan, r.opts)})
 	if r.opts.Sandbox.Warning != "" && runsCommands(plan) {
 		r.opts.Warnings = append(r.opts.Warnings, r.opts.Sandbox.Warning)
 	}
@@ -246,25 +246,26 @@ func runsCommands(plan *tasks.Plan) bool {
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 || j.Script != nil })
 }
 
-func (r *run) started() *event.Run {
+// Describe returns the payload of the run.started event of a plan with options.
+func Describe(plan *tasks.Plan, o Options) *event.Run {
 	started := &event.Run{
-		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.About.Version,
-		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
-		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy, Evidence: evidence(r.plan),
-		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past.resumed(r.plan.Jobs), ForkedFrom: r.opts.Past.forkedFrom(),
+		ID: o.RunID, Manifest: plan.Manifests, PlanHash: plan.Hash, Version: o.About.Version,
+		Jobs: planned(plan.Jobs, plan.Shard.Index), Elsewhere: []event.PlannedJob{},
+		Prices: o.About.Prices, StartedBy: o.About.StartedBy, Evidence: evidence(plan),
+		Invocation: o.About.Invocation, Resumed: o.Past.resumed(plan.Jobs), ForkedFrom: o.Past.forkedFrom(),
 	}
-	started.Rollout = r.opts.Stops.Rollout.Start()
-	if limit := r.plan.Budget.CostUSD; limit > 0 {
+	started.Rollout = o.Stops.Rollout.Start()
+	if limit := plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit
 	}
-	for _, p := range r.plan.Policies {
+	for _, p := range plan.Policies {
 		started.Policies = append(started.Policies, event.PolicyFile{Path: p.Name, SHA256: p.SHA256})
 	}
-	started.Sources = Sources(r.plan)
-	if s := r.plan.Shard; s.Total > 0 {
+	started.Sources = Sources(plan)
+	if s := plan.Shard; s.Total > 0 {
 		started.Shard = &event.Shard{Index: s.Index, Total: s.Total}
-		shards := tasks.ShardOf(r.plan, s.Total)
-		for _, j := range r.plan.Elsewhere {
+		shards := tasks.ShardOf(plan, s.Total)
+		for _, j := range plan.Elsewhere {
 			started.Elsewhere = append(started.Elsewhere, plannedJob(j, shards[j.ID]))
 		}
 	}

@@ -175,7 +175,7 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 		Jobs:      []tasks.Job{{ID: "a", Task: "t", Repo: tasks.Repo{Name: "r"}, ModelName: "m", Index: 4}},
 		Elsewhere: []tasks.Job{{ID: "b"}},
 	}, setUp(t).opts)
-	got := r.started()
+	got := Describe(r.plan, r.opts)
 	if got.PlanHash != "h" || len(got.Jobs) != 1 || got.Jobs[0].ID != "a" || got.Jobs[0].Shard != 2 || got.Jobs[0].Index != 4 || got.Shard.Total != 3 || len(got.Elsewhere) != 1 {
 		t.Errorf("%+v", got)
 	}
