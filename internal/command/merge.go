@@ -55,13 +55,18 @@ func mergeReports(w World, o mergeOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer out.Close()
+	return writeMerged(w, out, parts, o.failOn)
+}
+
+// writeMerged merges parts into a report directory, and exits as their run would.
+func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
 	events, name, err := out.Files().CreateTemp(".events.jsonl.*")
 	if err != nil {
 		return fail(event.ExitUsage, "create a file in the report directory: %w", err)
 	}
 	defer out.Files().Remove(name) //nolint:errcheck // renamed on success
 	defer events.Close()
-	merged, err := mergeInto(events, parts, o.failOn)
+	merged, err := mergeInto(events, parts, failOn)
 	var refused *report.RefusedError
 	switch {
 	case errors.As(err, &refused):

@@ -173,6 +173,10 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days,
 	if s.past != nil {
 		name = fmt.Sprintf("%s-%d", s.id, s.past.Last.Seq)
 	}
+	if s.queued != nil {
+		all.before = 0 // of other machines
+		name = fmt.Sprintf("%s-%s-%d", s.id, s.queued.Job.Key, s.queued.Delivery)
+	}
 	for _, p := range plan.Policies {
 		if p.Day.USD == 0 {
 			continue
@@ -195,7 +199,16 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days,
 			all.close() //nolint:errcheck // the run does not start
 			return all, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
-		all.reserved, plan.Budget.CostUSD = append(all.reserved, r), r.Limit.Add(all.before)
+		all.reserved = append(all.reserved, r)
+		if s.queued == nil {
+			plan.Budget.CostUSD = r.Limit.Add(all.before)
+			continue
+		}
+		for i := range plan.Jobs { // the budget is that of all workers, the day that of this machine
+			if limit := &plan.Jobs[i].Limits.CostUSD; *limit == 0 || r.Limit < *limit {
+				*limit = r.Limit
+			}
+		}
 	}
 	return all, nil
 }

@@ -21,7 +21,10 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 	look := look(w, pulls.hosts)
 	look.Forge = pulls.open
 	look.Signing = signs(w, c.key)
-	look.Reserve, look.Run, look.Past = filepath.Join(cacheDir(w), "branches"), s.id, s.past
+	look.Run, look.Past = s.id, s.past
+	if s.queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
+		look.Reserve = filepath.Join(cacheDir(w), "branches")
+	}
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {
@@ -43,6 +46,8 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 		return nil, fail(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
 		return nil, fail(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
+	case err != nil && s.queued != nil:
+		return nil, err
 	case err != nil:
 		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}

@@ -18,7 +18,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -166,9 +168,16 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	}
 	probe := probing(ctx, o.sandbox)
 	defer probe()
-	if c.plan, err = loadListed(ctx, w, o.plan, o.log.Quiet); err != nil {
+	plan, err := loadListed(ctx, w, o.plan, o.log.Quiet)
+	if err != nil {
 		return c, err
 	}
+	return checkPlan(ctx, w, o, plan, probe)
+}
+
+// checkPlan checks everything that a run of a plan needs except repositories.
+func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe func() sandbox.Found) (c checked, err error) {
+	c.plan = plan
 	if err := o.prompt.deliver(c.plan); err != nil {
 		return c, failure{event.ExitUsage, err}
 	}
@@ -235,6 +244,8 @@ type starting struct {
 	fork  *runner.Fork // nil unless the run is forked from another
 	claim func() (*rundir.Dir, error)
 	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
+
+	queued *queue.Claim // whose job this is; nil for a run of this process alone
 }
 
 // start runs a plan and writes the reports.
@@ -283,6 +294,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		print = printJSON
 	}
 	prove(ctx, out, plan.Evidence, c.key)
+	ledger := s.join(out)
 	if err := out.Begin(s.id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -307,8 +319,17 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	return execute(ctx, w, out, plan, pulls, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set}, Past: s.past,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
+}
+
+// join makes a job of a queue store its events there, and share the run's budget.
+func (s *starting) join(out *rundir.Dir) money.Ledger {
+	if s.queued == nil {
+		return nil
+	}
+	out.CopyEvents(s.queued.Append)
+	return s.queued.Ledger()
 }
 
 // sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
