@@ -1,0 +1,248 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+type submitOptions struct {
+	server     queueOptions
+	plan       planOptions
+	deliveries int
+	lease      time.Duration
+	noBaseline bool
+	quiet      bool
+}
+
+// queuedOptions are the options of a command line for workers.
+type queuedOptions struct {
+	Overrides  tasks.Overrides `json:"overrides"`
+	MaxProfile string          `json:"max_profile"`
+	Untrusted  bool            `json:"untrusted"`
+	NoBaseline bool            `json:"no_baseline"`
+}
+
+// shortestLease is the shortest lease: a worker renews it several times in that time.
+const shortestLease = time.Second
+
+func (o *submitOptions) flags() []cli.Flag {
+	o.deliveries, o.lease = 3, time.Minute
+	chosen := slices.DeleteFunc(o.plan.jobFlags(), func(f cli.Flag) bool {
+		return slices.Contains([]string{"shard", "jobs"}, f.Names()[0]) // that is what workers decide
+	})
+	return append(slices.Concat(o.server.flags(), chosen),
+		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.plan.MaxTime, period), DefaultText: fromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
+		&cli.GenericFlag{Name: "max-deliveries", Category: limitFlags, Value: flagOf(&o.deliveries, atLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
+		&cli.GenericFlag{Name: "lease", Category: limitFlags, Value: flagOf(&o.lease, period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
+		&cli.BoolFlag{Name: "no-baseline", Category: limitFlags, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors and the id only"},
+	)
+}
+
+func (o *submitOptions) parse(args []string) error {
+	o.plan.paths = []flagPath{{"--sources", o.plan.sources.file}}
+	if err := cmp.Or(o.plan.parse("queue submit", args), o.server.check("queue submit")); err != nil {
+		return err
+	}
+	if o.lease < shortestLease {
+		return fmt.Errorf("--lease %s: must be at least %s", o.lease, shortestLease)
+	}
+	return nil
+}
+
+// submitRun queues the jobs of manifests, and prints the id of their run.
+func submitRun(ctx context.Context, w World, o submitOptions) error {
+	plan, err := loadListed(ctx, w, o.plan, o.quiet)
+	if err != nil {
+		return err
+	}
+	if err := plan.Unqueueable(); err != nil {
+		return queueRefused(err)
+	}
+	if err := testExamples(w, plan); err != nil {
+		return err
+	}
+	set := models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
+	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
+		return failure{event.ExitUsage, err}
+	}
+	q, err := o.server.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	id := runID(w)
+	if err := submitPreflight(ctx, w, plan, set, id, o.quiet); err != nil {
+		return err
+	}
+	r, contents, err := queueRun(w, o, plan, set, id)
+	if err != nil {
+		return fail(event.ExitUsage, "%w; nothing was queued", err)
+	}
+	done, err := q.Submit(ctx, r, func(path string) ([]byte, error) { return contents[path], nil })
+	if err != nil {
+		return fail(event.ExitUnavailable, "%w", err)
+	}
+	printSubmitted(w, o, r, done)
+	return nil
+}
+
+// withoutKeys returns the errors of models except those about missing keys.
+func withoutKeys(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var rest []error
+	for _, e := range joined.Unwrap() {
+		if missing := (*models.KeyError)(nil); !errors.As(e, &missing) {
+			rest = append(rest, e)
+		}
+	}
+	return errors.Join(rest...)
+}
+
+// queueRefused is the error of a plan that can't be queued.
+func queueRefused(err error) error {
+	var problems tasks.Problems
+	if errors.As(err, &problems) {
+		return failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"}}
+	}
+	return fail(event.ExitUsage, "%w; nothing was queued", err)
+}
+
+// submitPreflight checks the repositories.
+func submitPreflight(ctx context.Context, w World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
+	known := secrets(w, plan, nil)
+	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	ready, err := preflight(ctx, w, checked{plan: plan, models: set}, starting{id: id}, quiet, known, pulls)
+	if err != nil {
+		return err
+	}
+	ready.Close() // a worker has the branch when it pushes with a lease
+	return nil
+}
+
+// queueRun returns the run of a plan for the queue, and the contents of its inputs.
+func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id string) (*queue.Run, map[string][]byte, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	inputs, err := plan.ReadInputs()
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err := json.Marshal(queuedOptions{Overrides: o.plan.Overrides, MaxProfile: o.plan.maxProfile, Untrusted: o.plan.untrusted, NoBaseline: o.noBaseline})
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &queue.Run{
+		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.deliveries, Lease: o.lease,
+		Manifests: o.plan.manifests, Dir: dir, Event: plan.Event(), Options: options,
+		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: version(), Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
+	}
+	contents := map[string][]byte{}
+	add := func(path string, data []byte) {
+		if _, known := contents[path]; !known {
+			contents[path] = data
+			r.Files = append(r.Files, queue.File{Path: path, Mode: 0o644, SHA256: queue.HashOf(data)})
+		}
+	}
+	for _, in := range inputs {
+		if in.Mode.IsDir() {
+			r.Files = append(r.Files, queue.File{Path: in.Path, Mode: in.Mode})
+			continue
+		}
+		add(in.Path, in.Data)
+		r.Files[len(r.Files)-1].Mode = in.Mode
+	}
+	for _, path := range policyFiles(plan.Policies) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the policy: %w", err)
+		}
+		add(path, data)
+		r.Policies = append(r.Policies, path)
+	}
+	r.Jobs = queuedJobs(w, plan, set)
+	return r, contents, nil
+}
+
+// policyFiles lists the files of policies, absolute.
+func policyFiles(policies policy.Set) []string {
+	var files []string
+	for _, p := range policies {
+		if path, err := filepath.Abs(p.Path); err == nil && p.Path != "" {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+// queuedJobs returns the jobs of a plan for the queue.
+func queuedJobs(w World, plan *tasks.Plan, set *models.Set) []queue.Job {
+	hosts := forges(w, plan, func(string) {})
+	keys, seen := map[string]string{}, map[string]int{}
+	for _, j := range plan.Jobs {
+		keys[j.ID] = j.Hash
+		if n := seen[j.Hash]; n > 0 { // two tasks that do the same
+			keys[j.ID] = fmt.Sprintf("%s-%d", j.Hash, n+1)
+		}
+		seen[j.Hash]++
+	}
+	var all []queue.Job
+	for _, j := range plan.Jobs {
+		queued := queue.Job{ID: j.ID, Key: keys[j.ID]}
+		for _, id := range j.Needs {
+			queued.Needs = append(queued.Needs, keys[id])
+		}
+		requires := slices.Concat(plan.Requires(j), set.Requires(j), hosts.Requires(j))
+		slices.SortFunc(requires, slices.Compare)
+		queued.Requires = slices.CompactFunc(requires, slices.Equal)
+		all = append(all, queued)
+	}
+	return all
+}
+
+// printSubmitted prints what was queued, and on the last line the id of the run.
+func printSubmitted(w World, o submitOptions, r *queue.Run, done *queue.Submitted) {
+	present := 0
+	for _, run := range slices.Sorted(maps.Keys(done.Present)) {
+		present += done.Present[run]
+		if !o.quiet {
+			fmt.Fprintf(w.Out, "%s already in the queue, by run %s\n", figures.Count(done.Present[run], "job"), run)
+		}
+	}
+	id := r.ID
+	if present == len(r.Jobs) {
+		id = slices.Sorted(maps.Keys(done.Present))[0]
+	}
+	if !o.quiet {
+		fmt.Fprintf(w.Out, "%s queued", figures.Count(done.Queued, "job"))
+		if done.Waiting > 0 {
+			fmt.Fprintf(w.Out, ", %d wait for others", done.Waiting)
+		}
+		fmt.Fprintln(w.Out)
+	}
+	fmt.Fprintln(w.Out, id)
+}
