@@ -1,0 +1,270 @@
+package command
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/report"
+)
+
+type queueReportOptions struct {
+	server    queueOptions
+	run       string
+	reportDir string
+	wait      bool
+	failOn    event.FailOn
+}
+
+func (o *queueReportOptions) parse(args []string) (err error) {
+	o.run, err = oneRun("queue report", args)
+	if err == nil && o.reportDir == "" {
+		err = errors.New("queue report requires --report-dir DIR")
+	}
+	return cmp.Or(err, o.server.check("queue report"))
+}
+
+// pollRun is how often a run is looked at until it has ended.
+const pollRun = time.Second
+
+// reportQueued writes all files that the pool would have written for a run.
+func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
+	q, r, err := queuedRun(ctx, w, o.server, o.run)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	if o.wait {
+		if err := waitForRun(ctx, q, r, func(int) {}); err != nil {
+			return err
+		}
+	}
+	out, err := rundir.Claim(o.reportDir, "queue", w.Now)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	defer out.Close()
+	dir, err := os.MkdirTemp("", "millhand-queue-")
+	if err != nil {
+		return fail(event.ExitInternal, "create a directory for the events of jobs: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	parts, err := queuedParts(ctx, q, r, dir)
+	if err != nil {
+		return fail(event.ExitUnavailable, "%w", err)
+	}
+	return writeMerged(w, out, parts, o.failOn)
+}
+
+// waitForRun waits until all jobs of a run have ended, or it was cancelled and none runs.
+func waitForRun(ctx context.Context, q *queue.Queue, r *queue.Run, ended func(n int)) error {
+	for {
+		n, err := q.Ended(ctx, r.ID)
+		if err != nil {
+			return fail(event.ExitUnavailable, "%w", err)
+		}
+		ended(n)
+		if n >= len(r.Jobs) {
+			return nil
+		}
+		over, err := q.Over(ctx, r)
+		if err != nil {
+			return fail(event.ExitUnavailable, "%w", err)
+		}
+		if over {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return failure{exitOf(context.Cause(ctx)), context.Cause(ctx)}
+		case <-time.After(pollRun):
+		}
+	}
+}
+
+// queuedParts writes the events of each job to a directory of its own, with its files, and
+// returns these as parts of a merged run.
+func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir string) ([]report.Input, error) {
+	results, err := q.Results(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	var parts []report.Input
+	add := func(name string, text []byte) error {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			return err
+		}
+		file := filepath.Join(at, "events.jsonl")
+		parts = append(parts, report.Input{Name: at, Open: func() (io.ReadCloser, error) { return os.Open(file) }})
+		return os.WriteFile(file, text, 0o600)
+	}
+	if err := add("run", planText(r)); err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	err = q.EachLog(ctx, r, func(key string, text []byte, _ []queue.Delivery) error {
+		if len(text) == 0 {
+			return nil // claimed a moment ago
+		}
+		has[key] = true
+		if err := add(key, text); err != nil {
+			return err
+		}
+		files, err := q.Files(ctx, results[key])
+		if err == nil && len(files) > 0 {
+			err = unpack(files, filepath.Join(dir, key))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range r.Jobs {
+		if result, ended := results[j.Key]; ended && !has[j.Key] {
+			if err := add(j.Key, endText(r, j, result)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return parts, nil
+}
+
+// planText is the stream of a run of which no job has run: all of them are elsewhere.
+func planText(r *queue.Run) []byte {
+	started := r.Start
+	started.Jobs, started.Elsewhere, started.Shard = []event.PlannedJob{}, r.Start.Jobs, nil
+	var text bytes.Buffer
+	stream := event.NewStream(func() time.Time { return r.Submitted }, event.JSONL(&text))
+	stream.Emit(event.Event{Type: event.RunStarted, Run: &started})
+	return text.Bytes()
+}
+
+// endText is the stream of a job that has a result, and was not run.
+func endText(r *queue.Run, j queue.Job, result queue.Result) []byte {
+	var text bytes.Buffer
+	stream := event.NewStream(func() time.Time { return result.At }, event.JSONL(&text))
+	stream.Emit(event.Event{Type: event.RunStarted, Run: startOf(r, j)})
+	stream.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &result.End})
+	return text.Bytes()
+}
+
+// startOf is the run.started event of a job of a run: like that of a shard with one job.
+func startOf(r *queue.Run, j queue.Job) *event.Run {
+	started := r.Start
+	started.Jobs, started.Elsewhere = nil, []event.PlannedJob{}
+	for i, planned := range r.Start.Jobs {
+		if planned.ID == j.ID {
+			started.Shard = &event.Shard{Index: i + 1, Total: len(r.Start.Jobs)}
+			planned.Shard = i + 1
+			started.Jobs = []event.PlannedJob{planned}
+		}
+	}
+	return &started
+}
+
+// maxUnpacked limits the files of a job, in bytes.
+const maxUnpacked = 4 << 30
+
+// pack returns the files below a report directory that its reports refer to.
+func pack(dir string) ([]byte, error) {
+	var buffer bytes.Buffer
+	compressed := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(compressed)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	empty := true
+	for _, name := range []string{"patches", "sessions", "outputs"} {
+		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, entry os.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			rel, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			empty = false
+			return packFile(archive, root, rel)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(archive.Close(), compressed.Close()); err != nil || empty {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
+
+func packFile(archive *tar.Writer, root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o644, Size: info.Size(), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(archive, f, info.Size())
+	return err
+}
+
+// unpack writes packed files below a directory.
+func unpack(packed []byte, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	compressed, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("files of a job: %w", err)
+	}
+	archive, left := tar.NewReader(compressed), int64(maxUnpacked)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("files of a job: %w", err)
+		}
+		if left -= header.Size; header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || left < 0 {
+			return fmt.Errorf("files of a job: invalid entry %q", header.Name)
+		}
+		if err := root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {
+			return err
+		}
+		f, err := root.OpenFile(header.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		buffered := bufio.NewWriter(f)
+		_, err = io.CopyN(buffered, archive, header.Size)
+		if err := errors.Join(err, buffered.Flush(), f.Close()); err != nil {
+			return err
+		}
+	}
+}
