@@ -1,0 +1,262 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+)
+
+// job runs a claimed job, and stores its result or gives it back.
+func (k *worker) job(ctx context.Context, claim *queue.Claim) {
+	began := k.world.Now()
+	after := context.WithoutCancel(ctx)
+	k.say("started %s of run %s%s", claim.Job.ID, claim.Run.ID, redelivered(claim))
+	dir := filepath.Join(k.dir, fmt.Sprintf("%s-%d", claim.Job.Key, claim.Delivery))
+	defer os.RemoveAll(dir)
+	end, err := k.run(ctx, claim, dir)
+	switch cause := context.Cause(claim.Context()); {
+	case errors.Is(cause, queue.ErrLost):
+		claim.Abandon()
+		k.say("stopped %s of run %s: %v", claim.Job.ID, claim.Run.ID, cause)
+		return
+	case ctx.Err() != nil && (err != nil || end.Outcome == event.Cancelled):
+		err = claim.Return(after, context.Cause(ctx).Error(), true, 0)
+		k.gaveBack(claim, context.Cause(ctx), err)
+		return
+	case err == nil && k.isFault(end):
+		err = errors.New(end.Reason)
+	}
+	if err != nil && claim.Counted()+1 < claim.Run.MaxDeliveries {
+		k.trouble(fmt.Sprintf("%s: %v", claim.Job.ID, err))
+		k.gaveBack(claim, err, claim.Return(after, err.Error(), false, shortestPause))
+		return
+	}
+	if err != nil && end.Outcome == "" {
+		end, err = k.endUnrun(claim, event.CodeInternal.End(fmt.Sprintf("the job could not be started: %v", err)))
+	} else {
+		k.well()
+		err = nil
+	}
+	var files []byte
+	if err == nil {
+		files, err = pack(filepath.Join(dir, "report"))
+	}
+	if err == nil {
+		err = claim.Finish(after, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, files)
+	}
+	if err != nil {
+		claim.Abandon() // delivered again
+		k.say("result of %s of run %s not stored: %v", claim.Job.ID, claim.Run.ID, err)
+		return
+	}
+	cost := ""
+	if end.CostUSD != nil && *end.CostUSD > 0 {
+		cost = fmt.Sprintf(", $%s", *end.CostUSD)
+	}
+	k.say("%s %s of run %s (%s%s)%s", end.Outcome, claim.Job.ID, claim.Run.ID, figures.Duration(k.world.Now().Sub(began).Milliseconds()), cost, colon(end.Reason))
+}
+
+func colon(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(reason, "\n")
+	return ": " + first
+}
+
+// redelivered describes a delivery after the first one.
+func redelivered(claim *queue.Claim) string {
+	if claim.Delivery == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" again (delivery %d)", claim.Delivery)
+}
+
+func (k *worker) gaveBack(claim *queue.Claim, why, err error) {
+	k.mu.Lock()
+	k.gave = k.world.Now()
+	k.mu.Unlock()
+	if err != nil {
+		claim.Abandon()
+		why = errors.Join(why, err)
+	}
+	k.say("gave back %s of run %s: %v", claim.Job.ID, claim.Run.ID, why)
+}
+
+// isFault reports whether a job failed for something that may be a fault of this machine.
+func (k *worker) isFault(end event.JobEnd) bool { return end.Code == event.CodeClone }
+
+// run runs a claimed job in a directory. An error means that nothing was run.
+func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end event.JobEnd, err error) {
+	if n := claim.Counted(); n >= claim.Run.MaxDeliveries {
+		return k.endUnrun(claim, event.CodeInternal.End(history(claim)))
+	}
+	for _, key := range claim.Job.Needs {
+		need, _, err := k.queue.Result(ctx, claim.Run.ID, key)
+		if err != nil {
+			return end, err
+		}
+		if need.End.Outcome != event.Passed {
+			return k.endUnrun(claim, event.CodeNeed.End(fmt.Sprintf("needs job %s, which did not pass (%s)", need.Job, need.End.Outcome)))
+		}
+	}
+	plan, err := k.plan(ctx, claim.Run)
+	if err != nil {
+		return end, err
+	}
+	if plan, err = jobPlan(plan, claim, k.world.Now()); err != nil {
+		return end, err
+	}
+	ctx, cancel := within(ctx, claim.Context())
+	defer cancel()
+	var opts runOptions
+	opts.sandbox, opts.log = k.opts.sandbox, view.Options{Format: "console", Level: "error", Quiet: true}
+	c, err := checkPlan(ctx, k.world, opts, plan, k.probe)
+	if err != nil {
+		return end, err
+	}
+	log, err := view.New(io.Discard, opts.log, k.world.Getenv)
+	if err != nil {
+		return end, err
+	}
+	s := starting{id: claim.Run.ID, log: log, queued: claim}
+	files := filepath.Join(dir, "report")
+	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(files, s.id, k.world.Now) }
+	if len(claim.Log) > 0 {
+		past, out, err := reopenJob(files, claim.Log, k.world.Now)
+		if err != nil {
+			return end, err
+		}
+		s.past, s.claim = past, func() (*rundir.Dir, error) { return out, nil }
+	}
+	var rep *report.Report
+	s.print = func(_ World, r *report.Report, _ string) { rep = r }
+	w := k.world
+	w.Out = io.Discard
+	err = start(ctx, w, opts, c, s)
+	var refused *runner.Refusal
+	switch {
+	case rep == nil && errors.As(err, &refused):
+		return k.endUnrun(claim, refused.Code.End(refused.Err.Error()))
+	case rep == nil:
+		return end, err
+	}
+	return endOf(rep), nil
+}
+
+// within returns a context that ends with either of two, with the cause of the first one.
+func within(ctx, lease context.Context) (context.Context, func()) {
+	joined, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(lease, func() {
+		cancel(runner.Interrupt{Signal: context.Cause(lease).Error(), Exit: event.ExitTerminate})
+	})
+	return joined, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// reopenJob makes a report directory with the events of earlier deliveries. The job is started
+// again, unless they have made its commit.
+func reopenJob(dir string, events []byte, now func() time.Time) (*runner.Past, *rundir.Dir, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), events, 0o644); err != nil {
+		return nil, nil, err
+	}
+	out, err := rundir.Reopen(dir, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	past := &runner.Past{}
+	if _, err := out.Events(past.Emit); err != nil {
+		out.Close()
+		return nil, nil, fmt.Errorf("events of earlier deliveries: %w", err)
+	}
+	past.StartAgain()
+	return past, out, nil
+}
+
+// history describes the deliveries of a job that no worker could end.
+func history(claim *queue.Claim) string {
+	text := fmt.Sprintf("%s did not end the job", figures.Count(claim.Counted(), "delivery"))
+	for _, d := range claim.Earlier {
+		if d.Free {
+			continue
+		}
+		why := "its worker was killed or lost its lease"
+		if d.Returned != "" {
+			why = d.Returned
+		}
+		text += fmt.Sprintf("\ndelivery %d to worker %s at %s: %s", d.Number, d.Worker, d.At.UTC().Format(time.RFC3339), why)
+	}
+	return text
+}
+
+// endUnrun ends a job without running it.
+func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, error) {
+	var fault error
+	stream := event.NewStream(k.world.Now, event.SinkFunc(func(e event.Event) error {
+		line, err := event.Line(e)
+		if err == nil {
+			err = claim.Append(append(line, '\n'), false)
+		}
+		fault = errors.Join(fault, err)
+		return err
+	}))
+	if len(claim.Log) == 0 {
+		stream.Emit(event.Event{Type: event.RunStarted, Run: startOf(claim.Run, claim.Job)})
+	} else {
+		var last event.Event
+		if _, err := event.Read(strings.NewReader(string(claim.Log)), func(e event.Event) error { last = e; return nil }); err != nil {
+			return end, err
+		}
+		stream.Continue(last.Seq)
+	}
+	stream.Emit(event.Event{Type: event.JobEnded, Job: claim.Job.ID, JobEnd: &end})
+	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: end.ExitCode.OutcomeOf(), ExitCode: end.ExitCode}})
+	return end, fault
+}
+
+// endOf returns the end of the only job of a report.
+func endOf(rep *report.Report) event.JobEnd {
+	j := rep.Jobs[0]
+	return event.JobEnd{Outcome: j.Outcome, Reason: j.Reason, Code: j.ReasonCode, ExitCode: rep.Run.ExitCode, Turns: j.Turns, Usage: j.Usage, CostUSD: j.CostUSD}
+}
+
+// The pause after jobs that failed for this machine doubles with each one in a row.
+const (
+	shortestPause = 5 * time.Second
+	longestPause  = 5 * time.Minute
+)
+
+// trouble pauses the worker because a job failed for its machine.
+func (k *worker) trouble(why string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wait := min(shortestPause<<min(k.faults, 10), longestPause)
+	k.faults++
+	k.until, k.paused = k.world.Now().Add(wait), why
+	k.say("no jobs are claimed for %s: %s", wait, why)
+}
+
+// well ends the doubling of pauses.
+func (k *worker) well() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.faults = 0
+}

@@ -1,0 +1,182 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+type workerOptions struct {
+	server   queueOptions
+	policies policyOptions
+	jobs     int
+	sandbox  string
+	once     bool
+	drain    bool
+	maxIdle  time.Duration
+	minFree  int64 // GiB
+	quiet    bool
+}
+
+// worker claims jobs of a queue and runs them.
+type worker struct {
+	world World
+	opts  workerOptions
+	queue *queue.Queue
+	id    string
+	host  string
+	began time.Time
+	dir   string // private directory for runs and jobs
+	probe func() sandbox.Found
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	claims  map[*queue.Claim]time.Time // when each was claimed
+	plans   map[string]*queuedPlan     // by id of the run
+	refused map[string]string          // by id of the run: why
+	paused  string                     // why it claims nothing; "" if it does
+	until   time.Time                  // when it claims again, after a job failed for this machine
+	gave    time.Time                  // when a job was given back
+	faults  int                        // so many in a row
+	lacks   string                     // variables that jobs require; used by loop only
+}
+
+// say prints a line for people.
+func (k *worker) say(format string, args ...any) {
+	if !k.opts.quiet {
+		fmt.Fprintln(k.world.Err, printable.Text(fmt.Sprintf(format, args...)))
+	}
+}
+
+// queuedPlan is the plan of a run, loaded from its stored inputs.
+type queuedPlan struct {
+	once sync.Once
+	plan *tasks.Plan
+	err  error
+}
+
+// accept returns why this worker runs no job of a run; nil if it does.
+func (k *worker) accept(ctx context.Context, r *queue.Run) error {
+	_, err := k.plan(ctx, r)
+	return err
+}
+
+// plan returns the plan of a run. That of the submitter must be the same.
+func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
+	k.mu.Lock()
+	p := k.plans[r.ID]
+	if p == nil {
+		p = &queuedPlan{}
+		k.plans[r.ID] = p
+	}
+	k.mu.Unlock()
+	p.once.Do(func() {
+		p.plan, p.err = k.load(ctx, r)
+		if p.err == nil {
+			return
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if ctx.Err() != nil || p.plan == nil && isTemporary(p.err) {
+			delete(k.plans, r.ID) // the next job tries again
+			return
+		}
+		k.refused[r.ID] = p.err.Error()
+		k.say("no jobs of run %s are run here: %v", r.ID, p.err)
+	})
+	return p.plan, p.err
+}
+
+// jobPlan returns the plan of a run for one of its jobs, as a shard with that job.
+func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, error) {
+	for i, j := range plan.Jobs {
+		if j.ID != claim.Job.ID {
+			continue
+		}
+		own := *plan
+		j.Needs = nil // they have passed
+		own.Jobs, own.Elsewhere, own.Parallel = []tasks.Job{j}, nil, 1
+		own.Shard = tasks.Shard{Index: i + 1, Total: len(plan.Jobs)}
+		if own.Budget.Time > 0 {
+			own.Budget.Time = max(claim.Run.Submitted.Add(own.Budget.Time).Sub(now), time.Nanosecond)
+		}
+		return &own, nil
+	}
+	return nil, fmt.Errorf("job %s is not in the plan", claim.Job.ID)
+}
+
+// isTemporary reports whether an error may not happen again.
+func isTemporary(err error) bool {
+	var problems tasks.Problems
+	return !errors.As(err, &problems) && problemsOf(err) == nil
+}
+
+// load loads the plan of a run from its inputs, bounded by the policies of both machines.
+func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
+	var inputs []tasks.Input
+	for _, f := range r.Files {
+		in := tasks.Input{Path: f.Path, Mode: f.Mode}
+		if f.SHA256 != "" {
+			data, err := k.queue.Input(ctx, f.SHA256)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", f.Path, err)
+			}
+			in.Data = data
+		}
+		inputs = append(inputs, in)
+	}
+	root := filepath.Join(k.dir, "inputs-"+r.ID)
+	if err := os.RemoveAll(root); err != nil {
+		return nil, err
+	}
+	if err := tasks.Materialize(root, inputs); err != nil {
+		return nil, err
+	}
+	var given queuedOptions
+	if err := json.Unmarshal(r.Options, &given); err != nil {
+		return nil, fmt.Errorf("options of the run: %w", err)
+	}
+	po := k.opts.policies
+	po.untrusted, po.maxProfile = po.untrusted || given.Untrusted, given.MaxProfile
+	opts, err := surroundings(ctx, k.world, po)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range r.Policies {
+		p, err := tasks.LoadPolicy(ctx, filepath.Join(root, path), opts)
+		if err != nil {
+			return nil, err
+		}
+		p.Name = path
+		if !slices.ContainsFunc(opts.Policies, func(own policy.Policy) bool { return own.SHA256 == p.SHA256 }) {
+			opts.Policies = append(opts.Policies, p)
+		}
+	}
+	opts.Overrides, opts.Lists, opts.Event, opts.Dir = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir
+	manifests, opts := tasks.Below(root, r.Manifests, opts)
+	plan, err := tasks.Load(ctx, manifests, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := lower(ctx, plan, po, opts); err != nil {
+		return nil, err
+	}
+	plan.Manifests = r.Manifests
+	if plan.Hash != r.Start.PlanHash {
+		return plan, errors.New("the plan differs from the submitted one: this worker has another version of millhand, or other values of variables")
+	}
+	return plan, nil
+}
