@@ -85,7 +85,7 @@ func newRoot(w World) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), followCommand(w), distillCommand(w), verifyReportCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), schemaCommand(w), explainCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
+			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), followCommand(w), queueCommand(w), workerCommand(w), distillCommand(w), verifyReportCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), schemaCommand(w), explainCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	root.Action = func(in *cli.Context) error {

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+)
+
+func queueCommand(w World) *cli.Command {
+	submit, status, cancel, report := &submitOptions{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{}
+	return &cli.Command{
+		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
+		Subcommands: []*cli.Command{
+			{
+				Name: "submit", Usage: "Queue the jobs of manifests for workers, and print the id of the run", ArgsUsage: "MANIFEST...",
+				UsageText: "millhand queue submit millhand.yaml --url nats://queue.example.com:4222\nmillhand queue submit --max-cost 50 --only migrate millhand.yaml",
+				Flags:     submit.flags(),
+				Action:    act(submit.parse, func(ctx context.Context) error { return submitRun(ctx, w, *submit) }),
+			},
+			{
+				Name: "status", Usage: "Print the jobs of a queued run, its cost, and the workers", ArgsUsage: "RUN",
+				Flags: append(status.server.flags(),
+					&cli.BoolFlag{Name: "watch", Destination: &status.watch, Usage: "Print it again after changes, until the run has ended"},
+					jsonFlag(&status.json, "Print one JSON document"),
+				),
+				Action: act(status.parse, func(ctx context.Context) error { return queueStatus(ctx, w, *status) }),
+			},
+			{
+				Name: "cancel", Usage: "Cancel a queued run: its jobs that run are stopped, the others are not started", ArgsUsage: "RUN",
+				Flags:  cancel.server.flags(),
+				Action: act(cancel.parse, func(ctx context.Context) error { return cancelRun(ctx, w, *cancel) }),
+			},
+			{
+				Name: "report", Usage: "Write the reports of a queued run, and exit as the run would", ArgsUsage: "RUN",
+				UsageText: "millhand queue report 20260102-030405-1a2b3c4d --wait --report-dir out",
+				Flags: append(report.server.flags(),
+					&cli.StringFlag{Name: "report-dir", Destination: &report.reportDir, Usage: "Write the reports into `DIR` (required)"},
+					&cli.BoolFlag{Name: "wait", Destination: &report.wait, Usage: "Wait until all jobs have ended"},
+					failOnFlag(&report.failOn, ""),
+				),
+				Action: act(report.parse, func(ctx context.Context) error { return reportQueued(ctx, w, *report) }),
+			},
+		},
+	}
+}
+
+type queueCancelOptions struct {
+	server queueOptions
+	run    string
+}
+
+func (o *queueCancelOptions) parse(args []string) (err error) {
+	o.run, err = oneRun("queue cancel", args)
+	return cmp.Or(err, o.server.check("queue cancel"))
+}
+
+// cancelRun cancels a run.
+func cancelRun(ctx context.Context, w World, o queueCancelOptions) error {
+	q, r, err := queuedRun(ctx, w, o.server, o.run)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	left, err := q.Cancel(ctx, r, "millhand queue cancel")
+	if err != nil {
+		return fail(event.ExitUnavailable, "%w", err)
+	}
+	fmt.Fprintf(w.Err, "cancelled run %s: %s had not ended\n", r.ID, figures.Count(left, "job"))
+	return nil
+}

@@ -1,0 +1,284 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/rundir"
+)
+
+func workerCommand(w World) *cli.Command {
+	o := &workerOptions{jobs: 1}
+	return &cli.Command{
+		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
+		UsageText: "millhand worker --url nats://queue.example.com:4222 --jobs 4\nmillhand worker --url tls://queue.example.com:4222 --policy /etc/millhand/worker.yaml --max-idle 10m",
+		Flags: append(o.server.flags(),
+			&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.jobs, atLeastOne), DefaultText: "1", Usage: "Run up to `N` jobs in parallel"},
+			&cli.BoolFlag{Name: "once", Category: limitFlags, Destination: &o.once, Usage: "Exit after one job"},
+			&cli.BoolFlag{Name: "drain", Category: limitFlags, Destination: &o.drain, Usage: "Exit when no job waits"},
+			&cli.GenericFlag{Name: "max-idle", Category: limitFlags, Value: flagOf(&o.maxIdle, period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
+			&cli.Int64Flag{Name: "min-free", Category: limitFlags, Destination: &o.minFree, Value: 1, Usage: "Claim no jobs while less than `N` GiB is free on the disks of TMPDIR and of the cache"},
+			o.policies.policyFlag(permissionFlags),
+			sandboxFlag(&o.sandbox, permissionFlags),
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors only"},
+		),
+		Action: act(o.parse, func(ctx context.Context) error { return work(ctx, w, *o) }),
+	}
+}
+
+func (o *workerOptions) parse(args []string) error {
+	return cmp.Or(noArguments("worker", args), o.server.check("worker"))
+}
+
+// work runs a worker.
+func work(ctx context.Context, w World, o workerOptions) error {
+	if err := checkResources(w); err != nil {
+		return err
+	}
+	q, err := o.server.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}}
+	k.probe = probing(ctx, o.sandbox)
+	k.host, _ = os.Hostname() //nolint:errcheck // only for people
+	var random [4]byte
+	rand.Read(random[:])
+	k.id = hex.EncodeToString(random[:])
+	k.dir = filepath.Join(rundir.Resolve(os.TempDir()), "millhand-"+k.id) // a later run sweeps it if this process is killed
+	if err := os.Mkdir(k.dir, 0o700); err != nil {
+		return fail(event.ExitUsage, "create a directory for jobs: %w", err)
+	}
+	lock, err := rundir.TakeLock(k.dir, "worker-"+k.id, w.Now())
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	defer func() {
+		os.RemoveAll(k.dir)
+		lock.Close()
+	}()
+	k.say("worker %s on %s: up to %s in parallel", k.id, k.host, figures.Count(o.jobs, "job"))
+	ended, leave := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	beside.Go(func() { k.show(ended) })
+	beside.Go(func() { k.listen(ended) })
+	err = k.loop(ctx)
+	k.running.Wait()
+	leave()
+	beside.Wait()
+	if gone := q.Leave(context.WithoutCancel(ctx), k.id); gone != nil && err == nil {
+		k.say("sign off: %v", gone)
+	}
+	if ctx.Err() != nil { // its jobs were given back
+		return failure{exitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx))}
+	}
+	return err
+}
+
+// loop claims jobs until there are none, or ctx ends.
+func (k *worker) loop(ctx context.Context) error {
+	names := map[string]bool{}
+	for _, name := range k.world.Names {
+		names[name] = k.world.Getenv(name) != ""
+	}
+	claims, err := k.queue.Claims(k.id, func(name string) bool { return names[name] }, k.accept)
+	if err != nil {
+		return fail(event.ExitUnavailable, "claim jobs: %w", err)
+	}
+	defer claims.Close()
+	slots := make(chan struct{}, k.opts.jobs)
+	last := k.world.Now() // when a job was claimed or ended
+	var mu sync.Mutex
+	touch := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		last = k.world.Now()
+	}
+	idle := func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return k.world.Now().Sub(last)
+	}
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		var claim *queue.Claim
+		if wait := k.pause(); wait == 0 {
+			claim, err = claims.Next(ctx, time.Second)
+			if err != nil && ctx.Err() == nil {
+				return fail(event.ExitUnavailable, "claim a job: %w", err)
+			}
+			k.lacking(claims.Lacks(ctx))
+		} else {
+			select {
+			case <-time.After(min(wait, time.Second)):
+			case <-ctx.Done():
+			}
+		}
+		switch {
+		case ctx.Err() != nil && claim == nil:
+			return nil
+		case claim == nil:
+			<-slots
+			busy := len(slots) > 0
+			if !busy && (k.opts.drain && k.drained() || k.opts.maxIdle > 0 && idle() >= k.opts.maxIdle) {
+				return nil
+			}
+			continue
+		}
+		touch()
+		k.mu.Lock()
+		k.claims[claim] = k.world.Now()
+		k.mu.Unlock()
+		k.running.Go(func() {
+			defer func() { <-slots }()
+			defer touch()
+			k.job(ctx, claim)
+			k.mu.Lock()
+			delete(k.claims, claim)
+			k.mu.Unlock()
+		})
+		if k.opts.once {
+			return nil
+		}
+	}
+}
+
+// drained reports whether this worker waits for no job that it has given back.
+func (k *worker) drained() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.world.Now().Sub(k.gave) > shortestPause+pollRun
+}
+
+// pause returns how long the worker claims nothing.
+func (k *worker) pause() time.Duration {
+	short := k.full()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wait := max(k.until.Sub(k.world.Now()), 0)
+	if short != "" {
+		wait = max(wait, pollRun)
+		if k.paused != short {
+			k.say("no jobs are claimed: %s", short)
+		}
+		k.paused = short
+	} else if wait == 0 && k.paused != "" {
+		k.say("jobs are claimed again")
+		k.paused = ""
+	}
+	return wait
+}
+
+// full returns which disk has too little space for jobs; "" for none.
+func (k *worker) full() string {
+	for _, dir := range []string{k.dir, cacheDir(k.world)} {
+		at, err := reportdir.Open(existing(dir))
+		if err != nil {
+			continue
+		}
+		free := at.Free()
+		at.Close()
+		if free >= 0 && free < k.opts.minFree<<30 {
+			return fmt.Sprintf("only %s free on the disk of %s", figures.Bytes(free), dir)
+		}
+	}
+	return ""
+}
+
+// existing returns the directory, or the nearest one above it that exists.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// lacking reports the variables that jobs in the queue require and this worker lacks, when they
+// change.
+func (k *worker) lacking(lacks []string) {
+	text := strings.Join(lacks, "; ")
+	if k.lacks != text && text != "" {
+		k.say("jobs wait that require variables of the environment that this worker lacks: %s", text)
+	}
+	k.lacks = text
+}
+
+// showing is how often a worker shows others what it does.
+const showing = 3 * time.Second
+
+// show shows others what this worker does, until ctx ends.
+func (k *worker) show(ctx context.Context) {
+	tick := time.NewTicker(showing)
+	defer tick.Stop()
+	for {
+		k.queue.Show(ctx, k.state()) //nolint:errcheck // the next one does
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// state describes the worker.
+func (k *worker) state() queue.Worker {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := queue.Worker{ID: k.id, Host: k.host, Version: version(), Started: k.began, Slots: k.opts.jobs, Jobs: []queue.Running{}, Paused: k.paused, Refused: maps.Clone(k.refused)}
+	for c, since := range k.claims {
+		s.Jobs = append(s.Jobs, queue.Running{Run: c.Run.ID, Job: c.Job.ID, Delivery: c.Delivery, Since: since})
+	}
+	slices.SortFunc(s.Jobs, func(a, b queue.Running) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Job, b.Job)) })
+	return s
+}
+
+// listen passes on what other processes announce, until ctx ends.
+func (k *worker) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := k.queue.Signals(ctx, k.cancelled, k.cooled)
+		if err != nil && ctx.Err() == nil {
+			k.say("watch the queue: %v", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollRun):
+		}
+	}
+}
+
+// cancelled stops the jobs of a run that was cancelled.
+func (k *worker) cancelled(run string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for c := range k.claims {
+		if c.Run.ID == run {
+			c.Cancel()
+		}
+	}
+}
+
+// cooled pauses the requests with a provider's key because another worker was refused.
+func (k *worker) cooled(string, queue.Cooldown) {}
