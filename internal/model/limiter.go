@@ -20,6 +20,7 @@ type LimitPolicy struct {
 	Faults   int           // so many consecutive ones, of all requests, for Outage, and the provider is down
 	Outage   time.Duration // which retries can bridge
 	Probe    time.Duration // how often a provider that is down gets a request
+	Rejected time.Duration // how long a rejected key is not sent; 0: never again
 
 	// Now returns the current time.
 	Now func() time.Time
@@ -67,9 +68,17 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 // A provider that fails many consecutive requests is down for all: except for one
 // now and then, requests fail immediately, so that not every job waits for it.
 //
+// With OnPause, other processes use the same key: a rejection delays the requests of all
+// of them, also a single one. That does not lower the rate.
+//
 // Requests are sent in order: each has a position in the sequence of all requests,
 // and waits until the rate has reached it. This needs no queue and no wake-ups.
 type Limiter struct {
+	// OnPause is called when a rejection pauses all requests, to announce it to other
+	// processes, which call Pause. It is set before the first request, and must not block. nil
+	// if no other process uses the key.
+	OnPause func(d time.Duration)
+
 	policy LimitPolicy
 
 	mu        sync.Mutex
@@ -81,6 +90,7 @@ type Limiter struct {
 	responses int         // since then
 	paused    time.Time   // nothing is sent before
 	refused   error       // why the key can't be used any more, or nil
+	rejected  time.Time   // since when
 	faults    int         // in a row
 	since     time.Time   // the first of them
 	probe     time.Time   // when a provider that is down gets the next request
@@ -183,9 +193,10 @@ func (l *Limiter) left(at float64, now time.Time) time.Duration {
 // is down.
 func (l *Limiter) open(now time.Time) error {
 	left := l.probe.Sub(now)
+	err := l.rejection(now)
 	switch {
-	case l.refused != nil:
-		return l.refused
+	case err != nil:
+		return err
 	case l.policy.Faults == 0 || l.faults < l.policy.Faults || now.Sub(l.since) < l.policy.Outage:
 		return nil
 	case left > 0: // beyond Patience: a retry would only delay the job
@@ -195,12 +206,20 @@ func (l *Limiter) open(now time.Time) error {
 	return nil
 }
 
+// rejection returns why the key is not sent, nil if it is.
+func (l *Limiter) rejection(now time.Time) error {
+	if l.policy.Rejected > 0 && now.Sub(l.rejected) >= l.policy.Rejected {
+		l.refused = nil
+	}
+	return l.refused
+}
+
 // wait is the remaining time before a position, or the error that it is too long.
 func (l *Limiter) wait(at float64, came, now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.refused != nil {
-		return 0, l.refused
+	if err := l.rejection(now); err != nil {
+		return 0, err
 	}
 	l.advance(now)
 	left := l.left(at, now)
@@ -245,12 +264,23 @@ func (l *Limiter) failed(began time.Time, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	announced, err := l.rejectedBy(began, e, err)
+	if announced > 0 && l.OnPause != nil {
+		l.OnPause(announced)
+	}
+	return err
+}
+
+// rejectedBy is failed with the [*Error] in err. It returns the pause that others have to
+// know of; 0 for none.
+func (l *Limiter) rejectedBy(began time.Time, e *Error, err error) (announced time.Duration, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.policy.Now()
 	if useless(e) && l.refused == nil {
+		l.rejected = now
 		l.refused = fmt.Errorf("not sent because the provider rejected an earlier request of the run: %w", err)
 	}
-	now := l.policy.Now()
 	if e.Class == ClassUnavailable {
 		if l.faults++; l.faults == 1 {
 			l.since = now
@@ -258,21 +288,47 @@ func (l *Limiter) failed(began time.Time, err error) error {
 		l.probe = now.Add(l.policy.Probe)
 	}
 	if !overloaded(e) {
-		return err
+		return 0, err
 	}
 	alone := l.alone(now, e.RetryAfter)
 	l.denied, l.responses = now, 0
-	if alone {
-		return err
+	if alone && l.OnPause == nil {
+		return 0, err
+	}
+	if l.OnPause != nil {
+		l.rate.least = l.policy.Requests / sharing
 	}
 	l.advance(now)
-	if began.After(l.cut) {
+	before, news := l.paused, began.After(l.cut)
+	if news && !alone {
 		l.lower(began, now)
 	}
 	l.pause(now.Add(l.pauseFor(e.RetryAfter)))
 	refusal := *e
 	refusal.RetryAfter = l.paused.Sub(now)
-	return &refusal
+	if news || l.paused.Sub(before) >= shortestPause {
+		announced = refusal.RetryAfter
+	}
+	return announced, &refusal
+}
+
+// Pause delays all requests for d, because the provider rejected one of another process with
+// the same key, and lowers the rate as a rejection of an own one would. It is not announced.
+func (l *Limiter) Pause(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.policy.Now()
+	alone := l.alone(now, d)
+	l.denied, l.responses = now, 0
+	l.rate.least = l.policy.Requests / sharing
+	l.advance(now)
+	// During a pause it is due to requests that were in flight, which show nothing new.
+	if began := now.Add(-quick); !alone && !now.Before(l.paused) {
+		if n, _ := l.accepted(began); n > 0 || l.rate.limit == 0 {
+			l.lower(began, now)
+		}
+	}
+	l.pause(now.Add(d))
 }
 
 // useless reports whether a failure is due to the key, whatever the request: other
@@ -288,9 +344,15 @@ func overloaded(e *Error) bool {
 	return e.Class == ClassRate || e.Status == http.StatusTooManyRequests || e.Status == siteOverloaded || e.Retryable() && e.RetryAfter > 0
 }
 
+// quick is how long a rejection takes at most: older requests were accepted.
+const quick = time.Second
+
+// sharing is for how many processes the lowest rate of a key is enough.
+const sharing = 8
+
 // alone reports whether a rejection does not apply to other requests: no limit was
 // observed, and it is the first for a while, or many requests were accepted since
-// the last one. Then only the rejected request waits.
+// the last one. Then only the rejected request waits, unless other processes use the key, too.
 func (l *Limiter) alone(now time.Time, asked time.Duration) bool {
 	return asked <= l.policy.Patience && l.rate.limit == 0 && (now.Sub(l.denied) > memory || l.responses >= plenty)
 }
