@@ -344,7 +344,7 @@ func overloaded(e *Error) bool {
 	return e.Class == ClassRate || e.Status == http.StatusTooManyRequests || e.Status == siteOverloaded || e.Retryable() && e.RetryAfter > 0
 }
 
-// quick is how long a rejection takes at most: older requests were accepted.
+// quick is the longest time until a rejection: older requests were accepted.
 const quick = time.Second
 
 // sharing is for how many processes the lowest rate of a key is enough.

@@ -38,6 +38,9 @@ type Set struct {
 	Environ   []string // environment of key commands
 	// Hold is called with each key of a command or file before it is used, to redact it.
 	Hold func(key string)
+	// Accounts are shared with other Sets of this process. It is set before use; New gives a
+	// Set its own.
+	Accounts *Accounts
 
 	plan   *tasks.Plan
 	getenv func(string) string
@@ -49,7 +52,6 @@ type Set struct {
 	mu       sync.Mutex
 	scripts  map[string]*script.Script
 	wires    map[string]wired // one for each model, which shares its connections
-	limiters map[account]*model.Limiter
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil for no recording
 
@@ -58,13 +60,10 @@ type Set struct {
 	surcharge map[string]int64
 }
 
-// account identifies an account of a provider. Its models share a limiter.
-type account struct{ baseURL, key string }
-
 // wired is an open wire with its account.
 type wired struct {
 	model   model.Model
-	account account
+	account string // see [Accounts]
 }
 
 // New returns the models of a plan. Keys and base URLs come from getenv. Requests use
@@ -72,8 +71,8 @@ type wired struct {
 // others. New opens nothing.
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
-		plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
+		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
+		scripts: map[string]*script.Script{}, wires: map[string]wired{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
 	}
 }
 
@@ -355,10 +354,7 @@ func (m *Set) limiter(id string) *model.Limiter {
 	if !ok {
 		return nil
 	}
-	if m.limiters[w.account] == nil {
-		m.limiters[w.account] = model.NewLimiter(model.DefaultLimitPolicy(m.now))
-	}
-	return m.limiters[w.account]
+	return m.Accounts.Limiter(w.account)
 }
 
 // open opens a model's wire, script or recording. name identifies the session in a
@@ -448,12 +444,12 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	}
 	if own.Key != nil {
 		opened = keyed{opened, "check the provider's key_command or token_file"}
-		return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), fmt.Sprint(*own.Key)}}, nil
+		return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), keySource(*own.Key))}, nil
 	}
 	if variables := orOwn(own.KeyEnv, kind.KeyEnv); conf.APIKey != "" {
 		opened = keyed{opened, "check the key in the environment variable " + strings.Join(variables, " or ")}
 	}
-	return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey}}, nil
+	return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey)}, nil
 }
 
 // keys returns the source of a provider's keys.

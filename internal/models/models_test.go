@@ -87,8 +87,8 @@ func TestProviderKeyIsNotSentToOtherServers(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if of := s.wires["mine/gpt"].account; of.key != "" || of.baseURL != "http://127.0.0.1:1/v1" {
-		t.Errorf("account %+v", of)
+	if of := s.wires["mine/gpt"].account; of != accountID("http://127.0.0.1:1/v1", "") {
+		t.Errorf("account %s", of)
 	}
 }
 

@@ -1,0 +1,67 @@
+package models
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestSetsShareAccounts(t *testing.T) {
+	type pause struct {
+		Account string
+		For     time.Duration
+	}
+	var announced []pause
+	accounts := NewAccounts(time.Now, func(account string, d time.Duration) {
+		announced = append(announced, pause{account, d.Round(time.Second)})
+	})
+	limiter := func(key string, accounts *Accounts) *model.Limiter {
+		plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0)}}
+		s := newSet(plan, map[string]string{"OPENAI_API_KEY": key})
+		if accounts != nil {
+			s.Accounts = accounts
+		}
+		if _, err := s.Open(plan.Jobs[0], "", func(event.Retry) {}); err != nil {
+			t.Fatal(err)
+		}
+		return s.limiter("openai/gpt-4.1")
+	}
+	one := limiter("sk-1", accounts)
+	if one != limiter("sk-1", accounts) || one == limiter("sk-2", accounts) || one == limiter("sk-1", nil) {
+		t.Error("a limiter is that of another account, or of no other Set")
+	}
+	id := accountID("https://api.openai.com/v1", "sk-1")
+	if one != accounts.Limiter(id) || !regexp.MustCompile("^[0-9a-f]{16}$").MatchString(id) {
+		t.Errorf("account %q is another one", id)
+	}
+	for range 2 { // only the first is news
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, _ = model.Limited(failing{&model.Error{Class: model.ClassRate, RetryAfter: time.Minute}}, one, nil).Stream(ctx, model.Request{}, nil)
+		cancel()
+	}
+	if diff := cmp.Diff([]pause{{id, time.Minute}}, announced); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Other machines have the same account if the text of its command or file is the same.
+func TestAccountOfAKeySource(t *testing.T) {
+	command := tasks.KeySource{Command: []string{"pass", "show", "key"}, Dir: "/a", TTL: time.Minute}
+	elsewhere := command
+	elsewhere.Dir = "/b"
+	if keySource(command) != keySource(elsewhere) {
+		t.Error("the directory of a command identifies an account")
+	}
+	for _, other := range []tasks.KeySource{{Command: []string{"pass", "show key"}}, {File: "pass"}, {File: "/run/key"}} {
+		if keySource(other) == keySource(command) {
+			t.Errorf("%+v is the account of %+v", other, command)
+		}
+	}
+}
