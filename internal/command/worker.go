@@ -280,5 +280,37 @@ func (k *worker) cancelled(run string) {
 	}
 }
 
-// cooled pauses the requests with a provider's key because another worker was refused.
-func (k *worker) cooled(string, queue.Cooldown) {}
+// announcement is a pause of a provider's key that this worker tells the others.
+type announcement struct {
+	account string
+	wait    time.Duration
+}
+
+// announce tells other workers of pauses, until ctx ends.
+func (k *worker) announce(ctx context.Context) {
+	for {
+		select {
+		case a := <-k.pauses:
+			if err := k.queue.Cool(ctx, a.account, queue.Cooldown{Worker: k.id, Wait: a.wait}); err != nil && ctx.Err() == nil {
+				k.say("announce that a provider is busy: %v", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// announces announces a pause, unless so many are waiting that others know.
+func (k *worker) announces(account string, wait time.Duration) {
+	select {
+	case k.pauses <- announcement{account, wait}:
+	default:
+	}
+}
+
+// cooled pauses the requests with a provider's key because another worker's were rejected.
+func (k *worker) cooled(account string, c queue.Cooldown) {
+	if c.Worker != k.id {
+		k.accounts.Limiter(account).Pause(c.Wait)
+	}
+}

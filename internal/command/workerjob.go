@@ -117,17 +117,25 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	if err != nil {
 		return end, err
 	}
+	if limit := plan.Budget.Time; limit > 0 && k.world.Now().Sub(claim.Run.Submitted) >= limit {
+		return k.endUnrun(claim, event.CodeDeadline.End(fmt.Sprintf("run timed out after %s", limit)))
+	}
 	if plan, err = jobPlan(plan, claim, k.world.Now()); err != nil {
 		return end, err
 	}
 	ctx, cancel := within(ctx, claim.Context())
 	defer cancel()
+	given, err := optionsOf(claim.Run)
+	if err != nil {
+		return end, err
+	}
 	var opts runOptions
-	opts.sandbox, opts.log = k.opts.sandbox, view.Options{Format: "console", Level: "error", Quiet: true}
+	opts.noBaseline, opts.sandbox, opts.log = given.NoBaseline, k.opts.sandbox, view.Options{Format: "console", Level: "error", Quiet: true}
 	c, err := checkPlan(ctx, k.world, opts, plan, k.probe)
 	if err != nil {
 		return end, err
 	}
+	c.models.Accounts = k.accounts
 	log, err := view.New(io.Discard, opts.log, k.world.Getenv)
 	if err != nil {
 		return end, err
@@ -161,7 +169,11 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 func within(ctx, lease context.Context) (context.Context, func()) {
 	joined, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(lease, func() {
-		cancel(runner.Interrupt{Signal: context.Cause(lease).Error(), Exit: event.ExitTerminate})
+		by := "the loss of its lease"
+		if errors.Is(context.Cause(lease), queue.ErrCancelled) {
+			by = "millhand queue cancel"
+		}
+		cancel(runner.Interrupt{Signal: by, Exit: event.ExitTerminate})
 	})
 	return joined, func() {
 		stop()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
@@ -41,6 +42,9 @@ type worker struct {
 	began time.Time
 	dir   string // private directory for runs and jobs
 	probe func() sandbox.Found
+
+	accounts *models.Accounts  // of providers, for all jobs
+	pauses   chan announcement // of these
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -145,9 +149,9 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if err := tasks.Materialize(root, inputs); err != nil {
 		return nil, err
 	}
-	var given queuedOptions
-	if err := json.Unmarshal(r.Options, &given); err != nil {
-		return nil, fmt.Errorf("options of the run: %w", err)
+	given, err := optionsOf(r)
+	if err != nil {
+		return nil, err
 	}
 	po := k.opts.policies
 	po.untrusted, po.maxProfile = po.untrusted || given.Untrusted, given.MaxProfile
@@ -179,4 +183,12 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return plan, errors.New("the plan differs from the submitted one: this worker has another version of millhand, or other values of variables")
 	}
 	return plan, nil
+}
+
+// optionsOf returns the options that a run was submitted with.
+func optionsOf(r *queue.Run) (given queuedOptions, err error) {
+	if err := json.Unmarshal(r.Options, &given); err != nil {
+		return given, fmt.Errorf("options of run %s: %w", r.ID, err)
+	}
+	return given, nil
 }
