@@ -18,6 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rundir"
@@ -56,7 +57,8 @@ func work(ctx context.Context, w World, o workerOptions) error {
 		return err
 	}
 	defer q.Close()
-	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}}
+	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, pauses: make(chan announcement, 16)}
+	k.accounts = models.NewAccounts(w.Now, k.announces)
 	k.probe = probing(ctx, o.sandbox)
 	k.host, _ = os.Hostname() //nolint:errcheck // only for people
 	var random [4]byte
@@ -79,6 +81,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { k.show(ended) })
 	beside.Go(func() { k.listen(ended) })
+	beside.Go(func() { k.announce(ended) })
 	err = k.loop(ctx)
 	k.running.Wait()
 	leave()
