@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": start})
+	testscript.Main(m, map[string]func(){"millhand": start, "nats-server": serveQueue})
 }
 
 // manifest is the manifest without its tasks. The verb is the server's address.
