@@ -14,6 +14,9 @@ func reserved(name string) bool {
 	if len(name) < len(".git") {
 		return false
 	}
+	if c := name[0]; c != '.' && c|0x20 != 'g' && c < 0x80 && strings.IndexByte(name, '\\') < 0 {
+		return false // most names, without the work below
+	}
 	for name := range strings.SplitSeq(strings.Map(dropIgnorable, name), `\`) { // a separator on Windows
 		name, _, _ = strings.Cut(name, ":")
 		name = strings.TrimRight(name, " .")

@@ -26,7 +26,7 @@ type Untracked struct {
 // stamp identifies a version of a file. It includes the time of the last change of the
 // inode, which programs can't set.
 type stamp struct {
-	mode fs.FileMode
+	mode uint32
 	stat gitdir.Stat
 }
 
@@ -60,7 +60,7 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 	u := &Untracked{root: r.Git.Root, files: map[string]stamp{}}
 	var mu sync.Mutex
 	var dirs []string
-	w.leftOut = func(path string, e fs.DirEntry) {
+	w.leftOut = func(in *os.File, path string, e fs.DirEntry) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -68,7 +68,7 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 		case e.IsDir():
 			dirs = append(dirs, path)
 		default:
-			addStamp(u.files, path, e)
+			addStamp(u.files, path, in, e)
 		}
 	}
 	if err := w.list(ctx, rules); err != nil {
@@ -83,7 +83,10 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 		var mu sync.Mutex
 		var next []string
 		err := inParallel(ctx, level, func(dir string) error {
-			entries, err := readDirectory(filepath.Join(u.root, filepath.FromSlash(dir)))
+			in, entries, err := openDirectory(filepath.Join(u.root, filepath.FromSlash(dir)))
+			if in != nil {
+				defer in.Close()
+			}
 			if err != nil && !errors.Is(err, fs.ErrPermission) && !gitdir.Absent(err) {
 				return err
 			}
@@ -96,7 +99,7 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 				case e.IsDir():
 					below = append(below, path)
 				default:
-					addStamp(files, path, e)
+					addStamp(files, path, in, e)
 				}
 			}
 			mu.Lock()
@@ -113,10 +116,10 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 	return nil
 }
 
-// addStamp records a file, unless it was removed.
-func addStamp(files map[string]stamp, path string, e fs.DirEntry) {
-	if info, err := e.Info(); err == nil {
-		files[path] = stamp{info.Mode(), gitdir.StatOf(info)}
+// addStamp records a file of a directory, unless it was removed.
+func addStamp(files map[string]stamp, path string, in *os.File, e fs.DirEntry) {
+	if info, err := gitdir.LstatIn(in, e.Name()); err == nil {
+		files[path] = stamp{info.Mode, info.Stat}
 	}
 }
 

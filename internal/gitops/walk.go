@@ -46,7 +46,9 @@ type walk struct {
 	lazy    bool                          // leave untracked files unread
 	largest int64                         // leave larger files that are new or have another size unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
-	leftOut func(path string, e fs.DirEntry) // called concurrently for each file and directory that is not listed; may be nil
+	// leftOut is called concurrently for each file and directory that is not listed, with the
+	// directory that it is in, which is nil for a directory. It may be nil.
+	leftOut func(in *os.File, path string, e fs.DirEntry)
 
 	mu      sync.Mutex
 	files   []found
@@ -83,14 +85,6 @@ func (w *walk) addParents(path string) {
 		}
 		w.parents[path[:i]] = true
 	}
-}
-
-func (w *walk) isTracked(path string) bool {
-	if _, ok := w.entries[path]; ok {
-		return true
-	}
-	_, ok := w.known[path]
-	return ok
 }
 
 // directory is one directory of a walk.
@@ -132,7 +126,10 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 // visit lists a directory.
 func (w *walk) visit(f directory) ([]directory, []found, error) {
 	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(f.path))
-	entries, err := readDirectory(full)
+	in, entries, err := openDirectory(full)
+	if in != nil {
+		defer in.Close()
+	}
 	switch {
 	case gitdir.Absent(err):
 		return nil, nil, nil // removed since its name was read
@@ -143,7 +140,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 	}
 	if f.path != "" && !w.parents[f.path] && holdsRepository(full, entries) {
 		w.refuse(f.path, "nested git repository")
-		w.leaveOut(f.path, f.entry)
+		w.leaveOut(nil, f.path, f.entry)
 		return nil, nil, nil
 	}
 	if f, err = w.addRules(f, entries); err != nil {
@@ -161,29 +158,29 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 			if w.unnamable(f, path, e) {
 				w.refuse(path, "git refuses this name (core.protectNTFS, core.protectHFS)")
 			}
-			w.leaveOut(path, e)
+			w.leaveOut(in, path, e)
 		case e.IsDir() && w.isSubmodule(path):
 			files = append(files, w.submodule(path))
-			w.leaveOut(path, e)
+			w.leaveOut(in, path, e)
 		case e.IsDir():
 			ignored := f.ignored || f.rules.Ignored(path, true)
 			if !ignored || w.parents[path] {
 				below = append(below, directory{path: path, entry: e, rules: f.rules, ignored: ignored})
 			} else {
-				w.leaveOut(path, e)
+				w.leaveOut(in, path, e)
 			}
 		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
-			one, ok, err := w.file(f, path, e)
+			one, ok, err := w.file(in, f, path)
 			if err != nil {
 				return nil, nil, err
 			}
 			if ok {
 				files = append(files, one)
 			} else {
-				w.leaveOut(path, e)
+				w.leaveOut(in, path, e)
 			}
 		default:
-			w.leaveOut(path, e)
+			w.leaveOut(in, path, e)
 		}
 	}
 	return below, files, nil
@@ -198,7 +195,7 @@ func (w *walk) unnamable(f directory, path string, e fs.DirEntry) bool {
 	if !e.IsDir() {
 		return true
 	}
-	entries, err := readDirectory(filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(path)))
+	entries, err := os.ReadDir(filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(path)))
 	return err == nil && len(entries) > 0
 }
 
@@ -209,23 +206,24 @@ func (w *walk) refuse(path, reason string) {
 	w.refused = append(w.refused, Refusal{path, reason})
 }
 
-func (w *walk) leaveOut(path string, e fs.DirEntry) {
+func (w *walk) leaveOut(in *os.File, path string, e fs.DirEntry) {
 	if w.below != "" && IsBelow(w.below+"/", path) {
 		path = w.below // in a directory that is left out, or the directory itself
 	}
 	if w.leftOut != nil {
-		w.leftOut(path, e)
+		w.leftOut(in, path, e)
 	}
 }
 
-// readDirectory lists a directory in no order.
-func readDirectory(name string) ([]fs.DirEntry, error) {
+// openDirectory opens and lists a directory, in no order. It returns the directory, to be
+// closed, even if it can't be listed.
+func openDirectory(name string) (*os.File, []fs.DirEntry, error) {
 	d, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer d.Close()
-	return d.ReadDir(-1)
+	entries, err := d.ReadDir(-1)
+	return d, entries, err
 }
 
 // holdsRepository reports whether a directory is the work tree of another repository.
@@ -274,22 +272,25 @@ func (w *walk) submodule(path string) found {
 	return found{path: path, state: s, hashed: true, tracked: true, entry: w.entries[path]}
 }
 
-// file returns a file or link unless it is ignored or gone.
-func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error) {
-	tracked := w.isTracked(path)
+// file returns a file or symlink of an open directory unless it is ignored or gone.
+func (w *walk) file(in *os.File, f directory, path string) (found, bool, error) {
+	e, tracked := w.entries[path]
+	if !tracked {
+		_, tracked = w.known[path]
+	}
 	if !tracked && (f.ignored || f.rules.Ignored(path, false)) {
 		return found{}, false, nil
 	}
-	info, err := d.Info()
+	info, err := gitdir.LstatIn(in, filepath.Base(path))
 	if gitdir.Absent(err) {
 		return found{}, false, nil
 	}
 	if err != nil {
 		return found{}, false, err
 	}
-	one := found{path: path, tracked: tracked, entry: w.entries[path], stat: gitdir.StatOf(info)}
-	one.state.mode = w.mode(path, info)
-	if e := one.entry; e != nil && e.Mode == one.state.mode {
+	one := found{path: path, tracked: tracked, entry: e, stat: info.Stat}
+	one.state.mode = w.mode(path, e, info)
+	if e != nil && e.Mode == one.state.mode {
 		current := w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime)
 		if !current && w.lazy && e.Same(&one.stat, w.tree.repo.Git.Settings.TrustCtime) {
 			current, err = w.filtered(path) // without its filter, content can't be compared
@@ -298,8 +299,8 @@ func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error
 			one.state.hash, one.hashed = e.Hash, true
 		}
 	}
-	if !one.hashed && w.largest > 0 && info.Size() > w.largest {
-		one.hashed = !tracked || w.resized(&one, info.Size()) // it is refused for its size, whatever it holds
+	if !one.hashed && w.largest > 0 && info.Size > w.largest {
+		one.hashed = !tracked || w.resized(&one, info.Size) // it is refused for its size, whatever it holds
 	}
 	return one, true, err
 }
@@ -322,24 +323,31 @@ func (w *walk) filtered(path string) (bool, error) {
 }
 
 // mode returns the mode that git would store, which is the old one where the
-// file system can't tell.
-func (w *walk) mode(path string, info fs.FileInfo) filemode.FileMode {
-	if info.Mode()&fs.ModeSymlink != 0 {
+// file system can't tell. e is the entry of the path, or nil.
+func (w *walk) mode(path string, e *gitdir.IndexEntry, info gitdir.File) filemode.FileMode {
+	settings := w.tree.repo.Git.Settings
+	switch {
+	case info.Symlink():
 		return filemode.Symlink
-	}
-	before := w.known[path].mode
-	if e := w.entries[path]; e != nil && before == 0 {
-		before = e.Mode
-	}
-	switch config := w.tree.repo.Git.Settings; {
-	case !config.Symlinks && before == filemode.Symlink:
+	case settings.Symlinks && settings.FileMode:
+	case !settings.Symlinks && w.before(path, e) == filemode.Symlink:
 		return filemode.Symlink
-	case !config.FileMode && before == filemode.Executable:
+	case !settings.FileMode && w.before(path, e) == filemode.Executable:
 		return filemode.Executable
-	case config.FileMode && info.Mode()&0o100 != 0:
+	}
+	if settings.FileMode && info.Executable() {
 		return filemode.Executable
 	}
 	return filemode.Regular
+}
+
+// before returns the mode of a path in the snapshot, or else in the index.
+func (w *walk) before(path string, e *gitdir.IndexEntry) filemode.FileMode {
+	mode := w.known[path].mode
+	if e != nil && mode == 0 {
+		mode = e.Mode
+	}
+	return mode
 }
 
 // hash reads the files that the index does not vouch for.

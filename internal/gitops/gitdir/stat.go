@@ -1,9 +1,13 @@
 package gitdir
 
 import (
+	"errors"
 	"io/fs"
+	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // OpenFlags prevent an open from blocking if the file was replaced by a pipe.
@@ -60,5 +64,41 @@ func StatOf(info fs.FileInfo) Stat {
 		dev: uint32(st.Dev), ino: uint32(st.Ino),
 		uid: st.Uid, gid: st.Gid,
 		size: uint32(st.Size),
+	}
+}
+
+// File is what lstat(2) returns of a file.
+type File struct {
+	Mode uint32 // type and permissions
+	Size int64  // in bytes
+	Stat Stat
+}
+
+// Symlink reports whether the file is a symlink.
+func (f File) Symlink() bool { return f.Mode&unix.S_IFMT == unix.S_IFLNK }
+
+// Executable reports whether its owner can execute the file.
+func (f File) Executable() bool { return f.Mode&0o100 != 0 }
+
+// LstatIn describes the entry of an open directory with a name. That is several times faster than
+// os.Lstat, which resolves all directories of the path again.
+func LstatIn(dir *os.File, name string) (File, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return File{}, &fs.PathError{Op: "lstat", Path: dir.Name() + "/" + name, Err: err}
+		}
+		mode := uint32(st.Mode) //nolint:unconvert // it has 16 bits on macOS
+		return File{mode, st.Size, Stat{
+			ctimeSec: uint32(st.Ctim.Sec), ctimeNsec: uint32(st.Ctim.Nsec),
+			mtimeSec: uint32(st.Mtim.Sec), mtimeNsec: uint32(st.Mtim.Nsec),
+			dev: uint32(st.Dev), ino: uint32(st.Ino),
+			uid: st.Uid, gid: st.Gid,
+			size: uint32(st.Size),
+		}}, nil
 	}
 }
