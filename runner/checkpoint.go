@@ -59,11 +59,9 @@ const freshStatus = time.Second
 // with, and saves it: a job that is resumed continues to be compared with it.
 func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error) {
 	past := j.past
-	committed, err := s.origin.SnapshotOf(s.base)
-	if err != nil {
+	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	s.committed = committed.Below(s.below)
 	if past != nil && past.start != nil && past.start.Tree != "" && past.start.Base == s.base {
 		all, changed, err := s.saved(j.opts).Snapshot(past.start.Tree, s.base)
 		if err != nil {
@@ -75,9 +73,8 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		}
 		return past.start.Tree, nil
 	}
-	if clean := j.start.clean; s.first && s.base != "" && clean.commit == s.base && j.opts.Now().Sub(clean.at) < freshStatus {
-		s.before = s.committed
-		return s.tree.RootTree(s.base)
+	if tree, err = s.foundClean(j); err != nil || tree != "" {
+		return tree, err
 	}
 	all, err := s.tree.Snapshot(ctx)
 	if err != nil {
@@ -88,4 +85,27 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		return s.tree.RootTree(s.base)
 	}
 	return s.save(ctx, j.opts)
+}
+
+// readCommitted sets the state of the base in the directory that the job changes.
+func (s *site) readCommitted() error {
+	committed, err := s.origin.SnapshotOf(s.base)
+	if err == nil {
+		s.committed = committed.Below(s.below)
+	}
+	return err
+}
+
+// foundClean sets the state that changes are compared with to that of the base, and returns its
+// tree, if the preflight has just found the job's own tree so; "" if not.
+func (s *site) foundClean(j *job) (tree string, err error) {
+	clean := j.start.clean
+	if !s.first || s.base == "" || clean.commit != s.base || j.opts.Now().Sub(clean.at) >= freshStatus {
+		return "", nil
+	}
+	if err := s.readCommitted(); err != nil {
+		return "", err
+	}
+	s.before = s.committed
+	return s.tree.RootTree(s.base)
 }

@@ -22,9 +22,11 @@ import (
 )
 
 // opening completes a site while the model responds to the first request: it checks out the
-// worktree and opens the sandbox. Until it has ended, only the site's directory and base
-// are known. Everything that reads files, and each tool call, waits for it.
+// worktree, or searches the user's own tree, and opens the sandbox. Until it
+// has ended, only the directory and base of a site with a worktree are known. Everything that
+// reads files there, and each tool call, waits for it.
 type opening struct {
+	own  bool          // the user's own tree, whose files can be read meanwhile
 	done chan struct{} // closed at the end
 	end  *stop         // why it failed; nil if it did not
 }
@@ -58,26 +60,57 @@ func (s *site) usable() bool { return s.complete() && s.settled() == nil }
 type early struct{ job *job }
 
 // possible reports whether nothing needs the files of the job before its first request,
-// except those that a commit contains.
-func (e early) possible() bool {
+// except those that a commit contains, and whether it works in the user's own tree.
+func (e early) possible() (ok, own bool) {
 	j, p := e.job, e.job.plan
-	if j.past != nil || j.spec.Script != nil || j.start.base == "" || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
+	if j.past != nil || j.spec.Script != nil || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
 		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) > 0 || p.StartsProcesses() || p.Scripts.Used() {
-		return false
+		return false, false
 	}
 	var head gitdir.Head
 	if j.spec.Repo.Kind != tasks.RepoURL {
 		var err error
 		if head, err = j.start.origin.Git.Head(); err != nil {
-			return false
+			return false, false
 		}
 	}
-	return !inPlace(j.spec, head)
+	own = inPlace(j.spec, head)
+	return own || j.start.base != "", own
 }
 
-// open begins to open the site of the job. A failure ends the job, also in the middle of
-// the first request: nothing is lost, because no tool has run.
-func (e early) open(ctx context.Context) (*site, *stop) {
+// open begins to open the site of the job, whose files are its own tree or a linked worktree.
+func (e early) open(ctx context.Context, own bool) (*site, *stop) {
+	if own {
+		return e.ownTree(ctx)
+	}
+	return e.linked(ctx)
+}
+
+// ownTree opens a site in the user's own tree. The state that changes are compared with is
+// determined before the first request: immediately if the preflight has just found the tree clean, otherwise
+// with all of the site.
+func (e early) ownTree(ctx context.Context) (*site, *stop) {
+	j := e.job
+	s, end := j.prepare(ctx)
+	if end != nil {
+		return s, end
+	}
+	j.protect(s)
+	tree, err := s.foundClean(j)
+	if err != nil {
+		return s, notPrepared(ctx, j.opts, err)
+	}
+	if tree == "" {
+		return s, j.confine(ctx, s)
+	}
+	s.prepared, s.initial = j.opts.Now(), tree
+	j.started(s, tree)
+	e.begin(ctx, s, true)
+	return s, nil
+}
+
+// linked opens a site with a linked worktree.
+func (e early) linked(ctx context.Context) (*site, *stop) {
 	j := e.job
 	s, head, err := j.locate(ctx)
 	if err != nil {
@@ -87,15 +120,21 @@ func (e early) open(ctx context.Context) (*site, *stop) {
 	s.dir = filepath.Join(realPath(j.opts.Work), "trees", j.spec.ID)
 	s.prepared = j.opts.Now()
 	j.started(s, "")
-	s.opening = &opening{done: make(chan struct{})}
+	e.begin(ctx, s, false)
+	return s, nil
+}
+
+// begin completes the site beside the first request. A failure ends the job, also in the middle
+// of the request: nothing is lost, because no tool has run.
+func (e early) begin(ctx context.Context, s *site, own bool) {
+	s.opening = &opening{own: own, done: make(chan struct{})}
 	go func() {
 		defer close(s.opening.done)
 		if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
 			s.before = nil // there are no changes to find
-			j.end(session.Timeout{Code: s.opening.end.code, Reason: s.opening.end.detail})
+			e.job.end(session.Timeout{Code: s.opening.end.code, Reason: s.opening.end.detail})
 		}
 	}()
-	return s, nil
 }
 
 func (e early) complete(ctx context.Context, s *site) (end *stop) {
@@ -105,18 +144,20 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 			end = &stop{code: event.CodePanic, detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
 		}
 	}()
-	err := s.addTree(ctx, j.spec, s.dir)
-	if err == nil {
-		err = s.openSpace()
+	if !s.opening.own {
+		err := s.addTree(ctx, j.spec, s.dir)
+		if err == nil {
+			err = s.openSpace(ctx, j)
+		}
+		if err != nil {
+			return notPrepared(ctx, j.opts, err)
+		}
 	}
-	if err != nil {
-		return notPrepared(ctx, j.opts, err)
-	}
-	if _, end := j.openSandbox(ctx, s); end != nil {
+	if end := s.openBox(ctx, j); end != nil {
 		return end
 	}
 	j.warnOfUnread(s)
-	return nil
+	return s.noteStart(ctx, j)
 }
 
 // scratchOf returns the private directories of commands as far as they are known without the
@@ -141,10 +182,13 @@ func scratchOf(s *site, o *Options, job string) (known tools.Scratch) {
 }
 
 // waitForFiles waits for the files of the job if its first request depends on more of them
-// than instruction files, which are read from the commit.
+// than instruction files, which are read from the commit. The user's own tree has its files.
 func (s *site) waitForFiles() *stop {
 	if s.complete() {
 		return s.settled()
+	}
+	if s.opening.own {
+		return nil
 	}
 	for _, dir := range tools.SkillDirs() {
 		if found, err := s.origin.Has(s.base, dir); err != nil || found {
@@ -160,6 +204,9 @@ func (s *site) waitForFiles() *stop {
 	}
 	return nil
 }
+
+// readable reports whether the files of the site can be read.
+func (s *site) readable() bool { return s.opening != nil && s.opening.own || s.usable() }
 
 // notesOfCommit returns the instructions of the repository for a job whose files are not checked
 // out yet, if the profile allows reading them.

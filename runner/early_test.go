@@ -38,36 +38,58 @@ func (s *stage) asks(turns string, asked func(model.Request)) {
 	}
 }
 
-// The first request has what the working tree would say, whether that is checked out or not.
+// The first request has what the working tree would say, whether the job's files are complete or not.
 func TestTheFirstRequestDoesNotDependOnTheCheckout(t *testing.T) {
-	systems := map[bool]string{}
-	for _, early := range []bool{true, false} {
-		s := setUp(t)
-		writeFile(t, filepath.Join(s.repo, "AGENTS.md"), "Use tabs.\n")
-		writeFile(t, filepath.Join(s.repo, "CLAUDE.md"), "Not read.\n")
-		git(t, s.repo, "add", "-A")
-		git(t, s.repo, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "notes")
-		job := s.job("a")
-		if !early {
-			job.Verify = []tasks.Verify{{Run: "true"}}
-			s.opts.NoBaseline = true
-		}
-		s.asks(writes, func(r model.Request) { systems[early] = strings.ReplaceAll(r.System, s.opts.Work, "WORK") })
-		if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
-			t.Fatalf("exit %d: %v", exit, s.ends())
-		}
+	for name, own := range map[string]bool{"worktree": false, "own tree": true} {
+		t.Run(name, func(t *testing.T) {
+			systems := map[bool]string{}
+			for _, early := range []bool{true, false} {
+				s := setUp(t)
+				writeFile(t, filepath.Join(s.repo, "AGENTS.md"), "Use tabs.\n")
+				writeFile(t, filepath.Join(s.repo, "CLAUDE.md"), "Not read.\n")
+				git(t, s.repo, "add", "-A")
+				git(t, s.repo, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "notes")
+				job := s.job("a")
+				if own {
+					job.Commit = nil
+				}
+				if !early {
+					job.Verify = []tasks.Verify{{Run: "true"}}
+					s.opts.NoBaseline = true
+				}
+				s.asks(writes, func(r model.Request) {
+					systems[early] = strings.NewReplacer(s.opts.Work, "WORK", s.repo, "REPO").Replace(r.System)
+				})
+				if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
+					t.Fatalf("exit %d: %v", exit, s.ends())
+				}
+			}
+			if !strings.Contains(systems[true], "Use tabs.") || strings.Contains(systems[true], "Not read.") {
+				t.Errorf("system prompt:\n%s", systems[true])
+			}
+			var lines []string
+			for line := range strings.Lines(systems[false]) {
+				if !strings.Contains(line, "after your final message") && !strings.Contains(line, "`true`") { // about verify
+					lines = append(lines, line)
+				}
+			}
+			if diff := cmp.Diff(strings.Join(lines, ""), systems[true]); diff != "" {
+				t.Errorf("the system prompt differs from that of a job with all files (-with +without):\n%s", diff)
+			}
+		})
 	}
-	if !strings.Contains(systems[true], "Use tabs.") || strings.Contains(systems[true], "Not read.") {
-		t.Errorf("system prompt:\n%s", systems[true])
-	}
-	var lines []string
-	for line := range strings.Lines(systems[false]) {
-		if !strings.Contains(line, "after your final message") && !strings.Contains(line, "`true`") { // about verify
-			lines = append(lines, line)
-		}
-	}
-	if diff := cmp.Diff(strings.Join(lines, ""), systems[true]); diff != "" {
-		t.Errorf("the system prompt differs from that of a job with all files (-with +without):\n%s", diff)
+}
+
+// A job in the user's own tree reads it before its first request, with files that git ignores.
+func TestIgnoredInstructionsOfTheOwnTreeAreRead(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, ".git/info/exclude"), "AGENTS.md\n")
+	writeFile(t, filepath.Join(s.repo, "AGENTS.md"), "Use tabs.\n")
+	job, read := s.job("a"), false
+	job.Commit = nil
+	s.asks(writes, func(r model.Request) { read = strings.Contains(r.System, "Use tabs.") })
+	if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK || !read {
+		t.Errorf("exit %d, read: %v", exit, read)
 	}
 }
 
@@ -88,6 +110,23 @@ func TestSkillsOfARepositoryAreOffered(t *testing.T) {
 	})
 	if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}); exit != event.ExitOK || !offered {
 		t.Errorf("exit %d, offered: %v", exit, offered)
+	}
+}
+
+// A sandbox that can't be opened beside the first request ends the job before a tool runs.
+func TestAFailureInTheOwnTreeEndsTheJob(t *testing.T) {
+	s := setUp(t)
+	s.asks(writes, nil)
+	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
+	job := s.job("a")
+	job.Commit = nil
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}})
+	end := s.of(event.JobEnded)[0].JobEnd
+	if exit == event.ExitOK || end.Cause != event.CodeInternal || !strings.Contains(end.Reason, "create a private directory") {
+		t.Errorf("exit %d: %+v", exit, end)
+	}
+	if status := git(t, s.repo, "status", "--porcelain"); len(s.of(event.JobStarted)) != 1 || status != "" {
+		t.Errorf("started %d times; changed %q", len(s.of(event.JobStarted)), status)
 	}
 }
 

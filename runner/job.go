@@ -54,8 +54,9 @@ func (j *job) phases(p *progress) []phase {
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
-			if e := (early{j}); e.possible() {
-				p.site, end = e.open(ctx)
+			e := early{j}
+			if ok, own := e.possible(); ok {
+				p.site, end = e.open(ctx, own)
 				return end
 			}
 			if p.site, end = j.prepare(ctx); end == nil {

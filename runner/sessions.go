@@ -222,7 +222,7 @@ func sessionLimits(l tasks.Limits) session.Limits {
 // toolEnv returns the environment for the tools of a session.
 func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	var space *workspace.Workspace
-	if w.site.usable() {
+	if w.site.readable() {
 		space = w.site.space
 	}
 	skills := tools.FindSkills(space, w.job.plan.Skills)
@@ -245,7 +245,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
-	if space != nil {
+	if w.site.usable() {
 		return env, addFiles(ctx, env, w, s)
 	}
 	env.Complete, env.Commands.Scratch = completion(w, s), scratchOf(w.site, w.job.opts, w.job.spec.ID)

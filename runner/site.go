@@ -119,25 +119,29 @@ func (j *job) started(s *site, tree string) {
 // openSandbox opens the sandbox, and saves the state of a tree that is changed without a
 // worktree.
 func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop) {
-	s.beside = j.spec.ResolveBeside(s.space.Dir())
-	g, err := j.ground(s, j.spec.Profile)
-	if err != nil {
-		return "", &stop{code: event.CodeInternal, detail: err.Error()}
+	if end := s.openBox(ctx, j); end != nil || !s.inPlace {
+		return "", end
 	}
-	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
-		return "", &stop{code: event.CodeDenied, detail: err.Error()}
-	}
-	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
-	if s.inPlace {
-		tree, err = s.snapshotOwn(ctx, j)
-		if ctx.Err() != nil {
-			return "", stopped(ctx)
-		}
-		if err != nil {
-			return "", &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
-		}
+	tree, err := s.snapshotOwn(ctx, j)
+	if err != nil || ctx.Err() != nil {
+		return "", notPrepared(ctx, j.opts, err)
 	}
 	return tree, nil
+}
+
+// openBox opens the sandbox.
+func (s *site) openBox(ctx context.Context, j *job) *stop {
+	if len(j.spec.Setup)+len(j.spec.Verify) > 0 { // otherwise the session reads the job concurrently
+		s.beside = j.spec.ResolveBeside(s.space.Dir())
+	}
+	g, err := j.ground(s, j.spec.Profile)
+	if err != nil {
+		return &stop{code: event.CodeInternal, detail: err.Error()}
+	}
+	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
+		return &stop{code: event.CodeDenied, detail: err.Error()}
+	}
+	return nil
 }
 
 // withoutRoom adds the full disk and a fix to an error.
@@ -170,14 +174,15 @@ func (j *job) openSite(ctx context.Context) (*site, error) {
 	}
 	s.ref = refOf(j.spec, head, s.base)
 	if err == nil {
-		err = s.openSpace()
+		err = s.openSpace(ctx, j)
 	}
 	opened = err == nil
 	return s, err
 }
 
-// openSpace opens the workspace in the tree.
-func (s *site) openSpace() (err error) {
+// openSpace opens the workspace in the tree, whose filters run in the sandbox.
+func (s *site) openSpace(ctx context.Context, j *job) (err error) {
+	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
 	if s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below))); err == nil {
 		s.dir = s.space.Dir()
 	}

@@ -40,7 +40,7 @@ const maxNotes = 256 << 10
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
 // Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
-	if !w.site.usable() {
+	if !w.site.readable() {
 		return w.site.notesOfCommit(s.task.Profile)
 	}
 	tree, err := workspace.Open(w.site.tree.Root())

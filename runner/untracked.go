@@ -40,9 +40,18 @@ func (j *job) afterSetup(ctx context.Context) *stop {
 	return nil
 }
 
-// beforeAgent records the state that setup and the baseline left, before there is any
-// output of a model.
-func (j *job) beforeAgent(ctx context.Context, s *site) (end *stop) {
+// beforeAgent records the state that setup and the baseline left. Without them that can be done
+// beside the first request.
+func (j *job) beforeAgent(ctx context.Context, s *site) *stop {
+	if s.opening != nil {
+		return nil
+	}
+	return s.noteStart(ctx, j)
+}
+
+// noteStart records the state of the files that are in no change of the job, before there is any output of a model that could
+// change them.
+func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
 	defer func() { s.untracked.known = end == nil }()
 	s.untracked.kinds = map[string]gitops.Kind{}
 	if s.inPlace || len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec) {
