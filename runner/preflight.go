@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,6 +207,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 			refused = append(refused, &Refusal{Job: j.ID, Code: r.Code, Err: r.Err})
 		case err != nil:
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
+		}
+		if base := cmp.Or(s.base, s.clean.commit); s.origin != nil && base != "" && len(ready.starts) < max(plan.Parallel, 1) {
+			s.files = gitops.Listed(s.origin, base)
 		}
 		ready.starts[j.ID] = s
 	}

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
@@ -37,21 +35,26 @@ func (r *Repo) Converted(ctx context.Context, commit, below string, except func(
 }
 
 func (r *Repo) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
-	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
+	files, err := filesOf(r, commit)
 	if err != nil {
 		return nil, err
 	}
-	w := &attributeWalk{ctx: ctx, objects: r.Git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
+	w := &commitAttributes{objects: r.Git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
 	if err := w.readWide(r); err != nil {
 		return nil, err
 	}
-	if err := w.walk(root, "", 0, w.note); err != nil || !w.converts {
-		return nil, err
+	for path, at := range files.files {
+		if err := w.note(path, at); err != nil {
+			return nil, err
+		}
+	}
+	if !w.converts {
+		return nil, nil
 	}
 	var found []Converted
-	err = w.walk(root, "", 0, func(path string, e object.TreeEntry) error {
-		if !isPlain(e.Mode) || !IsBelow(path, below) || outside(path) {
-			return nil
+	for _, path := range files.Paths() {
+		if !isPlain(files.files[path].mode) || !IsBelow(path, below) || outside(path) {
+			continue
 		}
 		a := w.attributes(path)
 		one := Converted{Encoding: encodingOf(a)}
@@ -59,7 +62,7 @@ func (r *Repo) converted(ctx context.Context, commit, below string, except func(
 			one.Filter = filterOf(a)
 		}
 		if one.Filter+one.Encoding == "" || except(path) {
-			return nil
+			continue
 		}
 		at := slices.IndexFunc(found, func(c Converted) bool { return c.Filter == one.Filter && c.Encoding == one.Encoding })
 		if at < 0 {
@@ -68,18 +71,29 @@ func (r *Repo) converted(ctx context.Context, commit, below string, except func(
 		if c := &found[at]; len(c.Paths) < mostConverted {
 			c.Paths = append(c.Paths, path)
 		}
-		return nil
-	})
-	return found, err
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// filesOf returns the tree of a commit, by the index if that has exactly its files.
+func filesOf(r *Repo, commit string) (*Snapshot, error) {
+	if !r.Git.Bare() {
+		if idx, err := r.Git.Index(); err == nil {
+			return snapshotBy(r, idx, commit)
+		}
+	}
+	return r.SnapshotOf(commit)
 }
 
 func isPlain(mode filemode.FileMode) bool {
 	return mode == filemode.Regular || mode == filemode.Executable || mode == filemode.Deprecated
 }
 
-// attributeWalk goes through a commit's tree in the order of full paths.
-type attributeWalk struct {
-	ctx      context.Context //nolint:containedctx // it is used up by one call
+// commitAttributes has the attribute files of a commit.
+type commitAttributes struct {
 	objects  *gitdir.Objects
 	wide     gitdir.AttributeStack // of machine and user
 	info     *gitdir.AttributeFile
@@ -88,7 +102,7 @@ type attributeWalk struct {
 }
 
 // readWide reads the attributes of the machine, the user and the repository.
-func (w *attributeWalk) readWide(r *Repo) error {
+func (w *commitAttributes) readWide(r *Repo) error {
 	wide := &workTree{repo: r}
 	if err := wide.readAttributeFiles(); err != nil {
 		return err
@@ -100,45 +114,17 @@ func (w *attributeWalk) readWide(r *Repo) error {
 	return nil
 }
 
-func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each func(string, object.TreeEntry) error) error {
-	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
-	}
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
-	if tree == gitdir.EmptyTree {
-		return nil
-	}
-	entries, err := w.objects.Tree(tree)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := gitdir.JoinPath(dir, e.Name)
-		if e.Mode == filemode.Dir {
-			err = w.walk(e.Hash, path, depth+1, each)
-		} else {
-			err = each(path, e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // note reads an attributes file.
-func (w *attributeWalk) note(path string, e object.TreeEntry) error {
+func (w *commitAttributes) note(path string, at state) error {
 	const name = ".gitattributes"
-	if !isPlain(e.Mode) || path != name && !strings.HasSuffix(path, "/"+name) {
+	if !isPlain(at.mode) || path != name && !strings.HasSuffix(path, "/"+name) {
 		return nil
 	}
-	size, err := w.objects.Size(e.Hash)
+	size, err := w.objects.Size(at.hash)
 	if err != nil || size > maxRuleFileSize {
 		return err
 	}
-	data, err := w.objects.Blob(e.Hash)
+	data, err := w.objects.Blob(at.hash)
 	if err != nil {
 		return err
 	}
@@ -149,7 +135,7 @@ func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 }
 
 // attributes returns what gitattributes files say about a path.
-func (w *attributeWalk) attributes(path string) gitdir.Attributes {
+func (w *commitAttributes) attributes(path string) gitdir.Attributes {
 	stack := w.wide[:len(w.wide):len(w.wide)]
 	for _, dir := range gitdir.Parents(path) {
 		if f := w.perDir[dir]; f != nil {

@@ -13,7 +13,7 @@ import (
 // repositories end with a slash. Files marked as assume-unchanged or
 // skip-worktree count as unchanged, and files below .millhand are ignored.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
-	s, err := r.Status(ctx)
+	s, err := statusBy(ctx, r, r.SnapshotOf)
 	return s.Dirty, err
 }
 
@@ -25,16 +25,22 @@ type Status struct {
 	AtHead bool
 }
 
-// Status compares the index and the working tree with HEAD.
+// Status compares the index and the working tree with HEAD. It is called before other programs
+// than the user's can have changed the index.
 func (r *Repo) Status(ctx context.Context) (Status, error) {
-	s, err := statusOf(ctx, r)
+	return statusBy(ctx, r, nil)
+}
+
+// statusBy compares with a snapshot of HEAD that a function returns; nil: that of the index, if it is one.
+func statusBy(ctx context.Context, r *Repo, head func(commit string) (*Snapshot, error)) (Status, error) {
+	s, err := statusOf(ctx, r, head)
 	if err != nil {
 		return Status{}, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
 	}
 	return s, nil
 }
 
-func statusOf(ctx context.Context, r *Repo) (s Status, err error) {
+func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot, error)) (s Status, err error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return s, err
@@ -44,16 +50,19 @@ func statusOf(ctx context.Context, r *Repo) (s Status, err error) {
 		return s, err
 	}
 	s.Head = head.Hash
-	base, err := r.SnapshotOf(s.Head)
-	if err != nil {
-		return s, err
-	}
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return s, err
 	}
 	defer tree.close()
 	idx, err := r.Git.Index()
+	if err != nil {
+		return s, err
+	}
+	if list == nil {
+		list = func(commit string) (*Snapshot, error) { return snapshotBy(r, idx, commit) }
+	}
+	base, err := list(s.Head)
 	if err != nil {
 		return s, err
 	}

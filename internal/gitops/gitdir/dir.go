@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
+	"weak"
 )
 
 // Env is the environment that affects git.
@@ -36,6 +38,7 @@ type Dir struct {
 	Config   ConfigFiles // as they were when it was opened, the weakest first
 
 	checkout checkout
+	index    *indexCache
 }
 
 // Open opens the git directory of the work tree that holds a directory. The error matches
@@ -85,7 +88,7 @@ func (at location) open(env Env) (*Dir, error) {
 	if at.root != "" && !at.linked() && local.boolean("core", "bare", false) {
 		return nil, &UnsupportedError{Reason: "repository is bare (core.bare) and has no working tree"}
 	}
-	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env}
+	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env, index: &indexCache{}}
 	if d.Config, err = at.readConfig(env); err != nil {
 		return nil, err
 	}
@@ -125,7 +128,8 @@ func (d *Dir) OperationInProgress() string {
 	return ""
 }
 
-// Index returns the index as it is on disk, an empty one if missing.
+// Index returns the index as it is on disk, an empty one if missing. It is shared with other
+// callers as long as one of them has it and the file is not replaced.
 func (d *Dir) Index() (*Index, error) {
 	name := filepath.Join(d.Own, "index")
 	f, err := openFile(name)
@@ -136,6 +140,14 @@ func (d *Dir) Index() (*Index, error) {
 		return nil, fmt.Errorf("read index: %w", err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	at := StatOf(info)
+	if idx := d.index.of(at); idx != nil {
+		return idx, nil
+	}
 	idx, err := readIndexFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("read index %s: %w", name, err)
@@ -143,7 +155,31 @@ func (d *Dir) Index() (*Index, error) {
 	if idx.written == d.checkout.index {
 		idx.written = d.checkout.time
 	}
+	d.index.add(at, idx)
 	return idx, nil
+}
+
+// indexCache has the index that was read last, as long as it is in use anywhere.
+type indexCache struct {
+	mu   sync.Mutex
+	stat Stat // of the file, from before it was read
+	last weak.Pointer[Index]
+}
+
+// of returns the index of a file; nil if another one was read last, or none is in use.
+func (c *indexCache) of(stat Stat) *Index {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stat != stat {
+		return nil
+	}
+	return c.last.Value()
+}
+
+func (c *indexCache) add(stat Stat, idx *Index) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stat, c.last = stat, weak.Make(idx)
 }
 
 // checkout is when the files of a work tree were checked out. The zero value is unknown.
@@ -174,6 +210,7 @@ func (d *Dir) CheckedOut() error {
 		return err
 	}
 	st := StatOf(now)
+	d.index = &indexCache{} // it is about to be written at another time
 	d.checkout = checkout{index: idx.written, time: written{st.ctimeSec, st.ctimeNsec, st.dev}}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -22,9 +23,10 @@ import (
 // that git makes again.
 type Index struct {
 	version uint32
-	Entries []IndexEntry // sorted by path, then stage
+	Entries []IndexEntry // sorted by path, then stage; read-only
 
 	written written
+	tree    plumbing.Hash // that the entries were last equal to, as git recorded; zero if unknown
 }
 
 // written is when an index was written: the modification time of its file and the device of
@@ -48,6 +50,7 @@ const (
 	nameLength      = 1<<12 - 1
 
 	extendedSkipWorktree = 1 << 14
+	extendedIntentToAdd  = 1 << 13
 
 	entryFixed   = 62 // bytes of an entry before its name
 	checksumSize = sha1.Size
@@ -108,7 +111,7 @@ func parseIndex(data []byte) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkExtensions(rest); err != nil {
+	if err := idx.readExtensions(rest); err != nil {
 		return nil, err
 	}
 	// Only split indexes, refused above, have entries without a name.
@@ -213,9 +216,9 @@ func appendOffset(out []byte, value uint64) []byte {
 	return append(out, digits[at:]...)
 }
 
-// checkExtensions refuses those that change what the entries mean. Such have a
-// name that starts with a lower-case letter.
-func checkExtensions(data []byte) error {
+// readExtensions reads the tree of the entries, and refuses extensions that change what the
+// entries mean. Such have a name that starts with a lower-case letter.
+func (idx *Index) readExtensions(data []byte) error {
 	for len(data) > 0 {
 		if len(data) < 8 {
 			return ErrDamagedIndex
@@ -225,6 +228,8 @@ func checkExtensions(data []byte) error {
 			return ErrDamagedIndex
 		}
 		switch {
+		case name == "TREE":
+			idx.tree = treeOf(data[8:8+size], len(idx.Entries))
 		case name == "link":
 			return &UnsupportedError{Reason: "split indexes are not supported (core.splitIndex)"}
 		case name == "sdir":
@@ -235,6 +240,25 @@ func checkExtensions(data []byte) error {
 		data = data[8+size:]
 	}
 	return nil
+}
+
+// treeOf returns the tree of the root in git's cache of trees; zero if it is invalid, or of another
+// number of entries.
+func treeOf(data []byte, entries int) (tree plumbing.Hash) {
+	line, rest, ok := bytes.Cut(data, []byte("\n"))
+	count, _, _ := strings.Cut(string(line), " ")
+	if ok && count == "\x00"+strconv.Itoa(entries) && len(rest) >= len(tree) {
+		copy(tree[:], rest)
+	}
+	return tree
+}
+
+// Lists reports whether the index has exactly the files of a tree, as git recorded when it wrote
+// the index.
+func (idx *Index) Lists(tree plumbing.Hash) bool {
+	return idx.tree == tree && !tree.IsZero() && !slices.ContainsFunc(idx.Entries, func(e IndexEntry) bool {
+		return e.Stage() != 0 || e.extended&extendedIntentToAdd != 0
+	})
 }
 
 // Encode returns the bytes of an index file with these entries.

@@ -76,6 +76,9 @@ func (s *Objects) Dirs() []string { return slices.Clone(s.dirs) }
 // replacement has not the hash that the other end expects.
 func (s *Objects) Originals() *Objects { return &Objects{s.Dir, s.objectStores, nil} }
 
+// Replaces reports whether any object has a replacement.
+func (s *Objects) Replaces() bool { return len(s.replaced) > 0 }
+
 // replacement returns the object that git reads instead of one.
 func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
 	for range maxReplaced {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// replace gives the index new entries for some paths; a mode of zero removes one. All others stay as they
+// replace returns the index with new entries for some paths; a mode of zero removes one. All others stay as they
 // are, staged content included, except those that conflict with the new ones:
 // files where a directory is now, and what was in a directory that is a file now.
-func (idx *Index) replace(files []IndexEntry) {
+func (idx *Index) replace(files []IndexEntry) *Index {
 	changed := make(map[string]bool, len(files)) // whether there is a new entry
 	parents := map[string]bool{}
 	for _, f := range files {
@@ -20,6 +20,7 @@ func (idx *Index) replace(files []IndexEntry) {
 			}
 		}
 	}
+	idx = &Index{version: idx.version, Entries: slices.Clone(idx.Entries), written: idx.written}
 	idx.Entries = slices.DeleteFunc(idx.Entries, func(e IndexEntry) bool {
 		if _, ok := changed[e.Path]; ok || parents[e.Path] {
 			return true
@@ -33,6 +34,7 @@ func (idx *Index) replace(files []IndexEntry) {
 		}
 	}
 	slices.SortFunc(idx.Entries, compareEntries)
+	return idx
 }
 
 // distrustRacy marks the entries that are racy with the index as it was. With
@@ -54,8 +56,7 @@ func (d *Dir) LockIndex(ctx context.Context, files []IndexEntry) (*LockFile, err
 	}
 	idx, err := d.Index()
 	if err == nil {
-		idx.replace(files)
-		err = l.Write(idx.Encode())
+		err = l.Write(idx.replace(files).Encode())
 	}
 	if err != nil {
 		l.Release()
