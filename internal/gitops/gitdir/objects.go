@@ -31,8 +31,8 @@ type Objects struct {
 
 // objectStores are the object directories of a repository.
 type objectStores struct {
-	mu     sync.Mutex // go-git's storage is not safe for concurrent use
-	dirs   []string   // of the stores
+	mu     *sync.Mutex // of all that share stores: go-git's storage is not safe for concurrent use
+	dirs   []string    // of the stores
 	stores []*filesystem.ObjectStorage
 	packs  []string // when they were listed last
 }
@@ -46,17 +46,30 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 	if err != nil {
 		return nil, err
 	}
-	return openStores(dir, dirs, replaced)
+	s, err := openStores(dirs, &sync.Mutex{})
+	if err != nil {
+		return nil, err
+	}
+	return &Objects{dir, s, replaced}, nil
 }
 
 // With returns the objects together with those in another directory, which must be named
-// objects.
+// objects. Both use the same stores, so that no index of a pack is read again.
 func (s *Objects) With(dir string) (*Objects, error) {
-	return openStores(s.Dir, append([]string{dir}, s.dirs...), s.replaced)
+	both, err := openStores([]string{dir}, s.mu)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	both.dirs, both.stores, both.packs = append(both.dirs, s.dirs...), append(both.stores, s.stores...), append(both.packs, s.packs...)
+	return &Objects{s.Dir, both, s.replaced}, nil
 }
 
-func openStores(dir string, dirs []string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
-	s := &objectStores{dirs: dirs}
+// openStores opens the stores of directories. They have a cache of their own: what it has, is in
+// one of them.
+func openStores(dirs []string, mu *sync.Mutex) (*objectStores, error) {
+	s := &objectStores{mu: mu, dirs: dirs}
 	shared := cache.NewObjectLRU(cacheSize)
 	for _, d := range dirs {
 		if filepath.Base(d) != "objects" {
@@ -66,7 +79,7 @@ func openStores(dir string, dirs []string, replaced map[plumbing.Hash]plumbing.H
 		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
 	}
 	s.listPacks()
-	return &Objects{dir, s, replaced}, nil
+	return s, nil
 }
 
 // Dirs returns the directory and those that the repository borrows objects from.
