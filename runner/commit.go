@@ -37,7 +37,7 @@ type landing struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
-	cs, err := l.site.tree.Changes(ctx, l.site.before)
+	cs, left, err := l.search(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
@@ -54,9 +54,14 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	l.warnMixedCommit(cs)
-	if l.site.inPlace {
-		if err := l.job.noteUntracked(ctx, l.site); err != nil {
-			l.job.warn(err.Error())
+	var paths []string // ignored files that the job changed
+	var unlisted error
+	if left != nil {
+		var now *gitops.Untracked
+		if now, unlisted = left.Files(ctx); unlisted != nil {
+			l.job.warn(unlisted.Error())
+		} else {
+			paths = l.site.untracked.note(now)
 		}
 	}
 	l.job.warnOfUntracked(l.site)
@@ -79,9 +84,8 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	if end := l.leaked(leaks); end != nil {
 		return end
 	}
-	paths, err := l.job.ignoredChanges(ctx, l.site)
-	if err != nil {
-		return gitFailed(ctx, "find the ignored files that the job changed", err)
+	if unlisted != nil {
+		return gitFailed(ctx, "find the ignored files that the job changed", unlisted)
 	}
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
@@ -94,6 +98,16 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return exceeded(over)
+}
+
+// search returns the changes of the job, and in the user's own tree what they leave out.
+func (l *landing) search(ctx context.Context) (cs *gitops.ChangeSet, left *gitops.LeftOut, err error) {
+	s := l.site
+	if s.staysIgnored() {
+		return gitops.ChangesAndLeftOut(ctx, s.tree, s.before, l.job.uncollected(s))
+	}
+	cs, err = s.tree.Changes(ctx, s.before)
+	return cs, nil, err
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which

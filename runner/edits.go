@@ -130,7 +130,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
 	}
-	changed, refused, err := w.site.tree.ChangedPaths(ctx, w.site.before)
+	changed, refused, ignored, err := w.site.changedPaths(ctx, w.job, p.BarsAny())
 	if err != nil {
 		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}
@@ -139,10 +139,6 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	}
 	if !p.BarsAny() {
 		return nil, refused, nil
-	}
-	ignored, err := w.job.ignoredChanges(ctx, w.site)
-	if err != nil {
-		return nil, nil, gitFailed(ctx, "find the ignored files that the job changed", err)
 	}
 	return e.barred(append(changed, ignored...)), refused, nil
 }

@@ -64,30 +64,42 @@ func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
 }
 
 func (j *job) untrackedFiles(ctx context.Context, s *site) (*gitops.Untracked, error) {
-	var without []string
+	return s.tree.Untracked(ctx, s.before, j.uncollected(s))
+}
+
+// uncollected returns the paths in the tree that belong to millhand.
+func (j *job) uncollected(s *site) (without []string) {
 	for _, dir := range j.hidden(s) {
 		if rel, err := filepath.Rel(s.tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))
 		}
 	}
-	return s.tree.Untracked(ctx, s.before, without)
+	return without
 }
 
-// ignoredChanges returns the files in the user's own tree that git ignores and that were
-// changed since setup. They stay there, so the edit rules hold for them.
-func (j *job) ignoredChanges(ctx context.Context, s *site) ([]string, error) {
-	if !s.inPlace || !s.untracked.known {
-		return nil, nil
+// staysIgnored reports whether files that git ignores and that were changed since setup stay in
+// the user's own tree, so that the edit rules hold for them.
+func (s *site) staysIgnored() bool { return s.inPlace && s.untracked.known }
+
+// changedPaths returns the paths that the job changed, those that git would not commit, and in the
+// user's own tree, if asked for, those that git ignores.
+func (s *site) changedPaths(ctx context.Context, j *job, all bool) (changed []string, refused []gitops.Refusal, ignored []string, err error) {
+	if !all || !s.staysIgnored() {
+		changed, refused, err = s.tree.ChangedPaths(ctx, s.before)
+		return changed, refused, nil, err
 	}
-	now, err := j.untrackedFiles(ctx, s)
+	changed, refused, left, err := gitops.ChangedPathsAndLeftOut(ctx, s.tree, s.before, j.uncollected(s))
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	var paths []string
+	now, err := left.Files(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	for _, c := range now.Since(s.untracked.start) {
-		paths = append(paths, c.Path)
+		ignored = append(ignored, c.Path)
 	}
-	return paths, nil
+	return changed, refused, ignored, nil
 }
 
 // noteUntracked adds the files that verify, or the user, can see now.
@@ -99,10 +111,17 @@ func (j *job) noteUntracked(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range now.Since(s.untracked.start) {
-		s.untracked.kinds[c.Path] = c.Kind
-	}
+	s.untracked.note(now)
 	return nil
+}
+
+// note adds the files that differ now, and returns their paths.
+func (u *untracked) note(now *gitops.Untracked) (paths []string) {
+	for _, c := range now.Since(u.start) {
+		u.kinds[c.Path] = c.Kind
+		paths = append(paths, c.Path)
+	}
+	return paths
 }
 
 // warnOfUntracked warns of the files.

@@ -68,14 +68,14 @@ func (e edit) kind() Kind {
 
 // Changes returns the differences from a snapshot.
 func (r *Repo) Changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
-	cs, err := r.changes(ctx, from)
+	cs, err := r.changes(ctx, from, func(*walk) {})
 	if err != nil {
 		return nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
 	}
 	return cs, nil
 }
 
-func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
+func (r *Repo) changes(ctx context.Context, from *Snapshot, prepare func(*walk)) (*ChangeSet, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, err
@@ -84,6 +84,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) 
 	cs := &ChangeSet{from: from, contents: map[plumbing.Hash][]byte{}}
 	w := tree.walkFrom(from)
 	w.keep, w.largest = rememberIn(cs.contents), maxFileSize
+	prepare(w)
 	if err := w.runAll(ctx); err != nil {
 		return nil, err
 	}
@@ -97,14 +98,14 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) 
 // ChangedPaths returns the sorted paths that differ from a snapshot, and those that
 // Commit would refuse, without reading new files.
 func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string, refused []Refusal, err error) {
-	paths, refused, err = r.changedPaths(ctx, from)
+	paths, refused, err = r.changedPaths(ctx, from, func(*walk) {})
 	if err != nil {
 		return nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
 	}
 	return paths, refused, nil
 }
 
-func (r *Repo) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Refusal, error) {
+func (r *Repo) changedPaths(ctx context.Context, from *Snapshot, prepare func(*walk)) ([]string, []Refusal, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, nil, err
@@ -112,6 +113,7 @@ func (r *Repo) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Re
 	defer tree.close()
 	w := tree.walkFrom(from)
 	w.lazy, w.largest = true, maxFileSize
+	prepare(w)
 	if err := w.runAll(ctx); err != nil {
 		return nil, nil, err
 	}

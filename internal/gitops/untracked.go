@@ -57,24 +57,64 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 	}
 	w := newWalk(tree, idx, from.files)
 	w.below = from.below
-	u := &Untracked{root: r.Git.Root, files: map[string]stamp{}}
-	var mu sync.Mutex
-	var dirs []string
-	w.leftOut = func(in *os.File, path string, e fs.DirEntry) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case path == ".git" || slices.Contains(without, path):
-		case e.IsDir():
-			dirs = append(dirs, path)
-		default:
-			addStamp(u.files, path, in, e)
-		}
-	}
+	left := leftOutOf(w, without)
 	if err := w.list(ctx, rules); err != nil {
 		return nil, err
 	}
-	return u, u.addAll(ctx, dirs, without)
+	return left.files, left.files.addAll(ctx, left.dirs, without)
+}
+
+// LeftOut is what a search for changes leaves out.
+type LeftOut struct {
+	mu      sync.Mutex
+	files   *Untracked
+	dirs    []string
+	without []string
+}
+
+// leftOutOf records what a walk leaves out.
+func leftOutOf(w *walk, without []string) *LeftOut {
+	l := &LeftOut{files: &Untracked{root: w.tree.repo.Git.Root, files: map[string]stamp{}}, without: without}
+	w.leftOut = func(in *os.File, path string, e fs.DirEntry) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch {
+		case path == ".git" || slices.Contains(without, path):
+		case e.IsDir():
+			l.dirs = append(l.dirs, path)
+		default:
+			addStamp(l.files.files, path, in, e)
+		}
+	}
+	return l
+}
+
+// Files returns the state of the files that were left out, like [Repo.Untracked]. It is called once.
+func (l *LeftOut) Files(ctx context.Context) (*Untracked, error) {
+	if err := l.files.addAll(ctx, l.dirs, l.without); err != nil {
+		return nil, fmt.Errorf("list ignored files in %s: %w", l.files.root, err)
+	}
+	return l.files, nil
+}
+
+// ChangesAndLeftOut returns the changes of a working tree since a snapshot, like
+// [Repo.Changes], and what they leave out, like [Repo.Untracked], by one walk.
+func ChangesAndLeftOut(ctx context.Context, r *Repo, from *Snapshot, without []string) (cs *ChangeSet, left *LeftOut, err error) {
+	cs, err = r.changes(ctx, from, func(w *walk) { left = leftOutOf(w, without) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
+	}
+	return cs, left, nil
+}
+
+// ChangedPathsAndLeftOut returns the paths that differ from a snapshot, like
+// [Repo.ChangedPaths], and what they leave out, by one walk.
+func ChangedPathsAndLeftOut(ctx context.Context, r *Repo, from *Snapshot, without []string) (paths []string, refused []Refusal, left *LeftOut, err error) {
+	paths, refused, err = r.changedPaths(ctx, from, func(w *walk) { left = leftOutOf(w, without) })
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+	}
+	return paths, refused, left, nil
 }
 
 // addAll records the files in directories and below them, one level after the other.
