@@ -26,6 +26,9 @@ type World struct {
 	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
 	// Sleep waits between requests to forges; nil is a timer.
 	Sleep func(context.Context, time.Duration) error
+	// System are the directories of the system in which private files are hidden from commands;
+	// empty for all of them.
+	System []string
 }
 
 // failure is an error with its exit code. Its message is empty if it has been

@@ -57,7 +57,7 @@ func start() {
 			hit(name)
 		}
 	})
-	command.Start(window, func(w *command.World) { w.Sleep = briefly })
+	command.Start(window, func(w *command.World) { w.Sleep, w.System = briefly, []string{"/etc"} })
 }
 
 func number(text string) int {

@@ -21,11 +21,14 @@ type Private struct {
 
 const nixStore = "/nix/store"
 
-// NewPrivate returns a Private that has not searched yet. Below /usr only /usr/local is
-// searched: packages own the rest. Of /nix/store only the entries are, because Nix makes
-// their contents readable for everybody.
-func NewPrivate() *Private {
-	return &Private{roots: []string{"/etc", "/opt", "/usr/local", nixStore}}
+// NewPrivate returns a Private that has not searched yet: the given directories, or the
+// system's. Below /usr only /usr/local is searched: packages own the rest. Of /nix/store only
+// the entries are, because Nix makes their contents readable for everybody.
+func NewPrivate(roots ...string) *Private {
+	if len(roots) == 0 {
+		roots = []string{"/etc", "/opt", "/usr/local", nixStore}
+	}
+	return &Private{roots: roots}
 }
 
 // Paths returns the paths, without those in other private directories.

@@ -4,7 +4,8 @@ package attacks
 import (
 	"testing"
 
+	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/e2e/scripts"
 )
 
-func TestMain(m *testing.M) { scripts.Main(m) }
+func TestMain(m *testing.M) { scripts.Main(m, func(w *command.World) { w.System = nil }) }

@@ -28,7 +28,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": func() { command.Start(command.SameSignal) }})
+	testscript.Main(m, map[string]func(){"millhand": func() {
+		command.Start(command.SameSignal, func(w *command.World) { w.System = []string{"/etc"} })
+	}})
 }
 
 // patience limits the start of the server.

@@ -29,11 +29,14 @@ import (
 	"github.com/millhand/millhand/internal/telemetry/fake"
 )
 
-// Main runs the tests of a package, in which millhand is a command of scripts.
-func Main(m *testing.M) {
+// Main runs the tests of a package, in which millhand is a command of scripts. Each run of it
+// would search /usr/local and /opt for private files, which can contain hundreds of thousands
+// of files of Go and other languages; it does so only in packages that change it.
+func Main(m *testing.M, change ...func(*command.World)) {
+	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }}, change...)
 	testscript.Main(m, map[string]func(){
-		"millhand":             func() { command.Start(command.SameSignal) },
-		"millhand-signals-1ms": func() { command.Start(time.Millisecond) }, // signals 1 ms apart are distinct
+		"millhand":             func() { command.Start(command.SameSignal, change...) },
+		"millhand-signals-1ms": func() { command.Start(time.Millisecond, change...) }, // signals 1 ms apart are distinct
 		"without-namespaces":   withoutNamespaces,
 		"language-server":      func() { os.Exit(lsptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 		"mcp-server":           func() { os.Exit(mcptest.Main(os.Args[1:], os.Environ, os.Exit)) },
