@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/nightly"
 )
 
 // fleet returns patches of many repositories: 60 edits of each, most of them the same as in
@@ -44,12 +46,9 @@ func BenchmarkFleetOf400Jobs(b *testing.B) {
 	}
 }
 
-// hostile is a patch of 10 MB.
+// hostile is a patch of 2 MB for every change, and of 10 MB at night.
 func hostile(kind string) string {
-	size := 10 << 20
-	if testing.Short() {
-		size = 2 << 20
-	}
+	size := nightly.Count(2, 10, 10) << 20
 	row := map[string]string{
 		"one line":     "",
 		"long block":   "+\tx(1, \"two\") // three\n",
@@ -72,7 +71,7 @@ func hostile(kind string) string {
 	return patchOf("a_test.go", strings.Repeat(row, size/len(row)))
 }
 
-// Patches of 10 MB are read in time that is linear in their size, and their jobs are listed.
+// Large patches are read in time that is linear in their size, and their jobs are listed.
 func TestHostilePatches(t *testing.T) {
 	for _, kind := range []string{"one line", "long block", "replacement", "quotes", "binary", "names", "octal", "nolint", "many headers"} {
 		t.Run(kind, func(t *testing.T) {
