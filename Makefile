@@ -50,6 +50,7 @@ bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./internal/bench
 
 nightly: nightly-trust nightly-resume nightly-types ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
+	.ci/cross
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	go run ./internal/bench
 
