@@ -183,7 +183,8 @@ func (j *job) openSite(ctx context.Context) (*site, error) {
 // openSpace opens the workspace in the tree, whose filters run in the sandbox.
 func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
-	if s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below))); err == nil {
+	s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below)))
+	if err == nil && s.dir == "" { // a job that is opened early knows it before, and others read it meanwhile
 		s.dir = s.space.Dir()
 	}
 	return err
