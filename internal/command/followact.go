@@ -184,6 +184,9 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 		return done, err
 	}
 	defer ready.Close()
+	if err := proveSaved(ctx, p.world, r.out, r.past.Run); err != nil {
+		return done, err
+	}
 	trees := ready.Trees(&only)
 	if err := r.out.Begin(r.past.Run.ID, c.level, trees, 1); err != nil {
 		return done, err
