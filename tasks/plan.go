@@ -303,6 +303,8 @@ type Overrides struct {
 	Sample  int         // so many jobs, spread over the plan by a digest of their ids; 0 for all
 	Shard   Shard       // of what is left after that; zero for all
 	Publish PublishMode // "" for the manifest's
+
+	NoRollout bool // the plan has no rollout, whatever the manifests state: its jobs are selected otherwise
 }
 
 // Options are what loading manifests needs to know of the world.

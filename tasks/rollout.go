@@ -202,7 +202,7 @@ func planRollout(b *builder, drafts []*draft) *Rollout {
 			m.rollout.keyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.source()), "state it once: it holds for all manifests of a run")
 		}
 	}
-	if first == nil {
+	if first == nil || b.options.Overrides.NoRollout {
 		return nil
 	}
 	checkSelection(b)

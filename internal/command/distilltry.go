@@ -167,7 +167,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}
-	o.plan.Only = []string{d.given.task}
+	o.plan.Only, o.plan.NoRollout = []string{d.given.task}, true
 	o.change = change
 	c, err := checkRun(ctx, d.world, o)
 	if err != nil {
