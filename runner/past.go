@@ -150,9 +150,10 @@ func (j *pastJob) add(e event.Event) {
 		if j.start == nil {
 			j.first = e.JobStart.Base
 		}
-		if j.start, j.end = e.JobStart, nil; j.start.Onto != "" {
+		if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
 			j.rebased = j.lastTurn()
 		}
+		j.start, j.end = e.JobStart, nil
 	case e.JobEnd != nil:
 		j.end, j.replacing, j.attemptsBefore = e.JobEnd, "", j.attempts
 	case e.Attempt != nil:
@@ -184,6 +185,11 @@ func (j *pastJob) add(e event.Event) {
 	case e.Call != nil:
 		j.session(e.Session).addCall(e.Call)
 	}
+}
+
+// continues reports whether a start continues a rebase that was killed.
+func (j *pastJob) continues(s *event.JobStart) bool {
+	return j.start != nil && j.end == nil && j.start.Onto == s.Onto && j.start.Base == s.Base
 }
 
 func (j *pastJob) session(id string) *pastSession {

@@ -75,6 +75,24 @@ func TestFollowKilledAtFailpoints(t *testing.T) {
 	t.Logf("%d points, %d kills", points, killed)
 }
 
+// TestRebaseKilledTwice kills the session that resolves a conflict, and the pass that continues it:
+// the third one has the resolved files, not those with conflict markers.
+func TestRebaseKilledTwice(t *testing.T) {
+	f := newFleet(t, template(t))
+	for _, moment := range []string{when(4, 0, "request.after"), when(1, 0, "event.after verify.ended")} {
+		if code := f.follow(killVariable + "=" + moment); code != 128+9 {
+			t.Fatalf("%s: exit code %d\n%s", moment, code, &f.out)
+		}
+	}
+	if code := f.follow(); code != 0 {
+		t.Errorf("exit code %d of the pass after the kills", code)
+	}
+	f.check("killed twice", 2)
+	if t.Failed() {
+		t.Fatalf("%s", &f.out)
+	}
+}
+
 const fleetManifest = `version: 1
 model: responses/m
 profile: build
