@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -453,5 +454,35 @@ func TestPhases(t *testing.T) {
 	want := []string{"prepare 2 1000", "session 5 1"}
 	if diff := cmp.Diff(want, got); diff != "" || len(again.Phases) != 1 || again.Phases[0].ElapsedMS != 7 || again.StartedAt.Second() != 2 {
 		t.Errorf("%s; after a resume %v, started at %v", diff, again.Phases, again.StartedAt)
+	}
+}
+
+// TestBaseOfTheChanges checks that the base of a job is what its patch is relative to, also after
+// its commits were applied to another base, and that a patch of a part of the job is known.
+func TestBaseOfTheChanges(t *testing.T) {
+	start := func(base, onto string) event.Event {
+		return event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Base: base, Onto: onto}}
+	}
+	commit := func(hash string) event.Event {
+		return event.Event{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: hash}}
+	}
+	attempt := event.Event{Type: event.AttemptStarted, Job: "a", Attempt: &event.Attempt{Number: 2}}
+	end := jobEnded("a", event.JobEnd{Outcome: event.Passed})
+	first := []event.Event{planned("a"), start("main", ""), commit("c1"), end}
+	for name, c := range map[string]struct {
+		events    []event.Event
+		base      string
+		continued bool
+	}{
+		"one session":               {nil, "main", false},
+		"rebased without a session": {[]event.Event{planned("a"), start("c2", "c1"), commit("c2"), end}, "main", false},
+		"rebased by a session":      {[]event.Event{planned("a"), start("newer", "c1"), attempt, commit("c2"), end}, "newer", false},
+		"another prompt":            {[]event.Event{planned("a"), start("c1", ""), attempt, commit("c2"), end}, "c1", true},
+		"and rebased":               {[]event.Event{planned("a"), start("c1", ""), attempt, commit("c2"), end, planned("a"), start("c3", "c2"), commit("c3"), end}, "c1", true},
+	} {
+		j := fold(t, slices.Concat(first, c.events)...).Jobs[0]
+		if j.Base == nil || j.Base.Commit != c.base || j.Continued() != c.continued {
+			t.Errorf("%s: the base is %v, continued %t", name, j.Base, j.Continued())
+		}
 	}
 }

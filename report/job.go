@@ -20,6 +20,7 @@ type job struct {
 	begunAt  time.Time
 	inRun    int // number of run.started events before its last event
 	start    *event.JobStart
+	basis    basis
 	end      *event.JobEnd
 	endedAt  time.Time
 	endedIn  int       // inRun when it ended
@@ -136,6 +137,7 @@ func (j *job) takeStart(e event.Event) {
 	if e.JobStart != nil {
 		j.reopen()
 		j.start = clone(e.JobStart)
+		j.basis.start(e.JobStart)
 	}
 }
 
@@ -178,6 +180,7 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 func (j *job) takeAttempt(e event.Event) {
 	if e.Attempt != nil {
 		j.attempts = max(j.attempts, e.Attempt.Number)
+		j.basis.attempt()
 	}
 }
 
@@ -301,6 +304,7 @@ func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
 func (j *job) takeCommit(e event.Event) {
 	if e.Commit != nil {
 		j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
+		j.basis.commit(e.Commit.Hash)
 	}
 }
 
@@ -414,9 +418,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	}
 	if j.start != nil {
 		out.Sandbox = j.start.Sandbox
-		if j.start.Base != "" {
-			out.Base = &Base{Ref: j.start.BaseRef, Commit: j.start.Base}
-		}
+		out.Base, out.continued = clone(j.basis.base), j.basis.continued
 	}
 	j.reportSessions(&out)
 	if out.CostUSD == nil {

@@ -124,8 +124,9 @@ type Job struct {
 
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 
-	atLeast  money.USD // lower bound of an unknown cost
-	location string    // the repository as a line of a repository list, for failed.txt
+	atLeast   money.USD // lower bound of an unknown cost
+	location  string    // the repository as a line of a repository list, for failed.txt
+	continued bool      // see Continued
 }
 
 // Base is a commit that a job started from.

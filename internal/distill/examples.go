@@ -27,10 +27,10 @@ type Example struct {
 	HeldOut bool // the model does not get its patch
 }
 
-// Candidates returns the jobs of a task that passed with a patch and a base.
+// Candidates returns the jobs of a task that passed with a base and a patch of all their changes.
 func Candidates(jobs []report.Job, task string) []report.Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j report.Job) bool {
-		return j.Task != task || j.Outcome != event.Passed || j.Patch == "" || j.Base == nil || j.Base.Commit == ""
+		return j.Task != task || j.Outcome != event.Passed || j.Patch == "" || j.Continued() || j.Base == nil || j.Base.Commit == ""
 	})
 }
 

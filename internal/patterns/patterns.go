@@ -30,6 +30,7 @@ const (
 type Change struct {
 	Job, Repo string
 	URL       string // of the pull request; empty without one
+	Partial   bool   // the patch lacks earlier changes of the job
 }
 
 // Pattern is a shape and where it is.
@@ -132,6 +133,9 @@ func (c *Collector) Add(change Change, patch io.Reader) {
 	c.changes = append(c.changes, change)
 	c.reasons = append(c.reasons, nil)
 	j := &job{c: c, index: len(c.changes) - 1, shapes: map[shapeKey]bool{}, once: map[string]bool{}, manifests: map[string]bool{}}
+	if change.Partial {
+		j.unread(nil, 0, "a patch that lacks earlier changes of the job: read its pull request")
+	}
 	if err := read(patch, j); err != nil {
 		j.unread(nil, 0, "a patch that can't be read: "+err.Error())
 	}

@@ -3,6 +3,7 @@ package rundir
 import (
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/patterns"
@@ -15,13 +16,17 @@ func Patterns(files fs.FS, r *report.Report) *patterns.Result {
 	c, others := &patterns.Collector{}, 0
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
-		if j.Patch == "" || j.Outcome != event.Passed && j.Commit == nil {
+		if j.Patch == "" && !j.Continued() || j.Outcome != event.Passed && j.Commit == nil {
 			others++
 			continue
 		}
-		change := patterns.Change{Job: j.ID, Repo: j.Repo}
+		change := patterns.Change{Job: j.ID, Repo: j.Repo, Partial: j.Continued()}
 		if j.PullRequest != nil {
 			change.URL = j.PullRequest.URL
+		}
+		if j.Patch == "" {
+			c.Add(change, strings.NewReader(""))
+			continue
 		}
 		addPatch(c, change, files, j.Patch)
 	}
