@@ -103,6 +103,8 @@ func (p *followedPull) finish(ctx context.Context) error {
 		p.row.Result, p.row.Reason, p.row.exit = "not done", o.Problem, event.ExitFailed
 	} else if j := p.job; j.Published != nil && j.Published.Hash != p.state.Pending.Head {
 		o.Commit, p.row.Commit = j.Published.Hash, j.Published.Hash
+	} else if p.row.Result == "fixed" {
+		p.row.Result, p.row.Reason = "not done", "the session changed nothing"
 	}
 	p.state = p.state.Finish(o)
 	return p.put(ctx)
