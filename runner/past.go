@@ -403,11 +403,12 @@ func (p *Past) resumed(jobs []tasks.Job) *event.Resumed {
 	return before
 }
 
-// FollowUp makes the run continue only one job, which has ended, with another prompt.
+// FollowUp makes the run continue only one job, which has ended, with another prompt. A job whose
+// changes a script has made gets its first session.
 func (p *Past) FollowUp(job, prompt string) error {
 	past := p.of(job)
 	switch {
-	case past == nil || past.end == nil || len(past.sessions) == 0:
+	case past == nil || past.end == nil || len(past.sessions) == 0 && past.commit == nil:
 		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
 	}
 	past.followUp, p.only = prompt, job

@@ -38,7 +38,7 @@ type scriptRun struct {
 // the workspace is as it was before.
 func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
 	past := w.job.past
-	if w.job.spec.Script == nil || past != nil && (past.followUp != "" || past.fork != nil) {
+	if w.job.spec.Script == nil || past.followsUp() || past != nil && past.fork != nil {
 		return false, nil
 	}
 	s := w.job.spec.Script
@@ -59,6 +59,11 @@ func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
 	}
 	w.scriptText = r.text()
 	return false, nil
+}
+
+// scriptedText precedes a later prompt for a job without a session, given the prompt of its task.
+func scriptedText(task string) string {
+	return "A script has done this task, without a model, and its changes are committed:\n\n" + strings.TrimSpace(task) + "\n\n"
 }
 
 // run runs the script and examines what it did. The stop is that of a job that can't

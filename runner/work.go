@@ -186,12 +186,19 @@ func (w *work) firstPrompt(from *continuation) string {
 	past := w.job.past
 	if past != nil && past.followUp != "" {
 		w.result.attempts, w.attemptsBefore = past.attempts, past.attempts
+		if from == nil {
+			return scriptedText(w.job.spec.Prompt) + past.followUp
+		}
 		return past.followUp
 	}
 	if past != nil && past.fork != nil {
 		if text, ok := w.forkPrompt(from); ok {
 			return text
 		}
+	}
+	if from == nil && past.followsUp() { // killed before its session was saved
+		w.result.attempts, w.attemptsBefore = past.attempts-1, past.attemptsBefore
+		return past.prompt
 	}
 	if from == nil {
 		return w.job.spec.Prompt

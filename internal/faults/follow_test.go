@@ -25,8 +25,9 @@ import (
 )
 
 // followed are the repositories of a run whose pull requests are followed: with a failed check,
-// with a base that has moved, with a conflict, and with a comment.
-var followed = []string{"red", "late", "hard", "talk"}
+// with a base that has moved, with a conflict, with a comment, and with a failed check of a change
+// that a script has made.
+var followed = []string{"red", "late", "hard", "talk", "made"}
 
 // fleet is a run with a pull request in each of these repositories.
 type fleet struct {
@@ -99,10 +100,11 @@ profile: build
 providers: {responses: {kind: responses, base_url: %s/v1}}
 prices: {responses/m: {input: 1, output: 1}}
 forges: {"%[3]s": {kind: github, token_env: FORGE_TOKEN}}
-repos: [{url: "%[2]s/acme/red.git"}, {url: "%[2]s/acme/late.git"}, {url: "%[2]s/acme/hard.git"}, {url: "%[2]s/acme/talk.git"}]
+repos: [{url: "%[2]s/acme/red.git"}, {url: "%[2]s/acme/late.git"}, {url: "%[2]s/acme/hard.git"}, {url: "%[2]s/acme/talk.git"}, {url: "%[2]s/acme/made.git"}]
 tasks:
   - id: work
     prompt: Do work in ${{ repo.name }}.
+    script: work.sh
     verify: [test -e work.txt]
     commit: {branch: millhand/work}
     publish: {mode: pr}
@@ -138,6 +140,8 @@ func newFleet(t *testing.T, template string) *fleet {
 	})
 	server := httptest.NewServer(f.forge)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	f.write("work.sh", "test -e made.txt && echo work >work.txt\n", 0o600)
+	f.push("made", "made.txt")
 	text, err := os.ReadFile(filepath.Join(f.dir, "run.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -147,18 +151,25 @@ func newFleet(t *testing.T, template string) *fleet {
 	if code := f.millhand("run", "../run.yaml", "--report-dir", "../r"); code != 0 {
 		t.Fatalf("exit code %d of the run\n%s", code, &f.out)
 	}
-	for _, repo := range []string{"late", "hard"} {
-		f.git("clone", "-q", "../acme/"+repo+".git", "../clone-"+repo)
-		name := map[string]string{"late": "other.txt", "hard": "work.txt"}[repo]
-		f.write("clone-"+repo+"/"+name, "of the base\n", 0o600)
-		f.git("-C", "../clone-"+repo, "add", "-A")
-		f.git("-C", "../clone-"+repo, "commit", "-q", "-m", "base")
-		f.git("-C", "../clone-"+repo, "push", "-q")
+	for repo, name := range map[string]string{"late": "other.txt", "hard": "work.txt"} {
+		f.push(repo, name)
 		f.forge.Set("acme/"+repo, 1, func(p *forgetest.Pull) { p.Conflict = true })
 	}
-	f.forge.AddRun("acme/red", "millhand/work", forgetest.Run{Name: "test", Status: "failure", Log: "FAIL: TestWork"})
+	for _, repo := range []string{"acme/red", "acme/made"} {
+		f.forge.AddRun(repo, "millhand/work", forgetest.Run{Name: "test", Status: "failure", Log: "FAIL: TestWork"})
+	}
 	f.forge.AddNote(forgetest.Note{Repo: "acme/talk", Number: 1, Author: "ada", Body: "Please add more."})
 	return f
+}
+
+// push adds a file to the base of a repository.
+func (f *fleet) push(repo, name string) {
+	f.t.Helper()
+	f.git("clone", "-q", "../acme/"+repo+".git", "../clone-"+repo)
+	f.write("clone-"+repo+"/"+name, "of the base\n", 0o600)
+	f.git("-C", "../clone-"+repo, "add", "-A")
+	f.git("-C", "../clone-"+repo, "commit", "-q", "-m", "base")
+	f.git("-C", "../clone-"+repo, "push", "-q")
 }
 
 var fleetPrompt = regexp.MustCompile(`Do work in (\S+)\.`)
@@ -177,7 +188,7 @@ func (f *fleet) play(req wiretest.Request) *script.Turn {
 	n := req.Responses()
 	turn := &script.Turn{Text: "Done.", Finish: model.FinishStop, Usage: &money.Usage{Input: int64(1000 + 10*n), Output: 100}}
 	if n%2 == 0 {
-		command := map[bool]string{true: "echo work >work.txt", false: "echo more >>more.txt"}[n == 0]
+		command := map[bool]string{true: "echo work >work.txt", false: "echo more >>more.txt"}[n == 0 && !strings.HasPrefix(last, "A script")]
 		if strings.HasPrefix(last, "Resolve") {
 			command = "printf 'of the base\\nwork\\n' >work.txt"
 		}
@@ -220,10 +231,10 @@ func (f *fleet) check(variant string, kills int) {
 	}
 	conversations := len(f.served)
 	f.mu.Unlock()
-	if conversations != 2*4+2*3 || repeated > kills {
+	if conversations != 2*4+2*4 || repeated > kills {
 		f.t.Errorf("%s: %d requests, of which %d were repeated: %v", variant, conversations, repeated, f.served)
 	}
-	for repo, want := range map[string]string{"red": "2", "late": "1", "hard": "1", "talk": "2"} {
+	for repo, want := range map[string]string{"red": "2", "late": "1", "hard": "1", "talk": "2", "made": "2"} {
 		git := []string{"--git-dir", "../acme/" + repo + ".git"}
 		if n := f.git(append(git, "rev-list", "--count", "main..millhand/work")...); n != want {
 			f.t.Errorf("%s: the branch of %s has %s commits, want %s", variant, repo, n, want)
