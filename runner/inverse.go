@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops"
@@ -18,6 +19,11 @@ const revertTrailer = "Millhand-Reverts: "
 
 // RevertBranch returns the branch of the inverse of a job's change.
 func RevertBranch(branch string) string { return branch + "-revert" }
+
+// Reverts reports whether a commit with this message reverts a commit that a run has pushed.
+func Reverts(message, pushed string) bool {
+	return slices.Contains(strings.Split(message, "\n"), revertTrailer+pushed)
+}
 
 // Inverse is what is published to revert a pull request that was merged.
 type Inverse struct {

@@ -31,7 +31,7 @@ func (o *closePullsOptions) flags() []cli.Flag {
 // revertFlags are the flags of "publish revert", which also closes pull requests.
 func (o *closePullsOptions) revertFlags() []cli.Flag {
 	return append(o.publishedOptions.flags(),
-		&cli.BoolFlag{Name: "delete-branch", Destination: &o.deleteBranch, EnvVars: noVariable(), Usage: "Also delete the branches of those that are closed, if they have no commits but those of the run"},
+		&cli.BoolFlag{Name: "delete-branch", Destination: &o.deleteBranch, EnvVars: noVariable(), Usage: "Also delete the branches of those that are closed or reverted, if they have no commits but those of the run"},
 		&cli.StringFlag{Name: "comment", Destination: &o.comment, EnvVars: noVariable(), Usage: "Give `TEXT` as the reason: in the inverse pull requests, and as a comment on those that are closed"},
 		&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be reverted and closed, and change nothing"},
 	)

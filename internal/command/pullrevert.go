@@ -90,11 +90,11 @@ func (v *revertingPulls) revert(ctx context.Context, j report.Job) pullRow {
 	if pr.State != forge.Merged {
 		return v.publishedRun.close(ctx, j, v.options)
 	}
-	inverse, err := client.Find(ctx, at, forge.Head{Branch: runner.RevertBranch(j.Published.Branch)})
+	inverse, err := inverseOf(ctx, client, at, j.Published.Branch, j.Published.Hash)
 	switch {
 	case err == nil:
 		row.Result, row.Reason = "reverted", fmt.Sprintf("by %s, which is %s", inverse.URL, inverse.State)
-		return row
+		return v.done(ctx, row, j)
 	case !errors.Is(err, forge.ErrNotFound):
 		return v.failed(row, err)
 	case v.options.dryRun:
@@ -114,7 +114,7 @@ func (v *revertingPulls) revert(ctx context.Context, j report.Job) pullRow {
 	switch {
 	case runner.IsUnchanged(err):
 		row.Result, row.Reason = "reverted", "nothing is left to revert"
-		return row
+		return v.done(ctx, row, j)
 	case errors.Is(err, gitops.ErrMerge):
 		row.Result, row.Reason, row.exit = "not reverted", "later changes of "+pr.Base+" conflict with its inverse: revert it yourself", event.ExitFailed
 		return row
@@ -125,5 +125,29 @@ func (v *revertingPulls) revert(ctx context.Context, j report.Job) pullRow {
 		return v.failed(row, err)
 	}
 	row.Result, row.Reason = "reverted", "by "+inverse.URL
-	return row
+	return v.done(ctx, row, j)
+}
+
+// done deletes the branch of a pull request that was reverted, if that is asked for.
+func (v *revertingPulls) done(ctx context.Context, row pullRow, j report.Job) pullRow {
+	if !v.options.deleteBranch || v.options.dryRun {
+		return row
+	}
+	return v.deleteBranch(ctx, row, j)
+}
+
+// inverseOf returns the pull request that reverts the commit that a run has pushed to a branch. The
+// error is [forge.ErrNotFound] if there are only those that revert commits of other runs.
+func inverseOf(ctx context.Context, client *forge.Client, at forge.Path, branch, pushed string) (forge.PullRequest, error) {
+	all, err := client.FindAll(ctx, at, forge.Head{Branch: runner.RevertBranch(branch)})
+	if err != nil {
+		return forge.PullRequest{}, err
+	}
+	for _, inverse := range all {
+		c, err := client.CommitOf(ctx, at, inverse.SHA)
+		if err != nil || runner.Reverts(c.Message, pushed) {
+			return inverse, err
+		}
+	}
+	return forge.PullRequest{}, fmt.Errorf("inverse of %.10s: %w", pushed, forge.ErrNotFound)
 }

@@ -125,6 +125,15 @@ func pullOf(ctx context.Context, clients *pullClients, plan *tasks.Plan, j tasks
 	}
 	spec := plan.Rollout
 	p := &rollout.Pull{State: string(pr.State), Foreign: !made.Job, SameTask: made.Task}
+	if pr.State == forge.Merged && !made.Task {
+		inverse, err := inverseOf(ctx, client, at, j.Commit.Branch, pr.SHA)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && inverse.State == forge.Merged {
+			p.State = string(forge.Closed) // nothing of it is left
+		}
+	}
 	if spec.Advance.Checks > 0 && pr.State == forge.Open {
 		if pr, err = client.Get(ctx, at, pr.Number); err != nil {
 			return nil, err

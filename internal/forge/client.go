@@ -36,16 +36,23 @@ func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return 
 // Find returns the open pull request of a head, else the latest one that was closed or
 // merged. The error is [ErrNotFound] if no one exists. Only recent ones are searched.
 func (c *Client) Find(ctx context.Context, p Path, h Head) (PullRequest, error) {
-	all, err := c.api.pulls(ctx, p, own(p, h))
+	all, err := c.FindAll(ctx, p, h)
 	if err != nil {
 		return PullRequest{}, err
 	}
 	if len(all) == 0 {
 		return PullRequest{}, fmt.Errorf("pull request for %s in %s: %w", h.Branch, p, ErrNotFound)
 	}
-	return slices.MinFunc(all, func(a, b PullRequest) int {
+	return all[0], nil
+}
+
+// FindAll returns all pull requests for a head: the open ones first, and the newest first.
+func (c *Client) FindAll(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+	all, err := c.api.pulls(ctx, p, own(p, h))
+	slices.SortFunc(all, func(a, b PullRequest) int {
 		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
-	}), nil
+	})
+	return all, err
 }
 
 func compareBool(a, b bool) int {
