@@ -172,6 +172,9 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err != nil {
 		return done, err
 	}
+	if err := sameWave(ctx, p.world, o, &c, r.past.Run, false); err != nil {
+		return done, err
+	}
 	if err := errors.Join(r.past.Narrow(c.plan), compare(r.past, c.plan, false)); err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.dir, err)
 	}

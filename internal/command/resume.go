@@ -76,7 +76,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return err
 	}
-	if err := sameWave(ctx, w, o, &c, past.Run); err != nil {
+	if err := sameWave(ctx, w, o, &c, past.Run, o.followUp == followUp{}); err != nil {
 		return err
 	}
 	if err := past.Narrow(c.plan); err != nil {

@@ -173,8 +173,9 @@ func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again str
 	return "", nil
 }
 
-// sameWave reduces a plan to the jobs of a run of a rollout that is resumed.
-func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event.Run) error {
+// sameWave reduces a plan to the jobs of a run of a rollout that is resumed. With ask, the forge is
+// asked for pull requests.
+func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event.Run, ask bool) error {
 	if run.Rollout == nil {
 		return nil
 	}
@@ -182,7 +183,7 @@ func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	r, err := openRollout(ctx, w, c.plan, waves, true)
+	r, err := openRollout(ctx, w, c.plan, waves, ask)
 	if err != nil {
 		return err
 	}
