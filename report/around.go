@@ -13,6 +13,7 @@ type around struct {
 	phases     []Phase // of the last run
 	phasedIn   int     // inRun of the last one
 	script     *event.Script
+	basis      basis
 	network    []NetworkDenial
 	extensions []event.Extension // the last state of each, in the order of their first event
 }

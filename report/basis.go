@@ -10,7 +10,7 @@ type basis struct {
 	continued bool            // the base is one of them
 }
 
-// start takes the start of a job. If its commits are applied to a newer base, the patch is still
+// start records the start of a job. If its commits are applied to a newer base, the patch is still
 // relative to the earlier one, until a session makes another patch.
 func (b *basis) start(s *event.JobStart) {
 	var at *Base
@@ -24,14 +24,14 @@ func (b *basis) start(s *event.JobStart) {
 	b.base, b.rebased, b.continued = at, nil, b.own[s.Base]
 }
 
-// attempt takes the start of an attempt.
+// attempt records the start of an attempt.
 func (b *basis) attempt() {
 	if b.rebased != nil {
 		b.base, b.rebased, b.continued = b.rebased, nil, false
 	}
 }
 
-// commit takes a commit of the job.
+// commit records a commit of the job.
 func (b *basis) commit(hash string) {
 	if b.own == nil {
 		b.own = map[string]bool{}

@@ -458,7 +458,7 @@ func TestPhases(t *testing.T) {
 }
 
 // TestBaseOfTheChanges checks that the base of a job is what its patch is relative to, also after
-// its commits were applied to another base, and that a patch of a part of the job is known.
+// its commits were applied to another base, and that a partial patch is recognized.
 func TestBaseOfTheChanges(t *testing.T) {
 	start := func(base, onto string) event.Event {
 		return event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Base: base, Onto: onto}}

@@ -20,7 +20,6 @@ type job struct {
 	begunAt  time.Time
 	inRun    int // number of run.started events before its last event
 	start    *event.JobStart
-	basis    basis
 	end      *event.JobEnd
 	endedAt  time.Time
 	endedIn  int       // inRun when it ended
@@ -137,7 +136,7 @@ func (j *job) takeStart(e event.Event) {
 	if e.JobStart != nil {
 		j.reopen()
 		j.start = clone(e.JobStart)
-		j.basis.start(e.JobStart)
+		j.around.basis.start(e.JobStart)
 	}
 }
 
@@ -180,7 +179,7 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 func (j *job) takeAttempt(e event.Event) {
 	if e.Attempt != nil {
 		j.attempts = max(j.attempts, e.Attempt.Number)
-		j.basis.attempt()
+		j.around.basis.attempt()
 	}
 }
 
@@ -304,7 +303,7 @@ func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
 func (j *job) takeCommit(e event.Event) {
 	if e.Commit != nil {
 		j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
-		j.basis.commit(e.Commit.Hash)
+		j.around.basis.commit(e.Commit.Hash)
 	}
 }
 
@@ -418,7 +417,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	}
 	if j.start != nil {
 		out.Sandbox = j.start.Sandbox
-		out.Base, out.continued = clone(j.basis.base), j.basis.continued
+		out.Base, out.continued = clone(j.around.basis.base), j.around.basis.continued
 	}
 	j.reportSessions(&out)
 	if out.CostUSD == nil {
