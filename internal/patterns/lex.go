@@ -34,33 +34,34 @@ type token struct {
 // family is how the texts of similar languages are divided into tokens.
 type family struct {
 	name    string
-	line    []string    // starts of comments up to the end of the line
-	blocks  [][2]string // starts and ends of other comments
-	quotes  []string    // the longest first; the end is equal to the start
-	indents bool        // indentation has a meaning
-	plain   bool        // names are never replaced: there are no local ones
-	keyed   bool        // an edit belongs to the first word of its line
-	words   bool        // tokens are words, without strings
-	files   string      // extensions and names of files, separated by spaces
+	line    []string        // starts of comments up to the end of the line
+	blocks  [][2]string     // starts and ends of other comments
+	quotes  []string        // the longest first; the end is equal to the start
+	indents bool            // indentation has a meaning
+	plain   bool            // names are never replaced: there are no local ones
+	keyed   bool            // an edit belongs to the first word of its line
+	words   bool            // tokens are words, without strings
+	imports map[string]bool // first words of lines that name other code
+	files   string          // extensions and names of files, separated by spaces
 }
 
 var slashes = [][2]string{{"/*", "*/"}}
 
 var families = []family{
-	{name: "go", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, files: "go"},
-	{name: "javascript", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, files: "js jsx ts tsx mjs cjs mts cts vue svelte"},
-	{name: "c", line: []string{"//"}, blocks: slashes, quotes: []string{`"""`, `"`, "'"}, files: "c h cc cpp cxx hpp hh m mm java kt kts scala cs swift dart groovy gradle proto zig d v sv glsl"},
-	{name: "rust", line: []string{"//"}, blocks: slashes, quotes: []string{`"`}, files: "rs"},
-	{name: "php", line: []string{"//", "#"}, blocks: slashes, quotes: []string{`"`, "'"}, files: "php"},
-	{name: "python", line: []string{"#"}, quotes: []string{`"""`, "'''", `"`, "'"}, indents: true, files: "py pyi pyx bzl star BUILD WORKSPACE"},
-	{name: "ruby", line: []string{"#"}, quotes: []string{`"`, "'"}, files: "rb rake ex exs jl pl pm r R cr nim Rakefile"},
-	{name: "lua", line: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}, {"{-", "-}"}}, quotes: []string{`"`}, files: "lua hs elm"},
+	{name: "go", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: keywordSet("import package"), files: "go"},
+	{name: "javascript", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: keywordSet("import from"), files: "js jsx ts tsx mjs cjs mts cts vue svelte"},
+	{name: "c", line: []string{"//"}, blocks: slashes, quotes: []string{`"""`, `"`, "'"}, imports: keywordSet("import using include package extern"), files: "c h cc cpp cxx hpp hh m mm java kt kts scala cs swift dart groovy gradle proto zig d v sv glsl"},
+	{name: "rust", line: []string{"//"}, blocks: slashes, quotes: []string{`"`}, imports: keywordSet("use mod extern"), files: "rs"},
+	{name: "php", line: []string{"//", "#"}, blocks: slashes, quotes: []string{`"`, "'"}, imports: keywordSet("use require include require_once include_once"), files: "php"},
+	{name: "python", line: []string{"#"}, quotes: []string{`"""`, "'''", `"`, "'"}, indents: true, imports: keywordSet("import from"), files: "py pyi pyx bzl star BUILD WORKSPACE"},
+	{name: "ruby", line: []string{"#"}, quotes: []string{`"`, "'"}, imports: keywordSet("require include use using import from package"), files: "rb rake ex exs jl pl pm r R cr nim Rakefile"},
+	{name: "lua", line: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}, {"{-", "-}"}}, quotes: []string{`"`}, imports: keywordSet("import require"), files: "lua hs elm"},
 	{name: "lisp", line: []string{";"}, quotes: []string{`"`}, files: "el lisp clj cljs scm"},
 	{name: "sql", line: []string{"--"}, blocks: slashes, quotes: []string{`"`, "'"}, plain: true, files: "sql"},
 	{name: "css", line: []string{"//"}, blocks: slashes, quotes: []string{`"`, "'"}, plain: true, keyed: true, files: "css scss less"},
-	{name: "shell", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, files: "sh bash zsh fish bat ps1 mk cmake tf hcl nix Makefile Dockerfile Containerfile"},
+	{name: "shell", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, imports: keywordSet("include"), files: "sh bash zsh fish bat ps1 mk cmake tf hcl nix Makefile Dockerfile Containerfile"},
 	{name: "yaml", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, keyed: true, indents: true, files: "yaml yml"},
-	{name: "data", line: []string{"#", "//"}, quotes: []string{`"`}, plain: true, keyed: true, files: "json jsonc json5 toml ini cfg conf properties env lock go.mod go.work Gemfile Pipfile Podfile"},
+	{name: "data", line: []string{"#", "//"}, quotes: []string{`"`}, plain: true, keyed: true, imports: keywordSet("require use"), files: "json jsonc json5 toml ini cfg conf properties env lock go.mod go.work Gemfile Pipfile Podfile"},
 	{name: "markup", blocks: [][2]string{{"<!--", "-->"}}, quotes: []string{`"`}, plain: true, files: "html htm xml xhtml svg csproj fsproj vbproj props targets plist"},
 }
 
@@ -96,9 +97,6 @@ func keywordSet(list string) map[string]bool {
 	}
 	return set
 }
-
-// importing are the first words of lines that name other code.
-var importing = keywordSet("import from use using include require package mod extern")
 
 // signs are operators of several characters, the longest first.
 var signs = []string{"===", "!==", "...", "<<=", ">>=", "**=", ":=", "==", "!=", "<=", ">=", "&&", "||", "->", "=>", "::", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "++", "--", "??", "?.", "<-", "&^", "|=", "&=", "^=", "**"}
@@ -383,7 +381,7 @@ func lineLength(s string) int {
 // fix marks the tokens of lines that import something.
 func (l *lexer) fix() {
 	for row := range rows(l.tokens) {
-		if l.f.imports(row) {
+		if l.f.isImport(row) {
 			for i := range row {
 				row[i].fixed = true
 			}
@@ -407,9 +405,9 @@ func rows(tokens []token) iter.Seq[[]token] {
 	}
 }
 
-// imports reports whether a line names other code: by its first word, or in the import
+// isImport reports whether a line names other code: by its first word, or in the import
 // block of Go.
-func (f *family) imports(row []token) bool {
+func (f *family) isImport(row []token) bool {
 	if row[0].kind == indentKind {
 		row = row[1:]
 	}
@@ -421,7 +419,7 @@ func (f *family) imports(row []token) bool {
 	}
 	first, last := row[0], row[len(row)-1]
 	switch {
-	case first.kind == nameKind && importing[first.text], first.text == "#" && len(row) > 1 && row[1].text == "include":
+	case first.kind == nameKind && f.imports[first.text], first.text == "#" && len(row) > 1 && row[1].text == "include":
 		return true
 	case f.name != "go" || last.kind != stringKind || len(row) > 2:
 		return false

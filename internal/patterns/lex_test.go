@@ -55,6 +55,15 @@ func TestImportsAreRecognized(t *testing.T) {
 		{"a.js", `import x from "y"`, true},
 		{"a.c", "#include <a.h>", true},
 		{"a.c", "#define A", false},
+		{"a.go", `use(x)`, false},
+		{"a.go", `extern := 1`, false},
+		{"a.js", `use(x)`, false},
+		{"a.rs", `use std::fs;`, true},
+		{"a.rs", `from(x)`, false},
+		{"a.php", `use Foo\Bar;`, true},
+		{"a.cs", `using System;`, true},
+		{"go.mod", `require example.com/x v1.0.0`, true},
+		{"a.yaml", `package: x`, false},
 	} {
 		tokens := familyOf(tt.file).lex([]string{tt.line})
 		if got := tokens[len(tokens)-1].fixed; got != tt.want {
