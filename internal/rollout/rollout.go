@@ -29,6 +29,7 @@ type Rollout struct {
 	selected map[string]bool   // ids of the jobs of the run
 	reserved map[string]bool   // running jobs whose pull requests do not exist yet
 	held     []event.Condition
+	skipped  map[string]bool // jobs of the run that the rollout held back, also in an earlier process
 	present  present
 }
 
@@ -45,7 +46,7 @@ const (
 // New returns the rollout of a plan, and decides what its next run does. A plan without a
 // rollout has one wave.
 func New(plan *tasks.Plan, h *History, now func() time.Time) *Rollout {
-	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}, selected: map[string]bool{}}
+	r := &Rollout{name: plan.Name, parallel: plan.Parallel, history: h, now: now, total: len(plan.Jobs), reserved: map[string]bool{}, selected: map[string]bool{}, skipped: map[string]bool{}}
 	if plan.Rollout != nil {
 		r.spec = *plan.Rollout
 	}
@@ -207,6 +208,10 @@ func (r *Rollout) Emit(e event.Event) error {
 	}
 	if e.Type == event.JobEnded {
 		delete(r.reserved, e.Job)
+		delete(r.skipped, e.Job)
+	}
+	if e.JobEnd != nil && e.JobEnd.Code == event.CodeRollout {
+		r.skipped[e.Job] = true
 	}
 	err := r.live.Emit(e)
 	if e.Type == event.CommitPublished && e.Published != nil && e.Published.PullRequest != nil {
@@ -289,7 +294,7 @@ func (r *Rollout) End(outcome event.Outcome, exit event.Exit) (event.Outcome, ev
 	case slices.Contains([]event.Exit{event.ExitInterrupt, event.ExitTerminate, event.ExitInternal}, exit):
 	case r.verdict == stopped, r.verdict == runs && remain && len(figures.Exceeded) > len(r.held):
 		return event.Stopped, event.ExitPolicy, figures
-	case r.verdict == waits, remain && (later || len(r.held) > 0):
+	case r.verdict == waits, remain && (later || len(r.skipped) > 0):
 		return event.Waiting, exit, figures
 	}
 	return outcome, exit, figures

@@ -308,3 +308,25 @@ func BenchmarkAdmit(b *testing.B) {
 		i++
 	}
 }
+
+// TestFollowUpOfHeldBack checks that a run whose last wave was held back still waits after a job of
+// it was continued.
+func TestFollowUpOfHeldBack(t *testing.T) {
+	f := newField(t, tasks.Rollout{MaxOpen: 1}, jobs(2, pulling))
+	f.expect(pass, "1 of wave 1/1: waiting 0 max_open 1")
+	r, a := f.open(), f.plan.Jobs[0]
+	r.Resume(planned(f.plan.Jobs))
+	r.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{Jobs: planned(f.plan.Jobs)}})
+	for i, j := range f.plan.Jobs {
+		e := event.JobEnd{Outcome: event.Passed}
+		if i > 0 {
+			e = event.CodeRollout.End("held back")
+		}
+		r.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &e})
+	}
+	r.Emit(event.Event{Type: event.JobStarted, Job: a.ID, JobStart: &event.JobStart{}})
+	r.Emit(event.Event{Type: event.JobEnded, Job: a.ID, JobEnd: &event.JobEnd{Outcome: event.Passed}})
+	if outcome, _, _ := r.End(event.Passed, event.ExitOK); outcome != event.Waiting {
+		t.Errorf("the outcome is %s", outcome)
+	}
+}
