@@ -43,7 +43,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 			return nil, err
 		}
 		for n, v := range variants {
-			took, err := b.parallelJobs(ctx, wiretest.New(s), turns, v.sandbox)
+			took, err := b.parallelJobs(ctx, wiretest.New(s), turns, v.sandbox, "")
 			if err != nil {
 				return nil, err
 			}
@@ -88,8 +88,9 @@ func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Durat
 	return took, errors.Join(append(server.Problems(), errs...)...)
 }
 
-// parallelJobs runs one process on as many repositories, in parallel.
-func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int, sandbox string) (usage, error) {
+// parallelJobs runs one process on as many repositories, in parallel, with more keys of the
+// manifest.
+func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int, sandbox, more string) (usage, error) {
 	repos, err := b.freshRepos(ctx, parallel)
 	if err != nil {
 		return usage{}, err
@@ -105,9 +106,9 @@ model: openai/gpt-5-mini
 profile: build
 jobs: %d
 limits: {turns: 10000, cost: 10000, time: 1h, tokens: 1000000000000}
-repos:
+%srepos:
 %stasks: [{id: count, prompt: %q, commit: false}]
-`, parallel, list.String(), instruction)
+`, parallel, more, list.String(), instruction)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return usage{}, err
 	}

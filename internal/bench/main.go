@@ -69,6 +69,7 @@ func groups() []group {
 		{"turns200", conversationOf(200)},
 		{"large", (*bench).large},
 		{"jobs8", (*bench).together},
+		{"evidence", (*bench).evidence},
 		{"trivial", (*bench).trivial},
 		{"instant", (*bench).instant},
 		{"commands", (*bench).commands},

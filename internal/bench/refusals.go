@@ -49,7 +49,7 @@ func (b *bench) refusals(ctx context.Context, runs int) ([]row, error) {
 				return nil, err
 			}
 			server := r.server(s)
-			took, err := b.parallelJobs(ctx, server, turns, "auto")
+			took, err := b.parallelJobs(ctx, server, turns, "auto", "")
 			if err != nil {
 				return nil, err
 			}
