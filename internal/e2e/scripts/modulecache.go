@@ -15,9 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// usesIoutil returns, for each module of Go's module cache that uses io/ioutil, the directory
+// UsesIoutil returns, for each module of Go's module cache that uses io/ioutil, the directory
 // of one of its versions, by name.
-func usesIoutil() (map[string]string, error) {
+func UsesIoutil() (map[string]string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func usesIoutil() (map[string]string, error) {
 		case path == filepath.Join(root, "cache"):
 			return filepath.SkipDir
 		case found:
-			if module := filepath.Join(filepath.Dir(path), name); path > all[module] && len(ioutilFiles(path)) > 0 {
+			if module := filepath.Join(filepath.Dir(path), name); path > all[module] && len(IoutilFiles(path)) > 0 {
 				all[module] = path
 			}
 			return filepath.SkipDir
@@ -41,8 +41,8 @@ func usesIoutil() (map[string]string, error) {
 	return all, err
 }
 
-// ioutilFiles returns the Go files of a module that use io/ioutil, by path.
-func ioutilFiles(dir string) map[string][]byte {
+// IoutilFiles returns the Go files of a module that use io/ioutil, by path.
+func IoutilFiles(dir string) map[string][]byte {
 	all := map[string][]byte{}
 	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.Contains(path, "/testdata/") || strings.Contains(path, "/vendor/") {
@@ -66,7 +66,7 @@ func ioutilModules(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	modules, err := usesIoutil()
+	modules, err := UsesIoutil()
 	ts.Check(err)
 	if len(modules) < n {
 		ts.Fatalf("the module cache has %d modules that use io/ioutil", len(modules))
@@ -74,7 +74,7 @@ func ioutilModules(ts *testscript.TestScript, neg bool, args []string) {
 	var list strings.Builder
 	for i, module := range slices.Sorted(maps.Keys(modules))[:n] {
 		dir := ts.MkAbs(fmt.Sprintf("module%d", i))
-		for file, data := range ioutilFiles(modules[module]) {
+		for file, data := range IoutilFiles(modules[module]) {
 			ts.Check(os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755))
 			ts.Check(os.WriteFile(filepath.Join(dir, file), data, 0o644))
 		}

@@ -78,7 +78,7 @@ func params(t *testing.T) testscript.Params {
 				if err != nil {
 					return false, err
 				}
-				modules, err := usesIoutil()
+				modules, err := UsesIoutil()
 				return len(modules) >= most, err
 			}
 			if cond == "npm" { // whether npm's registry can be reached
