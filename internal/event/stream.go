@@ -157,9 +157,10 @@ func ReadLines(r io.Reader, fn func(e Event, line []byte) error) (torn int, err 
 // that text's CRC-32C, both in hexadecimal.
 const frame = `,"crc":"`
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made at its first use, as it is larger than what most commands allocate at their start.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-func checksumOf(text []byte) string { return checksum(len(text), crc32.Checksum(text, castagnoli)) }
+func checksumOf(text []byte) string { return checksum(len(text), crc32.Checksum(text, castagnoli())) }
 
 func checksum(length int, sum uint32) string { return fmt.Sprintf("%x-%08x", length, sum) }
 
@@ -193,11 +194,11 @@ func joined(line []byte) bool {
 			return false
 		}
 		at := from + next
-		sum = crc32.Update(sum, castagnoli, line[from:at])
+		sum = crc32.Update(sum, castagnoli(), line[from:at])
 		if rest, ok := bytes.CutPrefix(line[at+len(frame):], []byte(checksum(at, sum)+`"}`)); ok {
 			return len(rest) > 0
 		}
-		sum = crc32.Update(sum, castagnoli, line[at:at+1])
+		sum = crc32.Update(sum, castagnoli(), line[at:at+1])
 		from = at + 1
 	}
 }

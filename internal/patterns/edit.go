@@ -151,7 +151,7 @@ func write(b *strings.Builder, tokens []token, i int, text string) {
 	if i > 0 {
 		before := tokens[i-1]
 		tight := before.text == "(" || before.text == "[" || before.text == "." || before.text == "!" || text == ")" || text == "]" || text == "," || text == "." || text == ";" ||
-			text == ":" || (text == "(" || text == "[") && before.kind == nameKind && !keywords[before.text]
+			text == ":" || (text == "(" || text == "[") && before.kind == nameKind && !keywords()[before.text]
 		if !tight || before.line != tokens[i].line {
 			b.WriteByte(' ')
 		}
@@ -251,7 +251,7 @@ func around(f *family, before, after []token, d difference) string {
 	for first < at && tokens[first].kind == indentKind {
 		first++
 	}
-	if first < at && first < len(tokens) && (f.keyed || keywords[tokens[first].text]) {
+	if first < at && first < len(tokens) && (f.keyed || keywords()[tokens[first].text]) {
 		return tokens[first].text + " …"
 	}
 	return ""
@@ -359,7 +359,7 @@ func (n *naming) token(t token, other map[string]bool) string {
 }
 
 func (n *naming) name(t token, other map[string]bool) string {
-	if keywords[t.text] {
+	if keywords()[t.text] {
 		n.told = true
 		return t.text
 	}

@@ -2,7 +2,6 @@ package patterns
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,7 +177,7 @@ func widenedFile(f *file) string {
 	return "mode " + f.oldMode + " → " + f.mode
 }
 
-var errorName = regexp.MustCompile(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
+var errorName = lazyregexp.New(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
 
 // inverses are tokens that invert a condition if one replaces another.
 var inverses = []string{"==", "!=", "===", "!==", "<", ">", "<=", ">=", "&&", "||", "true", "false", "True", "False", "and", "or", "is"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // kind is what a token is.
@@ -34,34 +35,34 @@ type token struct {
 // family is how the texts of similar languages are divided into tokens.
 type family struct {
 	name    string
-	line    []string        // starts of comments up to the end of the line
-	blocks  [][2]string     // starts and ends of other comments
-	quotes  []string        // the longest first; the end is equal to the start
-	indents bool            // indentation has a meaning
-	plain   bool            // names are never replaced: there are no local ones
-	keyed   bool            // an edit belongs to the first word of its line
-	words   bool            // tokens are words, without strings
-	imports map[string]bool // first words of lines that name other code
-	files   string          // extensions and names of files, separated by spaces
+	line    []string    // starts of comments up to the end of the line
+	blocks  [][2]string // starts and ends of other comments
+	quotes  []string    // the longest first; the end is equal to the start
+	indents bool        // indentation has a meaning
+	plain   bool        // names are never replaced: there are no local ones
+	keyed   bool        // an edit belongs to the first word of its line
+	words   bool        // tokens are words, without strings
+	imports string      // first words of lines that name other code, separated by spaces
+	files   string      // extensions and names of files, separated by spaces
 }
 
 var slashes = [][2]string{{"/*", "*/"}}
 
 var families = []family{
-	{name: "go", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: keywordSet("import package"), files: "go"},
-	{name: "javascript", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: keywordSet("import from"), files: "js jsx ts tsx mjs cjs mts cts vue svelte"},
-	{name: "c", line: []string{"//"}, blocks: slashes, quotes: []string{`"""`, `"`, "'"}, imports: keywordSet("import using include package extern"), files: "c h cc cpp cxx hpp hh m mm java kt kts scala cs swift dart groovy gradle proto zig d v sv glsl"},
-	{name: "rust", line: []string{"//"}, blocks: slashes, quotes: []string{`"`}, imports: keywordSet("use mod extern"), files: "rs"},
-	{name: "php", line: []string{"//", "#"}, blocks: slashes, quotes: []string{`"`, "'"}, imports: keywordSet("use require include require_once include_once"), files: "php"},
-	{name: "python", line: []string{"#"}, quotes: []string{`"""`, "'''", `"`, "'"}, indents: true, imports: keywordSet("import from"), files: "py pyi pyx bzl star BUILD WORKSPACE"},
-	{name: "ruby", line: []string{"#"}, quotes: []string{`"`, "'"}, imports: keywordSet("require include use using import from package"), files: "rb rake ex exs jl pl pm r R cr nim Rakefile"},
-	{name: "lua", line: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}, {"{-", "-}"}}, quotes: []string{`"`}, imports: keywordSet("import require"), files: "lua hs elm"},
+	{name: "go", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: "import package", files: "go"},
+	{name: "javascript", line: []string{"//"}, blocks: slashes, quotes: []string{"`", `"`, "'"}, imports: "import from", files: "js jsx ts tsx mjs cjs mts cts vue svelte"},
+	{name: "c", line: []string{"//"}, blocks: slashes, quotes: []string{`"""`, `"`, "'"}, imports: "import using include package extern", files: "c h cc cpp cxx hpp hh m mm java kt kts scala cs swift dart groovy gradle proto zig d v sv glsl"},
+	{name: "rust", line: []string{"//"}, blocks: slashes, quotes: []string{`"`}, imports: "use mod extern", files: "rs"},
+	{name: "php", line: []string{"//", "#"}, blocks: slashes, quotes: []string{`"`, "'"}, imports: "use require include require_once include_once", files: "php"},
+	{name: "python", line: []string{"#"}, quotes: []string{`"""`, "'''", `"`, "'"}, indents: true, imports: "import from", files: "py pyi pyx bzl star BUILD WORKSPACE"},
+	{name: "ruby", line: []string{"#"}, quotes: []string{`"`, "'"}, imports: "require include use using import from package", files: "rb rake ex exs jl pl pm r R cr nim Rakefile"},
+	{name: "lua", line: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}, {"{-", "-}"}}, quotes: []string{`"`}, imports: "import require", files: "lua hs elm"},
 	{name: "lisp", line: []string{";"}, quotes: []string{`"`}, files: "el lisp clj cljs scm"},
 	{name: "sql", line: []string{"--"}, blocks: slashes, quotes: []string{`"`, "'"}, plain: true, files: "sql"},
 	{name: "css", line: []string{"//"}, blocks: slashes, quotes: []string{`"`, "'"}, plain: true, keyed: true, files: "css scss less"},
-	{name: "shell", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, imports: keywordSet("include"), files: "sh bash zsh fish bat ps1 mk cmake tf hcl nix Makefile Dockerfile Containerfile"},
+	{name: "shell", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, imports: "include", files: "sh bash zsh fish bat ps1 mk cmake tf hcl nix Makefile Dockerfile Containerfile"},
 	{name: "yaml", line: []string{"#"}, quotes: []string{`"`, "'"}, plain: true, keyed: true, indents: true, files: "yaml yml"},
-	{name: "data", line: []string{"#", "//"}, quotes: []string{`"`}, plain: true, keyed: true, imports: keywordSet("require use"), files: "json jsonc json5 toml ini cfg conf properties env lock go.mod go.work Gemfile Pipfile Podfile"},
+	{name: "data", line: []string{"#", "//"}, quotes: []string{`"`}, plain: true, keyed: true, imports: "require use", files: "json jsonc json5 toml ini cfg conf properties env lock go.mod go.work Gemfile Pipfile Podfile"},
 	{name: "markup", blocks: [][2]string{{"<!--", "-->"}}, quotes: []string{`"`}, plain: true, files: "html htm xml xhtml svg csproj fsproj vbproj props targets plist"},
 }
 
@@ -82,13 +83,25 @@ func familyOf(file string) *family {
 }
 
 // keywords are names that languages define. They always belong to an edit.
-var keywords = keywordSet(`_ and as assert async await begin break case catch chan class const continue def default
+var keywords = sync.OnceValue(func() map[string]bool {
+	return keywordSet(`_ and as assert async await begin break case catch chan class const continue def default
 	defer del do elif else elseif elsif end enum except export extends extern fallthrough false finally fn for foreach
 	from func function go goto if impl implements import in include instanceof interface is lambda let loop map match mod
 	module mut namespace new next nil nonlocal none None not null Null NULL or override package panic pass priv private
 	protected pub public raise range redo ref require rescue return Self self select sizeof static struct super switch
 	then this throw throws trait True False true try type typeof undef undefined union unless unsafe until use using var
 	virtual void volatile when where while with yield bool byte int string float error any`)
+})
+
+// lists reports whether a text has a word, separated by spaces.
+func lists(text, word string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
 
 func keywordSet(list string) map[string]bool {
 	set := map[string]bool{}
@@ -419,10 +432,10 @@ func (f *family) isImport(row []token) bool {
 	}
 	first, last := row[0], row[len(row)-1]
 	switch {
-	case first.kind == nameKind && f.imports[first.text], first.text == "#" && len(row) > 1 && row[1].text == "include":
+	case first.kind == nameKind && lists(f.imports, first.text), first.text == "#" && len(row) > 1 && row[1].text == "include":
 		return true
 	case f.name != "go" || last.kind != stringKind || len(row) > 2:
 		return false
 	}
-	return len(row) == 1 || first.text == "." || first.text == "_" || first.kind == nameKind && !keywords[first.text]
+	return len(row) == 1 || first.text == "." || first.text == "_" || first.kind == nameKind && !keywords()[first.text]
 }
