@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -91,7 +90,7 @@ var ErrNotFound = errors.New("run not found in the queue")
 
 // Run returns a run.
 func (q *Queue) Run(ctx context.Context, id string) (*Run, error) {
-	if id == "" || strings.ContainsAny(id, ".*> \t") {
+	if !isName(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
 	var text []byte
@@ -102,12 +101,28 @@ func (q *Queue) Run(ctx context.Context, id string) (*Run, error) {
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
-	r := &Run{}
+	var r *Run
 	if err == nil {
-		err = json.Unmarshal(text, r)
+		r, err = parseRun(id, text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// errInvalid is the error of a record that no version of millhand has stored.
+var errInvalid = errors.New("invalid record in the queue")
+
+// parseRun parses the record of a run.
+func parseRun(id string, text []byte) (*Run, error) {
+	r := &Run{}
+	err := json.Unmarshal(text, r)
+	if err == nil {
+		err = r.check(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	return r, nil
 }
