@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
@@ -73,5 +74,23 @@ func TestHostileRunsAreRefused(t *testing.T) {
 		if _, err := q.Run(t.Context(), "r"); err == nil {
 			t.Errorf("%s: not refused", name)
 		}
+	}
+}
+
+func TestJobsAfterOneOfAnotherRun(t *testing.T) {
+	q := open(t, queuetest.Start(t))
+	submit(t, q, run("r1", "a", "b needs a", "c needs b"))
+	c := claims(t, q, "w1")
+	claim := next(t, c)
+	submit(t, q, run("r2", "b"))
+	finish(t, claim, event.Passed)
+	got := map[string]bool{}
+	for range 2 {
+		claim := next(t, c)
+		got[claim.Run.ID+" "+claim.Job.ID] = true
+		finish(t, claim, event.Passed)
+	}
+	if !got["r2 b"] || !got["r1 c"] {
+		t.Errorf("claimed %v", got)
 	}
 }

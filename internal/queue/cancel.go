@@ -31,15 +31,29 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 		if running[j.Key] > 0 {
 			continue // its worker ends it
 		}
-		by, err := q.queuedBy(ctx, r, j)
+		by, seq, err := q.queued(ctx, r, j)
 		if err == nil && by == r.ID {
-			err = q.jobs.Purge(ctx, jetstream.WithPurgeSubject(q.jobSubject(r.class(j), j.Key)))
+			err = q.takeOut(ctx, seq)
 		}
 		if err != nil {
 			return left, fmt.Errorf("take job %s out of the queue: %w", j.ID, err)
 		}
 	}
 	return left, nil
+}
+
+// takeOut removes a message of a job, unless that has ended meanwhile. Another run may have
+// queued the same job then.
+func (q *Queue) takeOut(ctx context.Context, seq uint64) error {
+	return retry(ctx, func(ctx context.Context) error {
+		err := q.jobs.DeleteMsg(ctx, seq)
+		if err != nil {
+			if _, found := q.jobs.GetMsg(ctx, seq); errors.Is(found, jetstream.ErrMsgNotFound) {
+				return nil
+			}
+		}
+		return err
+	})
 }
 
 // Cancelled returns why a run was cancelled; "" if it was not.

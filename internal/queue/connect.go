@@ -146,14 +146,23 @@ func retry(ctx context.Context, request func(ctx context.Context) error) error {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := request(try)
 		cancel()
-		if err == nil || !temporary(err) {
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		case !temporary(err):
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
-		case <-time.After(retryPause):
-		}
+		pause(ctx)
+	}
+}
+
+// pause waits between two tries of a request.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(retryPause):
 	}
 }
 

@@ -49,7 +49,26 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 	if err := q.store(ctx, r, contents); err != nil {
 		return nil, err
 	}
-	var waiting []pending
+	var sent []pending
+	wait := func() error {
+		for _, p := range sent {
+			by, err := q.posted(ctx, r, p)
+			switch {
+			case err != nil:
+				return fmt.Errorf("queue job %s: %w", p.job.ID, err)
+			case by == r.ID:
+				done.Queued++
+				continue
+			}
+			done.Present[by]++
+			present[p.job.Key] = by
+			if err := q.skip(ctx, r, p.job, by); err != nil {
+				return err
+			}
+		}
+		sent = sent[:0]
+		return nil
+	}
 	for _, j := range r.Jobs {
 		switch {
 		case present[j.Key] != "":
@@ -59,27 +78,19 @@ func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) (
 		case len(j.Needs) > 0:
 			done.Waiting++
 		default:
-			p, err := q.post(ctx, r, j)
+			p, err := q.post(r, j)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("queue job %s: %w", j.ID, err)
 			}
-			waiting = append(waiting, p)
+			if sent = append(sent, p); len(sent) == inFlight {
+				if err := wait(); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
-	for _, p := range waiting {
-		by, err := q.posted(ctx, r, p)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("queue job %s: %w", p.job.ID, err)
-		case by == r.ID:
-			done.Queued++
-		default:
-			done.Present[by]++
-			present[p.job.Key] = by
-			if err := q.skip(ctx, r, p.job, by); err != nil {
-				return nil, err
-			}
-		}
+	if err := wait(); err != nil {
+		return nil, err
 	}
 	for _, j := range r.Jobs { // jobs that need one that is skipped
 		if slices.ContainsFunc(j.Needs, func(key string) bool { return present[key] != "" }) {
@@ -146,6 +157,9 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 	return nil
 }
 
+// inFlight is how many jobs are queued at the same time: the client refuses thousands.
+const inFlight = 256
+
 // pending is a job that is being queued.
 type pending struct {
 	job  Job
@@ -153,7 +167,7 @@ type pending struct {
 }
 
 // post queues a job, without waiting for the server.
-func (q *Queue) post(_ context.Context, r *Run, j Job) (pending, error) {
+func (q *Queue) post(r *Run, j Job) (pending, error) {
 	text, err := json.Marshal(order{Run: r.ID, Key: j.Key})
 	if err != nil {
 		return pending{}, err
@@ -184,8 +198,8 @@ func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err e
 		case err != nil && !isFull(err) && !temporary(err):
 			return "", err
 		}
-		time.Sleep(retryPause) // it has just ended, or the server is restarting
-		if p, err = q.post(ctx, r, p.job); err != nil {
+		pause(ctx) // it has just ended, or the server is restarting
+		if p, err = q.post(r, p.job); err != nil {
 			return "", err
 		}
 	}
@@ -193,22 +207,28 @@ func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err e
 
 // queuedBy returns the run that has queued a job that has not ended; "" for none.
 func (q *Queue) queuedBy(ctx context.Context, r *Run, j Job) (run string, err error) {
+	run, _, err = q.queued(ctx, r, j)
+	return run, err
+}
+
+// queued is like queuedBy, and returns the sequence number of the job's message.
+func (q *Queue) queued(ctx context.Context, r *Run, j Job) (run string, seq uint64, err error) {
 	var msg *jetstream.RawStreamMsg
 	err = retry(ctx, func(ctx context.Context) error {
 		msg, err = q.jobs.GetLastMsgForSubject(ctx, q.jobSubject(r.class(j), j.Key))
 		return err
 	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return "", nil
+		return "", 0, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for job %s in the queue: %w", j.ID, err)
+		return "", 0, fmt.Errorf("look for job %s in the queue: %w", j.ID, err)
 	}
 	var o order
 	if err := json.Unmarshal(msg.Data, &o); err != nil {
-		return "", fmt.Errorf("message of job %s in the queue: %w", j.ID, err)
+		return "", 0, fmt.Errorf("message of job %s in the queue: %w", j.ID, err)
 	}
-	return o.Run, nil
+	return o.Run, msg.Sequence, nil
 }
 
 // postReady queues a job if all jobs that it needs have ended. It may be queued already.
@@ -221,13 +241,15 @@ func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
 	if _, found, err := q.Result(ctx, r.ID, j.Key); err != nil || found {
 		return err
 	}
-	p, err := q.post(ctx, r, j)
+	p, err := q.post(r, j)
 	if err != nil {
 		return err
 	}
 	by, err := q.posted(ctx, r, p)
 	if err == nil && by != r.ID {
-		err = q.skip(ctx, r, j, by)
+		if err = q.skip(ctx, r, j, by); err == nil {
+			err = q.postNeeding(ctx, r, j.Key)
+		}
 	}
 	return err
 }
