@@ -1,17 +1,24 @@
 package queue_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
 
+// raw connects to the server without package queue.
 func raw(t *testing.T, s *queuetest.Server) jetstream.JetStream {
 	t.Helper()
 	conn, err := nats.Connect(s.URL)
@@ -77,6 +84,136 @@ func TestHostileRunsAreRefused(t *testing.T) {
 	}
 }
 
+func TestAnInvalidOrderIsRemoved(t *testing.T) {
+	s := queuetest.Start(t)
+	q, js := open(t, s), raw(t, s)
+	submit(t, q, run("r1", "a"))
+	c := claims(t, q, "w1")
+	claim := next(t, c)
+	subject := ""
+	jobs, err := js.Stream(t.Context(), "millhand-jobs")
+	must(t, err)
+	info, err := jobs.Info(t.Context(), jetstream.WithSubjectFilter(">"))
+	must(t, err)
+	for subject = range info.State.Subjects {
+	}
+	finish(t, claim, event.Passed)
+	for _, order := range []string{`{"run":"../../x","key":"k"}`, `{"run":"gone","key":"k"}`, `{"run":"r1","key":"x"}`, `[`} {
+		_, err := js.Publish(t.Context(), strings.Replace(subject, "k-a", "hostile", 1), []byte(order))
+		must(t, err)
+		none(t, c)
+		if info, err := jobs.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+			t.Errorf("order %s: %d messages are left, %v", order, info.State.Msgs, err)
+		}
+	}
+}
+
+func TestAnotherConsumerStopsNobody(t *testing.T) {
+	s := queuetest.Start(t)
+	q, js := open(t, s), raw(t, s)
+	_, err := js.CreateConsumer(t.Context(), "millhand-jobs", jetstream.ConsumerConfig{Durable: "a", FilterSubject: "millhand.job.a.*", AckPolicy: jetstream.AckExplicitPolicy})
+	must(t, err)
+	submit(t, q, run("r1", "a"))
+	finish(t, next(t, claims(t, q, "w1")), event.Passed)
+}
+
+// A plan may take longer to load than the lease.
+func TestASlowWorkerKeepsTheLease(t *testing.T) {
+	s := queuetest.Start(t)
+	q := open(t, s)
+	submit(t, q, run("r1", "a"))
+	other := claims(t, q, "w2")
+	slow, err := q.Claims("w1", func(string) bool { return true }, func(ctx context.Context, _ *queue.Run) error {
+		if claim, err := other.Next(ctx, 3*lease); claim != nil || err != nil {
+			t.Errorf("another worker got %+v, %v", claim, err)
+		}
+		return nil
+	})
+	must(t, err)
+	defer slow.Close()
+	finish(t, next(t, slow), event.Passed)
+}
+
+func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
+	s := queuetest.Start(t)
+	q := open(t, s)
+	r := run("r1", "a")
+	r.Lease = time.Hour
+	submit(t, q, r)
+	ctx, stop := context.WithCancel(t.Context())
+	c, err := q.Claims("w1", func(string) bool { return true }, func(context.Context, *queue.Run) error {
+		stop()
+		return nil
+	})
+	must(t, err)
+	defer c.Close()
+	if claim, err := c.Next(ctx, time.Minute); claim != nil || err == nil {
+		t.Fatalf("claim %+v, %v", claim, err)
+	}
+	claim := next(t, claims(t, q, "w2"))
+	if claim.Counted() != 0 {
+		t.Errorf("earlier deliveries %+v", claim.Earlier)
+	}
+	finish(t, claim, event.Passed)
+}
+
+// kill makes a claim's worker disappear after it has stored the result.
+func TestAResultIsCompletedByTheNextDelivery(t *testing.T) {
+	for name, subject := range map[string]string{"only the log has it": "", "stored": "millhand.result.r1.k-a"} {
+		t.Run(name, func(t *testing.T) {
+			s := queuetest.Start(t)
+			q, js := open(t, s), raw(t, s)
+			submit(t, q, run("r1", "a", "b needs a"))
+			_, zombie := lose(t, s)
+			if ok, err := zombie.Ledger().Reserve(t.Context(), money.Sums{Reserved: money.Dollar / 8, Requests: 1}, money.Dollar); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			text := []byte(`{"job":"a","delivery":1,"worker":"w1","end":{"outcome":"passed"}}`)
+			if subject != "" {
+				_, err := js.Publish(t.Context(), subject, text)
+				must(t, err)
+			} else {
+				_, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "millhand.log.r1.k-a", Data: text, Header: nats.Header{"Millhand-Delivery": {"1"}, "Millhand-Message": {"2"}, "Millhand-End": {"true"}}})
+				must(t, err)
+			}
+			claim := next(t, claims(t, q, "w2"))
+			if claim.Job.ID != "b" {
+				t.Errorf("got job %s", claim.Job.ID)
+			}
+			if sums, _, err := q.Money(t.Context(), "r1"); sums != (money.Sums{Spent: money.Dollar / 8}) || err != nil {
+				t.Errorf("sums %+v, %v", sums, err)
+			}
+			if result, found, err := q.Result(t.Context(), "r1", "k-a"); !found || result.End.Outcome != event.Passed || err != nil {
+				t.Errorf("result %+v, %v", result, err)
+			}
+			finish(t, claim, event.Passed)
+		})
+	}
+}
+
+// A process that was suspended does not notice it: the server must refuse what it does.
+func TestASuspendedWorkerChangesNothing(t *testing.T) {
+	s := queuetest.Start(t)
+	q := open(t, s)
+	r := run("r1", "a")
+	submit(t, q, r)
+	_, zombie := lose(t, s)
+	_, returning := zombie, zombie
+	claim := next(t, claims(t, q, "w2"))
+	if err := returning.Return(t.Context(), "stopped", false, 0); !errors.Is(err, queue.ErrLost) {
+		t.Errorf("it returns the job: %v", err)
+	}
+	none(t, claims(t, q, "w3"))
+	if err := zombie.Finish(t.Context(), queue.Result{Worker: "w1"}, nil); !errors.Is(err, queue.ErrLost) {
+		t.Errorf("it stores a result: %v", err)
+	}
+	zombie.Abandon()
+	if _, found, err := q.Result(t.Context(), "r1", "k-a"); found || err != nil {
+		t.Errorf("a result is stored, %v", err)
+	}
+	finish(t, claim, event.Passed)
+}
+
 func TestJobsAfterOneOfAnotherRun(t *testing.T) {
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a", "b needs a", "c needs b"))
@@ -92,5 +229,57 @@ func TestJobsAfterOneOfAnotherRun(t *testing.T) {
 	}
 	if !got["r2 b"] || !got["r1 c"] {
 		t.Errorf("claimed %v", got)
+	}
+}
+
+func TestTheServerIsGone(t *testing.T) {
+	s := queuetest.Start(t)
+	q := open(t, s)
+	r := run("r1", "a", "b", "c")
+	r.Lease = time.Hour
+	submit(t, q, r)
+	c := claims(t, q, "w1")
+	finished, returned, appended := next(t, c), next(t, c), next(t, c)
+	must(t, appended.Append([]byte("{}\n"), true))
+	s.Stop()
+	must(t, appended.Append([]byte("{}\n"), false))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- finished.Finish(ctx, queue.Result{Worker: "w1"}, []byte("files")) }()
+	go func() { ended <- returned.Return(ctx, "stopped", true, 0) }()
+	go func() { ended <- appended.Finish(ctx, queue.Result{Worker: "w1"}, nil) }()
+	stop()
+	for range 3 {
+		if err := <-ended; err == nil {
+			t.Error("no error without a server")
+		}
+	}
+	for _, claim := range []*queue.Claim{finished, returned, appended} {
+		claim.Abandon()
+		if err := claim.Append([]byte("{}\n"), true); err == nil {
+			t.Error("an ended claim stores events")
+		}
+	}
+	c.Close()
+	q.Close()
+	stacks := make([]byte, 1<<20)
+	if text := string(stacks[:runtime.Stack(stacks, true)]); strings.Contains(text, "queue.(*Claim)") {
+		t.Errorf("goroutines are left:\n%s", text)
+	}
+}
+
+func TestACancelledJobThatWasJustClaimed(t *testing.T) {
+	s := queuetest.Start(t)
+	q, js := open(t, s), raw(t, s)
+	r := run("r1", "a")
+	submit(t, q, r)
+	c := claims(t, q, "w1")
+	claim := next(t, c)
+	jobs, err := js.Stream(t.Context(), "millhand-jobs")
+	must(t, err)
+	must(t, jobs.Purge(t.Context())) // queue cancel saw no delivery
+	finish(t, claim, event.Cancelled)
+	if over, err := q.Over(t.Context(), r); over || err != nil {
+		t.Errorf("over %v, %v", over, err)
 	}
 }

@@ -83,6 +83,9 @@ func (q *Queue) change(ctx context.Context, run string, edit func(*account) (boo
 		if ctx.Err() != nil || !isConflict(err) && !temporary(err) {
 			return fmt.Errorf("change the budget of run %s: %w", run, err)
 		}
+		if !isConflict(err) {
+			pause(ctx)
+		}
 	}
 }
 

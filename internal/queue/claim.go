@@ -2,11 +2,13 @@ package queue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,64 +61,145 @@ func (c *Claim) Counted() (n int) {
 	return n
 }
 
-// refusedFor is how long a job stays with the other workers after one has refused its run.
-const refusedFor = 5 * time.Second
+// A job stays with the other workers after one has refused its run: the longer, the more often
+// that happened.
+const (
+	refusedFor     = 5 * time.Second
+	refusedForMost = time.Minute
+)
 
-// claim makes a claim of a delivered message. It returns nil if the job has ended, or if the
-// worker does not accept its run.
-func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims) (*Claim, error) {
-	var o order
-	if err := json.Unmarshal(msg.Data(), &o); err != nil {
-		return nil, errors.Join(fmt.Errorf("invalid message in the queue: %w", err), msg.TermWithReason("invalid"))
-	}
-	r, err := q.cachedRun(ctx, o.Run)
+// claim makes a claim of a message that was delivered after a time. It returns nil if the job
+// has ended, or if the worker does not accept its run.
+func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after time.Time) (*Claim, error) {
+	r, j, err := q.ordered(ctx, msg)
 	if err != nil {
 		return nil, err
 	}
-	j, found := r.Job(o.Key)
-	if !found {
-		return nil, errors.Join(fmt.Errorf("run %s has no job %s", o.Run, o.Key), msg.TermWithReason("unknown job"))
-	}
 	c := &Claim{Run: r, Job: j, q: q, msg: msg}
 	c.wake = sync.NewCond(&c.mu)
-	if _, ended, err := q.Result(ctx, r.ID, j.Key); err != nil || ended {
-		if ended { // its worker was killed before it said so
-			err = errors.Join(q.postNeeding(ctx, r, j.Key), c.ack(ctx))
-		}
-		return nil, err
-	}
-	if err := by.accept(ctx, r); err != nil {
-		return nil, msg.NakWithDelay(refusedFor)
-	}
 	c.lease, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.job, c.stop = context.WithCancelCause(c.lease)
-	began := q.now()
-	if err := c.open(ctx, by.worker); err != nil {
-		c.end(err)
-		return nil, err
+	c.beats.Go(func() { c.heartbeats(after) }) // what follows may take longer than the lease
+	began, err := c.begin(ctx, by)
+	if began {
+		c.beats.Go(c.writer)
+		return c, nil
 	}
-	if err := q.chargeEarlier(ctx, c); err != nil {
-		c.end(err)
-		return nil, err
+	if err != nil {
+		err = errors.Join(err, c.giveUp(ctx, err))
 	}
-	if why, err := q.Cancelled(ctx, r.ID); err != nil {
-		c.end(err)
-		return nil, err
-	} else if why != "" {
+	c.close(ErrLost)
+	return nil, err
+}
+
+// ordered returns the job that a message orders. It removes messages that order none.
+func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, error) {
+	var o order
+	err := json.Unmarshal(msg.Data(), &o)
+	if err != nil {
+		return nil, Job{}, errors.Join(fmt.Errorf("%w: %w", errInvalid, err), msg.TermWithReason("invalid"))
+	}
+	r, err := q.cachedRun(ctx, o.Run)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, errInvalid) {
+		return nil, Job{}, errors.Join(err, msg.TermWithReason("invalid run"))
+	}
+	if err != nil {
+		return nil, Job{}, err
+	}
+	j, found := r.Job(o.Key)
+	if !found {
+		return nil, Job{}, errors.Join(fmt.Errorf("run %s has no job %q", r.ID, o.Key), msg.TermWithReason("unknown job"))
+	}
+	return r, j, nil
+}
+
+// begin begins the delivery. It returns false without an error if the worker has nothing to do.
+func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
+	q := c.q
+	result, ended, err := q.Result(ctx, c.Run.ID, c.Job.Key)
+	if err != nil {
+		return false, err
+	}
+	if ended { // its worker was killed before it took the job out of the queue
+		return false, c.complete(ctx, result)
+	}
+	if err := by.accept(ctx, c.Run); err != nil {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		return false, c.refuse()
+	}
+	held, done := c.held(ctx)
+	defer done()
+	if end, err := c.open(held, by.worker); err != nil {
+		return false, err
+	} else if end != nil { // its worker was killed before it stored the result
+		if _, err := q.storeResult(ctx, c.Run.ID, c.Job.Key, *end); err != nil {
+			return false, err
+		}
+		return false, c.complete(ctx, *end)
+	}
+	if err := q.chargeEarlier(held, c); err != nil {
+		return false, err
+	}
+	why, err := q.Cancelled(held, c.Run.ID)
+	if err != nil {
+		return false, err
+	}
+	if why != "" {
 		c.Cancel()
 	}
-	c.beats.Go(func() { c.heartbeats(began) })
-	c.beats.Go(c.writer)
-	return c, nil
+	return true, nil
+}
+
+// refuse leaves the job to other workers.
+func (c *Claim) refuse() error {
+	delay := refusedFor
+	if meta, err := c.msg.Metadata(); err == nil {
+		delay = min(refusedFor<<min(max(meta.NumDelivered, 1)-1, 8), refusedForMost)
+	}
+	if c.lease.Err() != nil {
+		return ErrLost
+	}
+	c.close(ErrLost) // a heartbeat would end the delay
+	return c.msg.NakWithDelay(delay)
+}
+
+// giveUp gives a job back that could not be claimed: this worker is being stopped, or the server
+// has a fault.
+func (c *Claim) giveUp(ctx context.Context, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	switch {
+	case c.lease.Err() != nil:
+		return nil
+	case c.count > 0:
+		return c.Return(ctx, why.Error(), true, 0)
+	}
+	c.close(ErrLost)
+	return c.msg.Nak()
+}
+
+// held returns a context that ends with ctx or with the lease.
+func (c *Claim) held(ctx context.Context) (held context.Context, done func()) {
+	held, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.lease, func() { cancel(ErrLost) })
+	return held, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // open appends the first message of the delivery to the job's log, which fences the delivery
-// before.
-func (c *Claim) open(ctx context.Context, worker string) error {
+// before. If the log has the result, open returns that.
+func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error) {
 	for {
 		l, err := c.q.readLog(ctx, c.Run.ID, c.Job.Key)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if l.end != nil {
+			return l.end, nil
 		}
 		c.Delivery, c.Earlier, c.last, c.count = l.delivery()+1, l.deliveries, l.last, 0
 		c.Log = l.text[:bytes.LastIndexByte(l.text, '\n')+1] // without a line that is not complete
@@ -124,8 +207,8 @@ func (c *Claim) open(ctx context.Context, worker string) error {
 		header.Set(headerWorker, worker)
 		header.Set(headerSize, strconv.Itoa(len(c.Log)))
 		err = c.append(ctx, header, nil)
-		if !errors.Is(err, ErrLost) {
-			return err
+		if !errors.Is(err, ErrLost) || ctx.Err() != nil {
+			return nil, err
 		}
 		// A worker that lost its lease has appended something; it can't any more once this is stored.
 	}
@@ -167,6 +250,12 @@ func (c *Claim) append(ctx context.Context, header nats.Header, data []byte) err
 func (c *Claim) Append(line []byte, durable bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed && c.fault == nil {
+		c.fault = errEnded
+	}
+	if c.fault != nil {
+		return c.fault
+	}
 	c.rest = append(c.rest, line...)
 	c.wake.Broadcast()
 	for durable && c.fault == nil && (len(c.rest) > 0 || c.writing) {
@@ -174,6 +263,8 @@ func (c *Claim) Append(line []byte, durable bool) error {
 	}
 	return c.fault
 }
+
+var errEnded = errors.New("store events in the queue: the claim has ended")
 
 // writer stores lines in the background: those that are added while a message is on its way
 // are the next one.
@@ -215,6 +306,9 @@ func (c *Claim) heartbeats(last time.Time) {
 	checked := last
 	for {
 		now := c.q.now().Round(0)
+		if back := now.Sub(checked); back < 0 { // the clock was set back
+			last, checked = last.Add(back), now
+		}
 		if now.Sub(last) > lease/2 || now.Sub(checked) > lease/2 {
 			c.end(ErrLost)
 			return
@@ -239,9 +333,23 @@ func (c *Claim) heartbeats(last time.Time) {
 // Finish stores the result of the job with its files, and takes the job out of the queue. The
 // error is ErrLost if the lease was lost, or another worker has stored a result.
 func (c *Claim) Finish(ctx context.Context, result Result, files []byte) error {
-	if err := c.flush(); err != nil {
+	if err := c.flush(ctx); err != nil {
 		return err
 	}
+	if err := c.storeResult(ctx, &result, files); err != nil {
+		return err
+	}
+	err := c.complete(ctx, result)
+	if err == nil {
+		c.close(nil)
+	}
+	return err // delivered again, which repeats complete
+}
+
+// storeResult stores the result of the job with its files, while the lease lasts.
+func (c *Claim) storeResult(ctx context.Context, result *Result, files []byte) error {
+	ctx, done := c.held(ctx)
+	defer done()
 	result.Delivery, result.Job = c.Delivery, c.Job.ID
 	if len(files) > 0 {
 		result.Files = fmt.Sprintf("files/%s/%s/%d", c.Run.ID, c.Job.Key, c.Delivery)
@@ -253,47 +361,76 @@ func (c *Claim) Finish(ctx context.Context, result Result, files []byte) error {
 			return fmt.Errorf("store the files of job %s: %w", c.Job.ID, err)
 		}
 	}
-	stored, err := c.q.storeResult(ctx, c.Run.ID, c.Job.Key, result)
+	text, err := json.Marshal(result)
+	if err == nil {
+		err = c.append(ctx, nats.Header{headerEnd: {"true"}}, text)
+	}
 	if err != nil {
+		return fmt.Errorf("store the result of job %s: %w", c.Job.ID, err)
+	}
+	stored, err := c.q.storeResult(ctx, c.Run.ID, c.Job.Key, *result)
+	if err == nil && !stored {
+		err = ErrLost
+	}
+	return err
+}
+
+// complete does what follows from a result, in an order in which a later delivery can repeat it.
+func (c *Claim) complete(ctx context.Context, result Result) error {
+	all := func(name string) bool { return strings.HasPrefix(name, c.Job.Key+"/") }
+	if err := c.closeAccounts(ctx, result, all); err != nil {
 		return err
 	}
-	if !stored {
-		return ErrLost
+	if err := c.q.postNeeding(ctx, c.Run, c.Job.Key); err != nil {
+		return err
 	}
-	if err := errors.Join(c.release(ctx, result.End.CostUSD), c.q.postNeeding(ctx, c.Run, c.Job.Key)); err != nil {
-		return err // delivered again, which repeats this
-	}
-	err = c.ack(ctx)
-	c.close(err)
-	return err
+	return c.ack(ctx)
 }
 
 // Return gives the job back to the queue, for another worker, which gets it after delay. free
 // tells that the job is not at fault: then it does not count as a delivery.
 func (c *Claim) Return(ctx context.Context, why string, free bool, delay time.Duration) error {
-	if err := c.flush(); err != nil {
+	if err := c.flush(ctx); err != nil {
 		return err
 	}
 	header := nats.Header{}
-	header.Set(headerReturn, why)
+	header.Set(headerReturn, cmp.Or(why, "no reason"))
 	if free {
 		header.Set(headerFree, "true")
 	}
-	err := errors.Join(c.append(ctx, header, nil), c.release(ctx, nil), c.msg.NakWithDelay(delay), c.q.conn.FlushTimeout(connectTime))
-	c.close(err)
-	return err
+	held, done := c.held(ctx)
+	defer done()
+	err := c.append(held, header, nil)
+	if err != nil {
+		return err // another worker may have the job
+	}
+	own := holder(c.Job.Key, c.Delivery)
+	err = c.closeAccounts(held, Result{}, func(name string) bool { return name == own })
+	if c.lease.Err() != nil {
+		return errors.Join(err, ErrLost)
+	}
+	c.close(ErrLost) // a heartbeat would end the delay
+	return errors.Join(err, c.msg.NakWithDelay(delay), c.q.conn.FlushTimeout(connectTime))
 }
 
 // Abandon ends a claim whose lease is lost.
 func (c *Claim) Abandon() { c.close(ErrLost) }
 
 // flush stores all events and ends the writer.
-func (c *Claim) flush() error {
+func (c *Claim) flush(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wake.Broadcast()
+	})()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	c.wake.Broadcast()
 	for c.fault == nil && (len(c.rest) > 0 || c.writing) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		c.wake.Wait()
 	}
 	return c.fault

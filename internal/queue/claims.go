@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -74,26 +73,45 @@ func (c *Claims) try(ctx context.Context) (*Claim, error) {
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
 	}
+	var errs []error
 	for class, consumer := range c.consumers {
 		if c.lacks[class] != "" {
 			continue
 		}
-		for {
-			batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
-			if err != nil {
+		claim, err := c.tryClass(ctx, consumer)
+		if claim != nil || ctx.Err() != nil {
+			return claim, err
+		}
+		if err != nil { // the other classes don't wait for this one
+			delete(c.consumers, class)
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// refusals is how many jobs of a class a worker looks at to find one that it accepts, before it
+// looks at other classes.
+const refusals = 100
+
+// tryClass claims a job of a class.
+func (c *Claims) tryClass(ctx context.Context, consumer jetstream.Consumer) (*Claim, error) {
+	for range refusals {
+		before := c.q.now()
+		batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
+		if err != nil {
+			return nil, err
+		}
+		msg := <-batch.Messages()
+		if msg == nil {
+			if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
 				return nil, err
 			}
-			msg := <-batch.Messages()
-			if msg == nil {
-				if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
-					return nil, err
-				}
-				break
-			}
-			claim, err := c.q.claim(ctx, msg, c)
-			if claim != nil || err != nil {
-				return claim, err
-			}
+			return nil, nil
+		}
+		claim, err := c.q.claim(ctx, msg, c, before)
+		if claim != nil || err != nil {
+			return claim, err
 		}
 	}
 	return nil, nil
@@ -101,6 +119,8 @@ func (c *Claims) try(ctx context.Context) (*Claim, error) {
 
 // refresh finds the classes of jobs.
 func (c *Claims) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
 	list := c.q.jobs.ListConsumers(ctx)
 	for info := range list.Info() {
 		class := info.Name
@@ -109,14 +129,13 @@ func (c *Claims) refresh(ctx context.Context) error {
 		}
 		var requires [][]string
 		if err := json.Unmarshal([]byte(info.Config.Metadata["requires"]), &requires); err != nil {
-			return fmt.Errorf("consumer %s of the queue: %w", class, err)
+			continue // somebody else's
 		}
-		c.lacks[class] = c.missing(requires)
 		consumer, err := c.q.jobs.Consumer(ctx, class)
 		if err != nil {
 			return err
 		}
-		c.consumers[class] = consumer
+		c.lacks[class], c.consumers[class] = c.missing(requires), consumer
 	}
 	return list.Err()
 }
@@ -139,7 +158,11 @@ func (c *Claims) Lacks(ctx context.Context) []string {
 		if lacks == "" {
 			continue
 		}
-		if info, err := c.consumers[class].Info(ctx); err == nil && info.NumPending > 0 {
+		consumer := c.consumers[class]
+		if consumer == nil {
+			continue
+		}
+		if info, err := consumer.Info(ctx); err == nil && info.NumPending > 0 {
 			all = append(all, lacks)
 		}
 	}

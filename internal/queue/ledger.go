@@ -33,18 +33,22 @@ func (q *Queue) chargeEarlier(ctx context.Context, c *Claim) error {
 	})
 }
 
-// release closes the account of the delivery. cost is what the job cost, which the account of a
-// run without a limit does not have.
-func (c *Claim) release(ctx context.Context, cost *money.USD) error {
-	return c.q.change(ctx, c.Run.ID, func(a *account) (bool, error) {
-		own := holder(c.Job.Key, c.Delivery)
-		s, held := a.Held[own]
-		delete(a.Held, own)
-		a.Spent = a.Spent.Add(s.Money()) // what is reserved still could not be settled
-		if a.Limit == 0 && cost != nil {
-			a.Spent = a.Spent.Add(*cost)
+// closeAccounts closes the accounts of deliveries, whose requests nobody ends any more. The
+// account of a run without a limit does not have what the job cost: its result does.
+func (c *Claim) closeAccounts(ctx context.Context, result Result, closes func(holder string) bool) error {
+	return c.q.change(ctx, c.Run.ID, func(a *account) (changed bool, err error) {
+		for name, s := range a.Held {
+			if !closes(name) {
+				continue
+			}
+			changed = true
+			delete(a.Held, name)
+			a.Spent = a.Spent.Add(s.Money()) // what is reserved still could not be settled
+			if a.Limit == 0 && result.End.CostUSD != nil && name == holder(c.Job.Key, result.Delivery) {
+				a.Spent = a.Spent.Add(*result.End.CostUSD)
+			}
 		}
-		return held, nil
+		return changed, nil
 	})
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,7 +13,8 @@ import (
 )
 
 // Headers of the messages of a job's log. Their data is one text, the events of the job, which
-// messages divide anywhere.
+// messages divide anywhere. The result comes last: who can append it to the log can store it, and
+// a delivery that finds it there stores it if that was not done.
 const (
 	headerDelivery = "Millhand-Delivery" // number of the delivery that appended it
 	headerMessage  = "Millhand-Message"  // number of the message in that delivery
@@ -20,6 +22,7 @@ const (
 	headerSize     = "Millhand-Size"     // of the first message of a delivery: length of the text before it that is valid
 	headerReturn   = "Millhand-Return"   // of the last message of a delivery that did not end the job: why
 	headerFree     = "Millhand-Free"     // of the same: it does not count as a delivery
+	headerEnd      = "Millhand-End"      // of the last message of a log: its data is the result of the job
 )
 
 // Delivery is one delivery of a job to a worker.
@@ -37,6 +40,7 @@ type jobLog struct {
 	deliveries []Delivery
 	last       uint64 // sequence number of the last message; 0 for none
 	message    string // delivery and number of the last message
+	end        *Result
 }
 
 // add adds a message.
@@ -53,7 +57,17 @@ func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) 
 		l.text = l.text[:size]
 		l.deliveries = append(l.deliveries, Delivery{Number: number, Worker: worker, At: at})
 	}
-	l.text = append(l.text, data...)
+	switch {
+	case l.end != nil:
+		return fmt.Errorf("message %d of the log follows the result", seq)
+	case header.Get(headerEnd) != "":
+		l.end = &Result{}
+		if err := json.Unmarshal(data, l.end); err != nil {
+			return fmt.Errorf("message %d of the log has an invalid result: %w", seq, err)
+		}
+	default:
+		l.text = append(l.text, data...)
+	}
 	if why := header.Get(headerReturn); why != "" && len(l.deliveries) > 0 {
 		d := &l.deliveries[len(l.deliveries)-1]
 		d.Returned, d.Free = why, header.Get(headerFree) != ""

@@ -69,6 +69,7 @@ func next(t *testing.T, c *queue.Claims) *queue.Claim {
 	if err != nil || claim == nil {
 		t.Fatalf("claim: %v, %v", claim, err)
 	}
+	t.Cleanup(claim.Abandon)
 	return claim
 }
 
