@@ -76,8 +76,13 @@ func (v value) refuse(what string, by policy.Rule) {
 }
 
 // outside reports whether a policy refuses a path that a value names, and records
-// it. Symlinks are followed first.
+// it. Symlinks are followed first. A relative path of a queued plan leads to one of its inputs;
+// an absolute one may be of a program or a key of the worker.
 func (v value) outside(path, written string) bool {
+	if !isAbs(written) && v.uses().beyond(path) {
+		v.problem(quote(written)+" is not an input of the run", "submit the run again")
+		return true
+	}
 	by, refused := refusedPath(v.src.policies, path)
 	if refused {
 		v.refuse("the path "+quote(written), by)

@@ -250,6 +250,9 @@ func (e repoEntry) listData() ([]byte, bool) {
 	switch {
 	case name != "-" && e.target.outside(resolvePath(e.src.dir, name), name):
 		return nil, false
+	case name != "-" && e.target.uses().beyond(resolvePath(e.src.dir, name)): // errors would quote it
+		e.target.problem(quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
+		return nil, false
 	case name != "-":
 		e.target.uses().named(e.target.value, resolvePath(e.src.dir, name), name)
 		data, err = readRegular(resolvePath(e.src.dir, name), maxList)

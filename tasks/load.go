@@ -63,7 +63,7 @@ func newLoader(o Options) *loader {
 		o.Getenv = func(string) string { return "" }
 	}
 	used := newUses()
-	used.home = o.Getenv("HOME")
+	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
 	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists, uses: used}}

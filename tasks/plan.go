@@ -318,6 +318,8 @@ type Options struct {
 	Event     string                                 // file with the CI's event; "" for the one that the environment names
 	event     *event                                 // for ${{ event.PATH }}
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
+
+	root string // directory with all inputs of a queued plan, see [Below]; "" for no limit
 }
 
 // Model is one model of a fallback list.

@@ -14,7 +14,7 @@ import (
 
 // The most that the inputs of a queued plan may be.
 const (
-	maxInputBytes = 64 << 20
+	MaxInputBytes = 64 << 20
 	maxInputFiles = 20_000
 )
 
@@ -97,16 +97,16 @@ func tooLarge(paths []string) string {
 			largest, which = info.Size(), path
 		}
 	}
-	if total <= maxInputBytes {
+	if total <= MaxInputBytes {
 		return ""
 	}
-	return fmt.Sprintf("the files that the plan reads have %d MiB, and a queue stores at most %d MiB; the largest is %s", total>>20, maxInputBytes>>20, which)
+	return fmt.Sprintf("the files that the plan reads have %d MiB, and a queue stores at most %d MiB; the largest is %s", total>>20, MaxInputBytes>>20, which)
 }
 
 // ReadInputs reads the inputs of the plan.
 func (p *Plan) ReadInputs() ([]Input, error) {
 	var all []Input
-	left := maxInputBytes
+	left := MaxInputBytes
 	for _, path := range p.Inputs() {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -169,7 +169,7 @@ func (in Input) write(r *os.Root) error {
 
 // Below returns manifests and options for [Load] that use what [Materialize] has written
 // below a directory. With the same environment the plan is the same, except for that
-// directory before its paths. The event of the CI is only that of o.Event.
+// directory before its paths. Relative paths of manifests stay below it. The event of the CI is only that of o.Event.
 func Below(root string, manifests []string, o Options) ([]string, Options) {
 	moved := func(path string) string {
 		if !filepath.IsAbs(path) {
@@ -182,6 +182,7 @@ func Below(root string, manifests []string, o Options) ([]string, Options) {
 		below[i] = moved(path)
 	}
 	o.Dir, o.Event, o.Overrides.Profile = filepath.Join(root, o.Dir), moved(o.Event), moved(o.Overrides.Profile)
+	o.root = root
 	getenv := o.Getenv
 	o.Getenv = func(name string) string {
 		if getenv == nil || slices.Contains(eventVariables(), name) {

@@ -21,6 +21,7 @@ type uses struct {
 	variables map[string]bool // by name: whether the load got a value
 	home      string          // of the user, which no manifest names
 	event     string          // file of the CI's event; "" if it was not read
+	root      string          // directory with all that may be read, see [Below]; "" for no limit
 	fixed     []Problem       // what another machine can't have
 }
 
@@ -34,6 +35,11 @@ func (v value) uses() *uses {
 		return nil
 	}
 	return v.src.inputs.uses
+}
+
+// beyond reports whether a path is none of the inputs of a queued plan.
+func (u *uses) beyond(path string) bool {
+	return u != nil && u.root != "" && !pathtree.Within(path, u.root)
 }
 
 // recording returns getenv for what manifests name.
@@ -143,6 +149,24 @@ func (p *Plan) Inputs() []string {
 		addBelow(all, r.Path, false)
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// Outside returns the files and directories that loading the plan has read or checked and that
+// are not below a directory, sorted.
+func (p *Plan) Outside(root string) []string {
+	if p.uses == nil {
+		return nil
+	}
+	var all []string
+	for _, read := range []map[string]bool{p.uses.files, p.uses.trees} {
+		for path := range read {
+			if !pathtree.Within(path, root) {
+				all = append(all, path)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // readables returns what commands of jobs read next to manifests. Those of setup and verify

@@ -184,8 +184,28 @@ func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id st
 		add(path, data)
 		r.Policies = append(r.Policies, path)
 	}
+	if path := resolve(dir, o.plan.maxProfile); isRegular(path) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the maximum profile: %w", err)
+		}
+		add(path, data)
+	}
 	r.Jobs = queuedJobs(w, plan, set)
 	return r, contents, nil
+}
+
+// resolve returns a path of the command line, absolute.
+func resolve(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // policyFiles lists the files of policies, absolute.
@@ -230,7 +250,7 @@ func printSubmitted(w World, o submitOptions, r *queue.Run, done *queue.Submitte
 	for _, run := range slices.Sorted(maps.Keys(done.Present)) {
 		present += done.Present[run]
 		if !o.quiet {
-			fmt.Fprintf(w.Out, "%s already in the queue, by run %s\n", figures.Count(done.Present[run], "job"), run)
+			fmt.Fprintf(w.Out, "%s already in the queue, by run %s\n", figures.Count(done.Present[run], "job"), printable.Line(run, printable.Width))
 		}
 	}
 	id := r.ID
@@ -244,5 +264,5 @@ func printSubmitted(w World, o submitOptions, r *queue.Run, done *queue.Submitte
 		}
 		fmt.Fprintln(w.Out)
 	}
-	fmt.Fprintln(w.Out, id)
+	fmt.Fprintln(w.Out, printable.Line(id, printable.Width))
 }

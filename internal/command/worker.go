@@ -57,7 +57,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 		return err
 	}
 	defer q.Close()
-	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, pauses: make(chan announcement, 16)}
+	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16)}
 	k.accounts = models.NewAccounts(w.Now, k.announces)
 	k.probe = probing(ctx, o.sandbox)
 	k.host, _ = os.Hostname() //nolint:errcheck // only for people
@@ -152,6 +152,9 @@ func (k *worker) loop(ctx context.Context) error {
 		touch()
 		k.mu.Lock()
 		k.claims[claim] = k.world.Now()
+		if k.stopped[claim.Run.ID] { // between the claim and now
+			claim.Cancel()
+		}
 		k.mu.Unlock()
 		k.running.Go(func() {
 			defer func() { <-slots }()
@@ -276,6 +279,7 @@ func (k *worker) listen(ctx context.Context) {
 func (k *worker) cancelled(run string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.stopped[run] = true
 	for c := range k.claims {
 		if c.Run.ID == run {
 			c.Cancel()

@@ -17,16 +17,21 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
 )
 
 // job runs a claimed job, and stores its result or gives it back.
 func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 	began := k.world.Now()
-	after := context.WithoutCancel(ctx)
+	after, done := lingering(ctx)
+	defer done()
 	k.say("started %s of run %s%s", claim.Job.ID, claim.Run.ID, redelivered(claim))
-	dir := filepath.Join(k.dir, fmt.Sprintf("%s-%d", claim.Job.Key, claim.Delivery))
+	dir := filepath.Join(k.dir, fmt.Sprintf("job-%s-%s-%d", claim.Run.ID, claim.Job.Key, claim.Delivery))
 	defer os.RemoveAll(dir)
 	end, err := k.run(ctx, claim, dir)
+	if err != nil {
+		err = k.public(claim, err)
+	}
 	switch cause := context.Cause(claim.Context()); {
 	case errors.Is(cause, queue.ErrLost):
 		claim.Abandon()
@@ -67,6 +72,42 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		cost = fmt.Sprintf(", $%s", *end.CostUSD)
 	}
 	k.say("%s %s of run %s (%s%s)%s", end.Outcome, claim.Job.ID, claim.Run.ID, figures.Duration(k.world.Now().Sub(began).Milliseconds()), cost, colon(end.Reason))
+}
+
+// lingerFor is how long a worker that is being stopped waits for the server.
+const lingerFor = 20 * time.Second
+
+// lingering returns a context that ends some time after another one.
+func lingering(ctx context.Context) (later context.Context, done func()) {
+	later, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-ended:
+		case <-time.After(lingerFor):
+			cancel(context.Cause(ctx))
+		}
+	}()
+	return later, func() {
+		close(ended)
+		cancel(nil)
+	}
+}
+
+// public is an error with a text that others may know: it is in the queue and in reports.
+func (k *worker) public(claim *queue.Claim, err error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var plan *tasks.Plan
+	if p := k.plans[claim.Run.ID]; p != nil && p.loaded {
+		plan = p.plan
+	}
+	return errors.New(k.redacted(plan, err.Error()))
 }
 
 func colon(reason string) string {
@@ -158,7 +199,7 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	var refused *runner.Refusal
 	switch {
 	case rep == nil && errors.As(err, &refused):
-		return k.endUnrun(claim, refused.Code.End(refused.Err.Error()))
+		return k.endUnrun(claim, refused.Code.End(k.redacted(plan, refused.Err.Error())))
 	case rep == nil:
 		return end, err
 	}

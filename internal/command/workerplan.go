@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/printable"
@@ -50,6 +52,7 @@ type worker struct {
 	mu      sync.Mutex
 	claims  map[*queue.Claim]time.Time // when each was claimed
 	plans   map[string]*queuedPlan     // by id of the run
+	stopped map[string]bool            // runs that were cancelled
 	refused map[string]string          // by id of the run: why
 	paused  string                     // why it claims nothing; "" if it does
 	until   time.Time                  // when it claims again, after a job failed for this machine
@@ -70,13 +73,46 @@ type queuedPlan struct {
 	once sync.Once
 	plan *tasks.Plan
 	err  error
+
+	loaded bool // guarded by the worker's lock, as is used
+	used   time.Time
 }
 
 // accept returns why this worker runs no job of a run; nil if it does.
 func (k *worker) accept(ctx context.Context, r *queue.Run) error {
 	_, err := k.plan(ctx, r)
+	k.forget(r.ID)
 	return err
 }
+
+// mostPlans is how many plans a worker has in memory, besides those of jobs that it runs.
+const mostPlans = 16
+
+// forget drops the plans that were not used for the longest time, except one. They are loaded
+// again if jobs of their runs are delivered. Only the goroutine that claims jobs calls it.
+func (k *worker) forget(except string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	used := map[string]bool{except: true}
+	for c := range k.claims {
+		used[c.Run.ID] = true
+	}
+	for len(k.plans) > mostPlans+len(used) {
+		oldest := ""
+		for id, p := range k.plans {
+			if !used[id] && (oldest == "" || p.used.Before(k.plans[oldest].used)) {
+				oldest = id
+			}
+		}
+		delete(k.plans, oldest)
+		delete(k.refused, oldest)
+		k.queue.Forget(oldest)
+		os.RemoveAll(k.inputs(oldest))
+	}
+}
+
+// inputs is the directory with the inputs of a run.
+func (k *worker) inputs(run string) string { return filepath.Join(k.dir, "inputs-"+run) }
 
 // plan returns the plan of a run. That of the submitter must be the same.
 func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
@@ -86,19 +122,20 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		p = &queuedPlan{}
 		k.plans[r.ID] = p
 	}
+	p.used = k.world.Now()
 	k.mu.Unlock()
 	p.once.Do(func() {
 		p.plan, p.err = k.load(ctx, r)
-		if p.err == nil {
-			return
-		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		if p.loaded = p.err == nil; p.loaded {
+			return
+		}
 		if ctx.Err() != nil || p.plan == nil && isTemporary(p.err) {
 			delete(k.plans, r.ID) // the next job tries again
 			return
 		}
-		k.refused[r.ID] = p.err.Error()
+		k.refused[r.ID] = k.refusal(r, p.err)
 		k.say("no jobs of run %s are run here: %v", r.ID, p.err)
 	})
 	return p.plan, p.err
@@ -122,6 +159,34 @@ func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, 
 	return nil, fmt.Errorf("job %s is not in the plan", claim.Job.ID)
 }
 
+// refusal is what others may know of why the plan of a run can't be loaded. A mistake in a file
+// that a manifest names may quote that file, and a hostile manifest names files of this worker.
+func (k *worker) refusal(r *queue.Run, err error) string {
+	problems := problemsOf(err)
+	errors.As(err, &problems)
+	shown, hidden := tasks.Problems{}, 0
+	for _, p := range problems {
+		if slices.Contains(r.Manifests, p.File) || slices.Contains(r.Policies, p.File) {
+			shown = append(shown, p)
+		} else {
+			hidden++
+		}
+	}
+	text := err.Error()
+	if len(problems) > 0 {
+		text = shown.Error()
+	}
+	if hidden > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s\n%s in other files: the log of the worker has them", text, figures.Count(hidden, "problem")), "\n")
+	}
+	return k.redacted(nil, text)
+}
+
+// redacted removes the secrets of this worker from a text for others.
+func (k *worker) redacted(plan *tasks.Plan, text string) string {
+	return secrets(k.world, plan, nil).Text(text)
+}
+
 // isTemporary reports whether an error may not happen again.
 func isTemporary(err error) bool {
 	var problems tasks.Problems
@@ -130,23 +195,8 @@ func isTemporary(err error) bool {
 
 // load loads the plan of a run from its inputs, bounded by the policies of both machines.
 func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
-	var inputs []tasks.Input
-	for _, f := range r.Files {
-		in := tasks.Input{Path: f.Path, Mode: f.Mode}
-		if f.SHA256 != "" {
-			data, err := k.queue.Input(ctx, f.SHA256)
-			if err != nil {
-				return nil, fmt.Errorf("read %s: %w", f.Path, err)
-			}
-			in.Data = data
-		}
-		inputs = append(inputs, in)
-	}
-	root := filepath.Join(k.dir, "inputs-"+r.ID)
-	if err := os.RemoveAll(root); err != nil {
-		return nil, err
-	}
-	if err := tasks.Materialize(root, inputs); err != nil {
+	root := k.inputs(r.ID)
+	if err := k.materialize(ctx, r, root); err != nil {
 		return nil, err
 	}
 	given, err := optionsOf(r)
@@ -155,6 +205,11 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	}
 	po := k.opts.policies
 	po.untrusted, po.maxProfile = po.untrusted || given.Untrusted, given.MaxProfile
+	if path := resolve(r.Dir, given.MaxProfile); r.Has(path) {
+		po.maxProfile = filepath.Join(root, path)
+	} else if strings.ContainsAny(given.MaxProfile, `/\`) {
+		return nil, tasks.Problems{{File: "--max-profile", What: "the file is not an input of the run"}}
+	}
 	opts, err := surroundings(ctx, k.world, po)
 	if err != nil {
 		return nil, err
@@ -175,6 +230,12 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := plan.Unqueueable(); err != nil {
+		return nil, err
+	}
+	if outside := plan.Outside(root); len(outside) > 0 {
+		return nil, tasks.Problems{{File: outside[0], What: "it is read, but is not an input of the run"}}
+	}
 	if err := lower(ctx, plan, po, opts); err != nil {
 		return nil, err
 	}
@@ -183,6 +244,28 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return plan, errors.New("the plan differs from the submitted one: this worker has another version of millhand, or other values of variables")
 	}
 	return plan, nil
+}
+
+// materialize writes the inputs of a run below a directory.
+func (k *worker) materialize(ctx context.Context, r *queue.Run, root string) error {
+	var inputs []tasks.Input
+	left := tasks.MaxInputBytes
+	for _, f := range r.Files {
+		in := tasks.Input{Path: f.Path, Mode: f.Mode}
+		if f.SHA256 != "" {
+			data, err := k.queue.Input(ctx, f.SHA256, left)
+			if err != nil {
+				return fmt.Errorf("read %s: %w", f.Path, err)
+			}
+			in.Data = data
+			left -= len(data)
+		}
+		inputs = append(inputs, in)
+	}
+	if err := os.RemoveAll(root); err != nil {
+		return err
+	}
+	return tasks.Materialize(root, inputs)
 }
 
 // optionsOf returns the options that a run was submitted with.

@@ -73,17 +73,27 @@ func hashOf(data []byte) string {
 // HashOf returns the hash of an input, as Run.Files has it.
 func HashOf(data []byte) string { return hashOf(data) }
 
-// Input returns an input of a run, by its hash.
-func (q *Queue) Input(ctx context.Context, sum string) (data []byte, err error) {
+// Input returns an input of a run of at most so many bytes, by its hash.
+func (q *Queue) Input(ctx context.Context, sum string, most int) (data []byte, err error) {
 	err = retry(ctx, func(ctx context.Context) error {
-		data, err = q.files.GetBytes(ctx, inputName(sum))
+		info, err := q.files.GetInfo(ctx, inputName(sum))
+		if err == nil && info.Size > uint64(max(most, 0)) {
+			data = nil
+			return nil
+		}
+		if err == nil {
+			data, err = q.files.GetBytes(ctx, inputName(sum))
+		}
 		return err
 	})
 	if err == nil && hashOf(data) != sum {
-		err = errors.New("its content does not have its hash")
+		err = errors.New("it is too large, or its content does not have its hash")
 	}
 	return data, err
 }
+
+// Forget drops what is in memory of a run.
+func (q *Queue) Forget(run string) { q.runs.Delete(run) }
 
 // ErrNotFound is the error of a run that the queue does not have.
 var ErrNotFound = errors.New("run not found in the queue")
@@ -134,6 +144,11 @@ func (r *Run) Job(key string) (Job, bool) {
 		return Job{}, false
 	}
 	return r.Jobs[at], true
+}
+
+// Has reports whether a path is an input of the run.
+func (r *Run) Has(path string) bool {
+	return slices.ContainsFunc(r.Files, func(f File) bool { return f.Path == path })
 }
 
 // cachedRun returns a run, which does not change.

@@ -1,0 +1,162 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/queue/queuetest"
+)
+
+// testWorker returns a worker with a secret key.
+func testWorker(t *testing.T, s *queuetest.Server) *worker {
+	t.Helper()
+	q, err := queue.Open(t.Context(), queue.Options{URL: s.URL, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	w := World{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: time.Now, Getenv: func(name string) string {
+		return map[string]string{"OPENAI_API_KEY": "sk-secret-of-the-worker", "HOME": "/nowhere"}[name]
+	}}
+	return &worker{world: w, queue: q, dir: t.TempDir(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}}
+}
+
+// store stores the inputs of a run as a hostile submitter could, and returns the run.
+func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]string, o queuedOptions) *queue.Run {
+	t.Helper()
+	conn, err := nats.Connect(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := js.ObjectStore(t.Context(), "millhand-files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &queue.Run{ID: id, Dir: "/a", Manifests: []string{"m.yaml"}, Options: options, Lease: time.Minute, MaxDeliveries: 3}
+	for path, text := range inputs {
+		r.Files = append(r.Files, queue.File{Path: path, Mode: 0o644, SHA256: queue.HashOf([]byte(text))})
+		if _, err := files.PutBytes(t.Context(), "input/"+queue.HashOf([]byte(text)), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func TestAHostileRunReadsNoFilesOfTheWorker(t *testing.T) {
+	s := queuetest.Start(t)
+	secret := filepath.Join(t.TempDir(), "secret.md")
+	if err := os.WriteFile(secret, []byte("tasks: the-secret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	above := strings.Repeat("../", 30) + strings.TrimPrefix(secret, "/")
+	manifest := func(line string) string {
+		return "version: 1\nmodel: openai/gpt-5-mini\nrepos: [{url: 'https://example.com/r.git'}]\ntasks:\n  - id: a\n    " + line + "\n"
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		options  queuedOptions
+		want     string
+	}{
+		"no":                     {manifest("prompt: fix it"), queuedOptions{}, "the plan differs"},
+		"instructions above":     {manifest("prompt: fix it") + "instructions: [" + above + "]\n", queuedOptions{}, "not an input"},
+		"absolute instructions":  {manifest("prompt: fix it") + "instructions: [" + secret + "]\n", queuedOptions{}, "absolute path"},
+		"a list above":           {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+above+"}", 1), queuedOptions{}, "not an input"},
+		"an absolute list":       {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+secret+"}", 1), queuedOptions{}, "absolute path"},
+		"a maximum profile":      {manifest("prompt: fix it"), queuedOptions{MaxProfile: secret}, "problem in other files"},
+		"a max profile (u)":      {manifest("prompt: fix it"), queuedOptions{MaxProfile: above, Untrusted: true}, "problem in other files"},
+		"a manifest that is bad": {"tasks: [sk-secret-of-the-worker]\n", queuedOptions{}, "m.yaml"},
+	} {
+		k := testWorker(t, s)
+		r := store(t, s, "r", map[string]string{"/a/m.yaml": c.manifest}, c.options)
+		if name == "a maximum profile" {
+			r.Options = json.RawMessage(`{"max_profile":` + strconv.Quote(secret) + `}`)
+		}
+		err := k.accept(t.Context(), r)
+		text := k.refused["r"]
+		if err == nil || !strings.Contains(text, c.want) {
+			t.Errorf("%s: error %v, shown %q, want %q", name, err, text, c.want)
+		}
+		if strings.Contains(text, "the-secret") || strings.Contains(text, "sk-secret") {
+			t.Errorf("%s: a secret is shown: %s", name, text)
+		}
+	}
+}
+
+// A maximum profile may be a file: it is an input then.
+func TestAMaximumProfileIsAnInput(t *testing.T) {
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	for _, path := range []string{"p.yaml", "/a/p.yaml"} {
+		r := store(t, s, "r"+strconv.Itoa(len(path)), map[string]string{
+			"/a/m.yaml": "version: 1\nmodel: openai/gpt-5-mini\nrepos: [{url: 'https://example.com/r.git'}]\ntasks:\n  - id: a\n    prompt: fix it\n",
+			"/a/p.yaml": "extends: readonly\n",
+		}, queuedOptions{MaxProfile: path})
+		if err := k.accept(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the plan differs") {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}
+
+func TestAnInputThatIsTooLarge(t *testing.T) {
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	r := store(t, s, "r", map[string]string{"/a/m.yaml": "12345"}, queuedOptions{})
+	if _, err := k.queue.Input(t.Context(), r.Files[0].SHA256, 4); err == nil {
+		t.Error("an input that exceeds the limit is read")
+	}
+	if data, err := k.queue.Input(t.Context(), r.Files[0].SHA256, 5); err != nil || string(data) != "12345" {
+		t.Errorf("input %q, %v", data, err)
+	}
+}
+
+func TestAWorkerForgetsPlans(t *testing.T) {
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	running := &queue.Claim{Run: &queue.Run{ID: "r0"}}
+	k.claims[running] = time.Now()
+	for i := range mostPlans + 5 {
+		r := store(t, s, "r"+strconv.Itoa(i), map[string]string{"/a/m.yaml": "x"}, queuedOptions{})
+		k.accept(t.Context(), r) //nolint:errcheck // refused
+	}
+	dirs, err := filepath.Glob(filepath.Join(k.dir, "inputs-*"))
+	if err != nil || len(dirs) > mostPlans+2 || len(k.plans) > mostPlans+2 || len(k.refused) > mostPlans+2 {
+		t.Errorf("%d plans, %d refused, directories %q, %v", len(k.plans), len(k.refused), dirs, err)
+	}
+	if !slices.Contains(dirs, k.inputs("r0")) || k.plans["r0"] == nil {
+		t.Error("the plan of a job that runs is dropped")
+	}
+}
+
+func TestAStoppedWorkerDoesNotWaitForever(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	later, done := lingering(ctx)
+	cause := errors.New("stopped")
+	stop(cause)
+	if later.Err() != nil {
+		t.Error("it does not wait at all")
+	}
+	done()
+	<-later.Done()
+}
