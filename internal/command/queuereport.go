@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -175,6 +177,9 @@ func startOf(r *queue.Run, j queue.Job) *event.Run {
 	return &started
 }
 
+// packed are the directories of a report directory whose files a worker stores.
+var packed = []string{"patches", "sessions", "outputs"}
+
 // maxUnpacked limits the files of a job, in bytes.
 const maxUnpacked = 4 << 30
 
@@ -189,7 +194,7 @@ func pack(dir string) ([]byte, error) {
 	}
 	defer root.Close()
 	empty := true
-	for _, name := range []string{"patches", "sessions", "outputs"} {
+	for _, name := range packed {
 		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, entry os.DirEntry, err error) error {
 			if errors.Is(err, os.ErrNotExist) {
 				return nil
@@ -232,13 +237,13 @@ func packFile(archive *tar.Writer, root *os.Root, name string) error {
 }
 
 // unpack writes packed files below a directory.
-func unpack(packed []byte, dir string) error {
+func unpack(data []byte, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	compressed, err := gzip.NewReader(bytes.NewReader(packed))
+	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("files of a job: %w", err)
 	}
@@ -251,7 +256,9 @@ func unpack(packed []byte, dir string) error {
 		if err != nil {
 			return fmt.Errorf("files of a job: %w", err)
 		}
-		if left -= header.Size; header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || left < 0 {
+		top, _, _ := strings.Cut(header.Name, "/")
+		left -= header.Size + 1<<10 // files without content are not free
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || !slices.Contains(packed, top) || left < 0 {
 			return fmt.Errorf("files of a job: invalid entry %q", header.Name)
 		}
 		if err := root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {

@@ -180,7 +180,7 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 	if len(s.Running) > 0 {
 		fmt.Fprintln(t, "\nJOB\tDELIVERY\tFOR\tWORKER\tHOST")
 		for _, j := range s.Running {
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", j.Job, j.Delivery, figures.Duration(now.Sub(j.Since).Milliseconds()), j.Worker, printable.Line(j.Host, printable.Width))
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", line(j.Job), j.Delivery, figures.Duration(now.Sub(j.Since).Milliseconds()), line(j.Worker), line(j.Host))
 		}
 	}
 	fmt.Fprintln(t, "\nWORKER\tHOST\tJOBS\tSTATE")
@@ -191,7 +191,7 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 		} else if k.Paused != "" {
 			state = "paused: " + k.Paused
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%s\n", k.ID, printable.Line(k.Host, printable.Width), len(k.Jobs), k.Slots, printable.Line(state, 200))
+		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%s\n", line(k.ID), line(k.Host), len(k.Jobs), k.Slots, printable.Line(state, 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -203,11 +203,14 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 	return err
 }
 
+// line makes text of a worker safe in a line of a table.
+func line(text string) string { return printable.Line(text, printable.Width) }
+
 // outcomesOf lists outcomes with their numbers.
 func outcomesOf(counts map[event.Outcome]int) string {
 	var list []string
 	for outcome, n := range counts {
-		list = append(list, fmt.Sprintf("%d %s", n, outcome))
+		list = append(list, fmt.Sprintf("%d %s", n, line(string(outcome))))
 	}
 	if len(list) == 0 {
 		return ""
