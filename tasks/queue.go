@@ -31,7 +31,7 @@ func (p *Plan) Unqueueable() error {
 	var all Problems
 	add := func(file, what, fix string) { all = append(all, Problem{File: file, What: what, Fix: fix}) }
 	if p.Rollout != nil {
-		add("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run")
+		all = append(all, p.uses.at("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run"))
 	}
 	all = append(all, p.unqueueableJobs()...)
 	for _, h := range p.Hooks {
@@ -71,11 +71,11 @@ func (p *Plan) unqueueableJobs() Problems {
 	for _, j := range slices.Concat(p.Jobs, p.Elsewhere) {
 		if j.Repo.Kind != RepoURL && !repos[j.Repo] {
 			repos[j.Repo] = true
-			all = append(all, Problem{File: "job " + j.ID, What: fmt.Sprintf("repository %s is a path on this machine, and workers may be others", j.Repo.Name), Fix: "use url:"})
+			all = append(all, p.uses.at("job "+j.ID, fmt.Sprintf("repository %s is a path on this machine, and workers may be others", j.Repo.Name), "use url:"))
 		}
 		if j.Output.Path != "" && !outputs[j.Task] {
 			outputs[j.Task] = true
-			all = append(all, Problem{File: "job " + j.ID, What: fmt.Sprintf("output.file %s would be written on the machine of the worker", quote(j.Output.Path)), Fix: "remove it: the report has the final message"})
+			all = append(all, p.uses.at("output of "+j.ID, fmt.Sprintf("output.file %s would be written on the machine of the worker", quote(j.Output.Path)), "remove it: the report has the final message"))
 		}
 	}
 	return all

@@ -181,16 +181,16 @@ func TestQueuedExamples(t *testing.T) {
 
 func TestUnqueueable(t *testing.T) {
 	for name, of := range map[string]struct{ manifest, want string }{
-		"path": {"repos: [{path: repo}, {copy: other}]", `job a-repo: repository repo is a path on this machine, and workers may be others; use url:
-job a-other: repository other is a path on this machine, and workers may be others; use url:`},
-		"directory": {"", `job a: repository shop is a path on this machine, and workers may be others; use url:`},
-		"rollout":   {"repos: [{url: 'https://x.example.com/a'}]\nrollout: {waves: [1]}", "rollout: a rollout decides from earlier runs which jobs are next, and a queue runs all jobs; remove it, or use millhand run"},
+		"path": {"repos: [{path: repo}, {copy: other}]", `m.yaml:4:9: repository repo is a path on this machine, and workers may be others; use url:
+m.yaml:4:23: repository other is a path on this machine, and workers may be others; use url:`},
+		"directory": {"", `m.yaml:5:9: repository shop is a path on this machine, and workers may be others; use url:`},
+		"rollout":   {"repos: [{url: 'https://x.example.com/a'}]\nrollout: {waves: [1]}", "m.yaml:5:10: a rollout decides from earlier runs which jobs are next, and a queue runs all jobs; remove it, or use millhand run"},
 		"scripts": {"repos: [{url: 'https://x.example.com/a'}]\ntools_from: [t.ts, 'workspace:x.ts']\nplugins: [./t.ts]", `js: the modules of "t.ts" are searched on this machine, and workers may be others; write a path in the repository: workspace:PATH
 js: the modules of "./t.ts" are searched on this machine, and workers may be others; write a path in the repository: workspace:PATH`},
 		"run hooks": {"repos: [{url: 'https://x.example.com/a'}]\nhooks: {run_end: [{run: 'true'}]}", "m.yaml:5: the hook run_end would run once for each job, on its worker; use job_end"},
 		"keys": {"repos: [{url: 'https://x.example.com/a'}]\nproviders: {p: {kind: openai, base_url: 'https://x.example.com', key_command: [cat, key.txt]}, q: {kind: openai, base_url: 'https://x.example.com', token_file: key.txt}, r: {kind: openai, base_url: 'https://x.example.com', token_file: /run/key}, s: {kind: openai, base_url: 'https://x.example.com', key_command: [vault, read]}}", `m.yaml:5:79: "key_command" uses the file "key.txt" of this machine, and secrets are not sent to workers; name an environment variable, a program on the PATH of the workers, or an absolute path of theirs
 m.yaml:5:161: "token_file" uses the file "key.txt" of this machine, and secrets are not sent to workers; name an environment variable, a program on the PATH of the workers, or an absolute path of theirs`},
-		"output":         {"repos: [{url: 'https://x.example.com/a'}, {url: 'https://x.example.com/b'}]\ntasks: [{id: a, prompt: A, output: {file: '${{ repo.name }}.md'}}]", `job a-a: output.file "a.md" would be written on the machine of the worker; remove it: the report has the final message`},
+		"output":         {"repos: [{url: 'https://x.example.com/a'}, {url: 'https://x.example.com/b'}]\ntasks: [{id: a, prompt: A, output: {file: '${{ repo.name }}.md'}}]", `m.yaml:5:9: output.file "a.md" would be written on the machine of the worker; remove it: the report has the final message`},
 		"standard input": {"repos: [{file: '-'}]", `m.yaml:4:16: the list is read from standard input, which workers do not have; write it to a file`},
 		"write":          {"repos: [{url: 'https://x.example.com/a'}]\nmcp: {i: {command: [cat], write: [out, /var/out]}}", `MCP server i: write: "DIR/out" is a path on this machine, and workers may be others; write an absolute path of the workers`},
 		"absolute": {"repos: [{url: 'https://x.example.com/a'}]\ninstructions: [DIR/key.txt]\ntasks: [{id: a, prompt: A, setup: [bash DIR/key.txt]}]", `m.yaml:5:16: "DIR/key.txt" is an absolute path, which workers may not have; write it relative to the manifest

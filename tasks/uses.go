@@ -15,18 +15,19 @@ import (
 // uses is what a load uses of its machine. Directories are only walked for
 // [Plan.Inputs], as most plans run where they were loaded.
 type uses struct {
-	files     map[string]bool // and directories without what they contain
-	trees     map[string]bool // directories with what they contain, if they exist
-	programs  map[string]bool // absolute as written: of the system
-	variables map[string]bool // by name: whether the load got a value
-	home      string          // of the user, which no manifest names
-	event     string          // file of the CI's event; "" if it was not read
-	root      string          // directory with all that may be read, see [Below]; "" for no limit
-	fixed     []Problem       // what another machine can't have
+	files     map[string]bool  // and directories without what they contain
+	trees     map[string]bool  // directories with what they contain, if they exist
+	programs  map[string]bool  // absolute as written: of the system
+	variables map[string]bool  // by name: whether the load got a value
+	home      string           // of the user, which no manifest names
+	event     string           // file of the CI's event; "" if it was not read
+	root      string           // directory with all that may be read, see [Below]; "" for no limit
+	fixed     []Problem        // what another machine can't have
+	places    map[string]value // where the repository of a job, or the rollout, is written
 }
 
 func newUses() *uses {
-	return &uses{files: map[string]bool{}, trees: map[string]bool{}, programs: map[string]bool{}, variables: map[string]bool{}}
+	return &uses{files: map[string]bool{}, trees: map[string]bool{}, programs: map[string]bool{}, variables: map[string]bool{}, places: map[string]value{}}
 }
 
 // uses returns what the load of the value's file uses; nil if it is no part of a plan.
@@ -127,6 +128,16 @@ func (u *uses) fix(v value, what, fix string) {
 	if u != nil {
 		u.fixed = append(u.fixed, Problem{File: v.src.name, Line: v.use.Line, Column: v.use.Column, What: what, Fix: fix, src: v.src})
 	}
+}
+
+// at returns a problem of a job or of the rollout, with its location if there is one.
+func (u *uses) at(of, what, fix string) Problem {
+	if u != nil {
+		if v := u.places[of]; v.src != nil && v.use != nil {
+			return Problem{File: v.src.name, Line: v.use.Line, Column: v.use.Column, What: what, Fix: fix, src: v.src}
+		}
+	}
+	return Problem{File: of, What: what, Fix: fix}
 }
 
 func isAbs(written string) bool { return filepath.IsAbs(filepath.FromSlash(written)) }
