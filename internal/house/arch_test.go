@@ -136,7 +136,7 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"internal/lazyregexp", "texts"},
-		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/queue/queuetest internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
 		"internal/telemetry":       {"internal/event internal/figures internal/money internal/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
 		"internal/telemetry/fake":  {"", "a server for tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
