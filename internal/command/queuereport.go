@@ -183,12 +183,15 @@ var packed = []string{"patches", "sessions", "outputs"}
 // maxUnpacked limits the files of a job, in bytes.
 const maxUnpacked = 4 << 30
 
-// pack returns the files below a report directory that its reports refer to.
+// pack returns the files below a report directory that its reports refer to; nil for none.
 func pack(dir string) ([]byte, error) {
 	var buffer bytes.Buffer
 	compressed := gzip.NewWriter(&buffer)
 	archive := tar.NewWriter(compressed)
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) { // the job was not run
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
