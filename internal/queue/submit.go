@@ -231,8 +231,12 @@ func (q *Queue) queued(ctx context.Context, r *Run, j Job) (run string, seq uint
 	return o.Run, msg.Sequence, nil
 }
 
-// postReady queues a job if all jobs that it needs have ended. It may be queued already.
+// postReady queues a job if all jobs that it needs have ended and the run was not cancelled. It
+// may be queued already.
 func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
+	if why, err := q.Cancelled(ctx, r.ID); err != nil || why != "" {
+		return err
+	}
 	for _, key := range j.Needs {
 		if _, found, err := q.Result(ctx, r.ID, key); err != nil || !found {
 			return err
