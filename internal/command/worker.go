@@ -57,7 +57,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 		return err
 	}
 	defer q.Close()
-	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16)}
+	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1)}
 	k.accounts = models.NewAccounts(w.Now, k.announces)
 	k.probe = probing(ctx, o.sandbox)
 	k.host, _ = os.Hostname() //nolint:errcheck // only for people
@@ -86,7 +86,9 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	k.running.Wait()
 	leave()
 	beside.Wait()
-	if gone := q.Leave(context.WithoutCancel(ctx), k.id); gone != nil && err == nil {
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), signOff)
+	defer stop()
+	if gone := q.Leave(last, k.id); gone != nil && err == nil {
 		k.say("sign off: %v", gone)
 	}
 	if ctx.Err() != nil { // its jobs were given back
@@ -156,6 +158,7 @@ func (k *worker) loop(ctx context.Context) error {
 			claim.Cancel()
 		}
 		k.mu.Unlock()
+		k.showNow()
 		k.running.Go(func() {
 			defer func() { <-slots }()
 			defer touch()
@@ -163,6 +166,7 @@ func (k *worker) loop(ctx context.Context) error {
 			k.mu.Lock()
 			delete(k.claims, claim)
 			k.mu.Unlock()
+			k.showNow()
 		})
 		if k.opts.once {
 			return nil
@@ -232,6 +236,9 @@ func (k *worker) lacking(lacks []string) {
 	k.lacks = text
 }
 
+// signOff limits the last request of a worker: the server may not be running.
+const signOff = 3 * time.Second
+
 // showing is how often a worker shows others what it does.
 const showing = 3 * time.Second
 
@@ -245,7 +252,16 @@ func (k *worker) show(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-k.changed:
 		}
+	}
+}
+
+// showNow lets show show what has changed.
+func (k *worker) showNow() {
+	select {
+	case k.changed <- struct{}{}:
+	default: // it will
 	}
 }
 

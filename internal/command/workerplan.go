@@ -58,6 +58,7 @@ type worker struct {
 	until   time.Time                  // when it claims again, after a job failed for this machine
 	gave    time.Time                  // when a job was given back
 	faults  int                        // so many in a row
+	changed chan struct{}              // wakes show
 	lacks   string                     // variables that jobs require; used by loop only
 }
 
@@ -136,6 +137,7 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 			return
 		}
 		k.refused[r.ID] = k.refusal(r, p.err)
+		k.showNow()
 		k.say("no jobs of run %s are run here: %v", r.ID, p.err)
 	})
 	return p.plan, p.err
