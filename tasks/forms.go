@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"cmp"
 	"fmt"
 	"math"
@@ -110,23 +111,39 @@ func readDuration(v value) (time.Duration, bool) {
 	return 0, false
 }
 
+// The limits of sizes, in bytes.
+const leastBytes, mostBytes = 1e6, 1e15
+
 // readBytes reads a number of bytes such as 500MB or 8GiB, at least a million.
 func readBytes(v value) (int64, bool) {
-	const least, most = 1e6, 1e15
-	text := v.node.Value
+	n, ok := parseBytes(v.node.Value)
+	switch {
+	case !v.isScalar() || !ok:
+		v.wrong("a size", "write it with its unit, such as 500MB, 8GB or 2GiB")
+	case !(n >= leastBytes && n <= mostBytes):
+		v.problem(v.name+" must be from 1MB to 1000TB", "write for example 8GB")
+	default:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+// ParseBytes parses a number of bytes as manifests have them, such as 500MB or 8GiB.
+func ParseBytes(text string) (int64, error) {
+	n, ok := parseBytes(text)
+	if !ok || !(n >= leastBytes && n <= mostBytes) {
+		return 0, errors.New("must be a size from 1MB to 1000TB, for example 4GB")
+	}
+	return int64(n), nil
+}
+
+// parseBytes parses a number with the unit of a size.
+func parseBytes(text string) (n float64, ok bool) {
 	number := strings.TrimRight(text, "kKMGTiB")
 	units := map[string]float64{"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 	unit, ok := units[text[len(number):]]
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	switch {
-	case !v.isScalar() || !ok || err != nil:
-		v.wrong("a size", "write it with its unit, such as 500MB, 8GB or 2GiB")
-	case !(n*unit >= least && n*unit <= most):
-		v.problem(v.name+" must be from 1MB to 1000TB", "write for example 8GB")
-	default:
-		return int64(n * unit), true
-	}
-	return 0, false
+	return n * unit, ok && err == nil
 }
 
 // scalarType is the type of a string that may be written as a number or boolean.

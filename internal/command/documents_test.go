@@ -44,7 +44,7 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range commandLines(string(text)) {
-			if n++; !understood(line) && !pending(line) {
+			if n++; !understood(line) {
 				t.Errorf("%s: millhand %s", name, line)
 			}
 		}
@@ -70,7 +70,7 @@ func TestCommandsOfTheExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, line := range exampleLines(t, name, string(text)) {
-				if found[path.Dir(name)]++; !understood(line) && !pending(line) {
+				if found[path.Dir(name)]++; !understood(line) {
 					t.Errorf("examples/%s: millhand %s", name, line)
 				}
 			}
@@ -117,13 +117,6 @@ func exampleLines(t *testing.T, name, text string) []string {
 		}
 	}
 	return lines
-}
-
-// pending reports whether the program does not have the commands of the queue yet.
-func pending(line string) bool {
-	name, _, _ := strings.Cut(line, " ")
-	_, _, _, err := find(newRoot(World{}), []string{name})
-	return (name == "queue" || name == "worker") && err != nil
 }
 
 // commandLines returns the arguments of the calls of millhand in a document.

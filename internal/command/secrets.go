@@ -18,7 +18,7 @@ import (
 func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 	variables := []string{
 		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", signing.PassphraseVariable, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
-		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "NATS_TOKEN",
 	}
 	for _, name := range provider.Names() {
 		if kind, ok := provider.Lookup(name); ok {

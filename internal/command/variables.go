@@ -24,6 +24,7 @@ func variableDocs() []variableDoc {
 		{[]string{"MILLHAND_GITHUB_APP_ID", "MILLHAND_GITHUB_APP_KEY"}, "GitHub App whose installations have the tokens: its ID, and its private key or the path of it."},
 		{[]string{"MILLHAND_SSH_KEY", "MILLHAND_SSH_PASSPHRASE", "SSH_AUTH_SOCK"}, "Key file for git over ssh, its passphrase, and the agent that has keys."},
 		{[]string{"MILLHAND_KNOWN_HOSTS"}, "Host keys of ssh servers (default: ~/.ssh/known_hosts)."},
+		{[]string{"NATS_TOKEN"}, "Token for the NATS server of a queue."},
 		{[]string{signing.KeyVariable, signing.PassphraseVariable}, "Key that signs commits and evidence, as a path or text, and its passphrase."},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT"}, "Collector that gets spans and metrics; docs/reports.md lists the other variables of OpenTelemetry."},
 		{[]string{"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}, "Committer of signed commits, if both are set."},

@@ -22,10 +22,11 @@ import (
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/tasks"
 )
 
 func workerCommand(w World) *cli.Command {
-	o := &workerOptions{jobs: 1}
+	o := &workerOptions{jobs: 1, minFree: 1e9}
 	return &cli.Command{
 		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
 		UsageText: "millhand worker --url nats://queue.example.com:4222 --jobs 4\nmillhand worker --url tls://queue.example.com:4222 --policy /etc/millhand/worker.yaml --max-idle 10m",
@@ -34,7 +35,7 @@ func workerCommand(w World) *cli.Command {
 			&cli.BoolFlag{Name: "once", Category: limitFlags, Destination: &o.once, Usage: "Exit after one job"},
 			&cli.BoolFlag{Name: "drain", Category: limitFlags, Destination: &o.drain, Usage: "Exit when no job waits"},
 			&cli.GenericFlag{Name: "max-idle", Category: limitFlags, Value: flagOf(&o.maxIdle, period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
-			&cli.Int64Flag{Name: "min-free", Category: limitFlags, Destination: &o.minFree, Value: 1, Usage: "Claim no jobs while less than `N` GiB is free on the disks of TMPDIR and of the cache"},
+			&cli.GenericFlag{Name: "min-free", Category: limitFlags, Value: flagOf(&o.minFree, tasks.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
 			o.policies.policyFlag(permissionFlags),
 			sandboxFlag(&o.sandbox, permissionFlags),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors only"},
@@ -209,7 +210,7 @@ func (k *worker) full() string {
 		}
 		free := at.Free()
 		at.Close()
-		if free >= 0 && free < k.opts.minFree<<30 {
+		if free >= 0 && free < k.opts.minFree {
 			return fmt.Sprintf("only %s free on the disk of %s", figures.Bytes(free), dir)
 		}
 	}

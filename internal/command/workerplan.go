@@ -30,7 +30,7 @@ type workerOptions struct {
 	once     bool
 	drain    bool
 	maxIdle  time.Duration
-	minFree  int64 // GiB
+	minFree  int64 // bytes
 	quiet    bool
 }
 
