@@ -108,7 +108,7 @@ func named() []Cause {
 		{CodeBudget, Skipped, ExitBudget, "the run's budget was exceeded before the job started"},
 		{CodeDeadline, Skipped, ExitDeadline, "the run timed out before the job started"},
 		{CodeProvider, Skipped, ExitAuth, "the provider rejected the credentials of another job"},
-		{CodeNotRun, Skipped, ExitFailed, "the report of this job's shard is missing"},
+		{CodeNotRun, Skipped, ExitFailed, "the report of this job's shard is missing, no worker has started the queued job, or another run has queued it"},
 		{CodeRollout, Skipped, ExitOK, "the rollout was stopped before the job started, or a limit on its pull requests was reached"},
 
 		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing"},
