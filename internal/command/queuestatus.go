@@ -183,7 +183,9 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", line(j.Job), j.Delivery, figures.Duration(now.Sub(j.Since).Milliseconds()), line(j.Worker), line(j.Host))
 		}
 	}
-	fmt.Fprintln(t, "\nWORKER\tHOST\tJOBS\tSTATE")
+	if len(s.Workers) > 0 {
+		fmt.Fprintln(t, "\nWORKER\tHOST\tJOBS\tSTATE")
+	}
 	for _, k := range s.Workers {
 		state := "claims jobs"
 		if why := k.Refused[s.Run]; why != "" {
@@ -197,7 +199,7 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 		return err
 	}
 	if len(s.Workers) == 0 {
-		b.WriteString("no workers\n")
+		b.WriteString("\nno workers\n")
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

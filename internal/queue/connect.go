@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +65,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	}
 	conn, err := nats.Connect(o.URL, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the queue: %w", err)
+		return nil, fmt.Errorf("connect to the queue at %s: %w", withoutUser(o.URL), err)
 	}
 	q := &Queue{conn: conn, name: o.Name, now: o.Now}
 	if q.name == "" {
@@ -78,6 +79,18 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("set up the queue: %w", err)
 	}
 	return q, nil
+}
+
+// withoutUser returns the URLs of servers without the user, the password or the token in them.
+func withoutUser(urls string) string {
+	var shown []string
+	for one := range strings.SplitSeq(urls, ",") {
+		if at, err := url.Parse(strings.TrimSpace(one)); err == nil {
+			at.User = nil
+			shown = append(shown, at.String())
+		}
+	}
+	return strings.Join(shown, ", ")
 }
 
 // Close closes the connection.
