@@ -1,8 +1,8 @@
 package tasks
 
 import (
-	"errors"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
