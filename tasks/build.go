@@ -81,27 +81,10 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	}
 	p := b.assemble(paths, selected)
 	p.Rollout = rollout
-	b.placeDrafts(drafts)
+	b.inputs.uses.locate(drafts, b.manifests)
 	p.Notes = slices.Concat(b.found.notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil
-}
-
-// placeDrafts records where what a queue may refuse is written.
-func (b *builder) placeDrafts(drafts []*draft) {
-	places := b.inputs.uses.places
-	for _, d := range drafts {
-		places["job "+d.job.ID] = d.task.value
-		if d.repo != nil && d.repo.src != nil {
-			places["job "+d.job.ID] = d.repo.value
-		}
-		places["output of "+d.job.ID] = d.task.value
-	}
-	for _, m := range b.manifests {
-		if m.rollout != nil {
-			places["rollout"] = m.rollout.value
-		}
-	}
 }
 
 // all returns the tasks of all manifests in order.

@@ -30,7 +30,7 @@ func newUses() *uses {
 	return &uses{files: map[string]bool{}, trees: map[string]bool{}, programs: map[string]bool{}, variables: map[string]bool{}, places: map[string]value{}}
 }
 
-// uses returns what the load of the value's file uses; nil if it is no part of a plan.
+// uses returns what the load of the value's file uses; nil if it does not belong to a plan.
 func (v value) uses() *uses {
 	if v.src.inputs == nil {
 		return nil
@@ -127,6 +127,22 @@ func (u *uses) keyCommand(v value, words []string) {
 func (u *uses) fix(v value, what, fix string) {
 	if u != nil {
 		u.fixed = append(u.fixed, Problem{File: v.src.name, Line: v.use.Line, Column: v.use.Column, What: what, Fix: fix, src: v.src})
+	}
+}
+
+// locate records the locations of what a queue may refuse.
+func (u *uses) locate(drafts []*draft, manifests []*manifest) {
+	for _, d := range drafts {
+		u.places["output of "+d.job.ID] = d.task.value
+		u.places["job "+d.job.ID] = d.task.value
+		if d.repo != nil && d.repo.src != nil {
+			u.places["job "+d.job.ID] = d.repo.value
+		}
+	}
+	for _, m := range manifests {
+		if m.rollout != nil {
+			u.places["rollout"] = m.rollout.value
+		}
 	}
 }
 
