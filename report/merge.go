@@ -67,7 +67,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 //     counts if a job that it cancelled does.
 //   - The run starts with the earliest part and ends with the latest. Its id is
 //     the time of its start and the first 8 hexadecimal digits of the SHA-256 of
-//     the parts' ids, sorted, one per line. It has no shard. If a part has the plan
+//     the parts' ids, sorted, one per line. It has no shard. If one of them has the plan
 //     of a run whose jobs were distributed, and runs none, it has the id and the budget of that run.
 //
 // Merge reads every part twice, one event at a time. It holds the plan, the costs of
@@ -251,8 +251,8 @@ func missing[T comparable](list []T, values ...T) []T {
 	return slices.DeleteFunc(slices.Clone(values), func(v T) bool { return slices.Contains(list, v) })
 }
 
-// distributed returns the run whose jobs were distributed, one in each part; nil for others. One
-// part has its plan: it runs no job, and lists all of them as those of other shards.
+// distributed returns the run whose jobs were distributed, one in each report; nil for others. One
+// report has its plan: it runs no job, and lists all of them as those of other shards.
 func (m *merge) distributed() *event.Run {
 	for _, p := range m.inputs {
 		if p.plan {

@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/queue"
 )
 
-// queueOptions are how the server of a queue is reached.
+// queueOptions are the server of a queue and the credentials for it.
 type queueOptions struct {
 	url, creds    string
 	ca, cert, key string

@@ -304,13 +304,13 @@ func (k *worker) cancelled(run string) {
 	}
 }
 
-// announcement is a pause of a provider's key that this worker tells the others.
+// announcement is a pause of a provider's key that other workers have to know.
 type announcement struct {
 	account string
 	wait    time.Duration
 }
 
-// announce tells other workers of pauses, until ctx ends.
+// announce sends pauses to other workers, until ctx ends.
 func (k *worker) announce(ctx context.Context) {
 	for {
 		select {

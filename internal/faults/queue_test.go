@@ -390,7 +390,7 @@ func (m *machines) queuedReport() (r queuedReport) {
 	return r
 }
 
-// checkPassed checks that each job has passed, with one commit on its branch and one pull request.
+// checkPassed checks that each job passed, with one commit on its branch and one pull request.
 func (m *machines) checkPassed() {
 	m.t.Helper()
 	r := m.queuedReport()
@@ -434,7 +434,7 @@ func (m *machines) checkBranches(want int) {
 	}
 }
 
-// says reports whether a process has printed a text.
+// printed reports whether a process has printed a text.
 func (p *process) says(text string) bool {
 	log, err := os.Open(p.log)
 	if err != nil {

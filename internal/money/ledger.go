@@ -38,7 +38,7 @@ func (s Sums) Plus(t Sums) Sums {
 	return Sums{Spent: s.Spent.Add(t.Spent), Reserved: s.Reserved.Add(t.Reserved), Requests: s.Requests + t.Requests}
 }
 
-// Money returns what is spent or reserved.
+// Money returns the sum of costs and reservations.
 func (s Sums) Money() USD { return s.Spent.Add(s.Reserved) }
 
 // LedgerError is the error of a request whose money could not be reserved in a [Ledger].

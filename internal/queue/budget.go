@@ -89,7 +89,7 @@ func (q *Queue) change(ctx context.Context, run string, edit func(*account) (boo
 	}
 }
 
-// Money is the budget of a run: what is spent and reserved, and its limit, 0 for none.
+// Money is the budget of a run: its costs and reservations, and its limit, 0 for none.
 func (q *Queue) Money(ctx context.Context, run string) (sums money.Sums, limit money.USD, err error) {
 	a, _, err := q.account(ctx, run)
 	return a.sums(""), a.Limit, err

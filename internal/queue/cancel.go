@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Cancel cancels a run: jobs that wait are taken out of the queue, and the workers of those
+// Cancel cancels a run: jobs that wait are removed from the queue, and the workers of those
 // that run are told. It returns the number of jobs that had not ended.
 func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err error) {
 	if _, err := q.state.PutString(ctx, "cancel."+r.ID, why); err != nil {

@@ -330,7 +330,7 @@ func (c *Claim) heartbeats(last time.Time) {
 	}
 }
 
-// Finish stores the result of the job with its files, and takes the job out of the queue. The
+// Finish stores the result of the job with its files, and removes the job from the queue. The
 // error is ErrLost if the lease was lost, or another worker has stored a result.
 func (c *Claim) Finish(ctx context.Context, result Result, files []byte) error {
 	if err := c.flush(ctx); err != nil {
@@ -388,7 +388,7 @@ func (c *Claim) complete(ctx context.Context, result Result) error {
 }
 
 // Return gives the job back to the queue, for another worker, which gets it after delay. free
-// tells that the job is not at fault: then it does not count as a delivery.
+// means that the job is not at fault: then it does not count as a delivery.
 func (c *Claim) Return(ctx context.Context, why string, free bool, delay time.Duration) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -446,7 +446,7 @@ func (c *Claim) close(cause error) {
 	c.beats.Wait()
 }
 
-// ack takes the job out of the queue.
+// ack removes the job from the queue.
 func (c *Claim) ack(ctx context.Context) error {
 	err := retry(ctx, c.msg.DoubleAck)
 	if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options are how the server is reached.
+// Options are the server and the credentials for it.
 type Options struct {
 	URL      string // nats://HOST:PORT or tls://HOST:PORT, several separated by commas
 	Token    string // "" for none, or for one in the URL

@@ -258,7 +258,7 @@ func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
 	return err
 }
 
-// postNeeding queues the jobs that a job has kept waiting.
+// postNeeding queues the jobs that waited for a job.
 func (q *Queue) postNeeding(ctx context.Context, r *Run, key string) error {
 	for _, j := range r.Jobs {
 		if !slices.Contains(j.Needs, key) {
