@@ -38,7 +38,7 @@ func (v value) uses() *uses {
 	return v.src.inputs.uses
 }
 
-// beyond reports whether a path is none of the inputs of a queued plan.
+// beyond reports whether a path is not below the inputs of a queued plan.
 func (u *uses) beyond(path string) bool {
 	return u != nil && u.root != "" && !pathtree.Within(path, u.root)
 }

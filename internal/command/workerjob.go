@@ -32,7 +32,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 	if err != nil {
 		err = k.public(claim, err)
 	}
-	switch cause := context.Cause(claim.Context()); {
+	switch cause := context.Cause(claim.Context()); { //nolint:contextcheck // the claim may end before ctx
 	case errors.Is(cause, queue.ErrLost):
 		claim.Abandon()
 		k.say("stopped %s of run %s: %v", claim.Job.ID, claim.Run.ID, cause)
@@ -246,7 +246,8 @@ func reopenJob(dir string, events []byte, now func() time.Time) (*runner.Past, *
 
 // history describes the deliveries of a job that no worker could end.
 func history(claim *queue.Claim) string {
-	text := fmt.Sprintf("%s did not end the job", figures.Count(claim.Counted(), "delivery"))
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s did not end the job", figures.Count(claim.Counted(), "delivery"))
 	for _, d := range claim.Earlier {
 		if d.Free {
 			continue
@@ -255,9 +256,9 @@ func history(claim *queue.Claim) string {
 		if d.Returned != "" {
 			why = d.Returned
 		}
-		text += fmt.Sprintf("\ndelivery %d to worker %s at %s: %s", d.Number, d.Worker, d.At.UTC().Format(time.RFC3339), why)
+		fmt.Fprintf(&text, "\ndelivery %d to worker %s at %s: %s", d.Number, d.Worker, d.At.UTC().Format(time.RFC3339), why)
 	}
-	return text
+	return text.String()
 }
 
 // endUnrun ends a job without running it.

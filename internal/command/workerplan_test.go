@@ -138,7 +138,7 @@ func TestAWorkerForgetsPlans(t *testing.T) {
 	k.claims[running] = time.Now()
 	for i := range mostPlans + 5 {
 		r := store(t, s, "r"+strconv.Itoa(i), map[string]string{"/a/m.yaml": "x"}, queuedOptions{})
-		k.accept(t.Context(), r) //nolint:errcheck // refused
+		k.accept(t.Context(), r)
 	}
 	dirs, err := filepath.Glob(filepath.Join(k.dir, "inputs-*"))
 	if err != nil || len(dirs) > mostPlans+2 || len(k.plans) > mostPlans+2 || len(k.refused) > mostPlans+2 {

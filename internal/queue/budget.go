@@ -100,7 +100,7 @@ func (a *account) holders() map[string]int {
 	all := map[string]int{}
 	for name := range a.Held {
 		key, number, _ := strings.Cut(name, "/")
-		n, _ := strconv.Atoi(number) //nolint:errcheck // written by holder
+		n, _ := strconv.Atoi(number) // written by holder
 		all[key] = max(all[key], n)
 	}
 	return all

@@ -79,7 +79,7 @@ func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after 
 	c.wake = sync.NewCond(&c.mu)
 	c.lease, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.job, c.stop = context.WithCancelCause(c.lease)
-	c.beats.Go(func() { c.heartbeats(after) }) // what follows may take longer than the lease
+	c.beats.Go(func() { c.heartbeats(after) }) //nolint:contextcheck // until the lease ends; what follows may take longer than it
 	began, err := c.begin(ctx, by)
 	if began {
 		c.beats.Go(c.writer)
