@@ -46,8 +46,8 @@ type jobLog struct {
 // add adds a message.
 func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) error {
 	number, err := strconv.Atoi(header.Get(headerDelivery))
-	if err != nil {
-		return fmt.Errorf("message %d of the log has no number of a delivery", seq)
+	if err != nil || number < 1 || number < l.delivery() {
+		return fmt.Errorf("message %d of the log has no valid number of a delivery", seq)
 	}
 	if worker := header.Get(headerWorker); worker != "" {
 		size, err := strconv.Atoi(header.Get(headerSize))
