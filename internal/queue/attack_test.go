@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,5 +282,51 @@ func TestACancelledJobThatWasJustClaimed(t *testing.T) {
 	finish(t, claim, event.Cancelled)
 	if over, err := q.Over(t.Context(), r); over || err != nil {
 		t.Errorf("over %v, %v", over, err)
+	}
+}
+
+// The only worker left may run a job that waits for money, while the job of a dead worker waits
+// for it.
+func TestNobodyWaitsForRequestsOfDeadWorkers(t *testing.T) {
+	s := queuetest.Start(t)
+	var later atomic.Int64
+	began := time.Now()
+	q, err := queue.Open(t.Context(), queue.Options{URL: s.URL, Now: func() time.Time { return began.Add(time.Duration(later.Load())) }})
+	must(t, err)
+	t.Cleanup(q.Close)
+	r := run("r1", "a", "b", "c")
+	r.Lease = time.Hour
+	submit(t, q, r)
+	c := claims(t, q, "w1")
+	dead, alive, own := next(t, c), next(t, c), next(t, c)
+	one := money.Sums{Reserved: money.Dollar / 8, Requests: 1}
+	for _, claim := range []*queue.Claim{dead, alive} {
+		if ok, err := claim.Ledger().Reserve(t.Context(), one, money.Dollar); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	show := func() {
+		must(t, q.Show(t.Context(), queue.Worker{ID: "w2", Jobs: []queue.Running{{Run: "r1", Job: alive.Job.ID, Delivery: 1}}}))
+	}
+	show()
+	ledger := own.Ledger()
+	for want := 2; want > 0; want-- {
+		changed := ledger.Changed()
+		sums, err := ledger.Others(t.Context())
+		must(t, err)
+		for sums.Requests > want {
+			<-changed
+			changed = ledger.Changed()
+			sums, err = ledger.Others(t.Context())
+			must(t, err)
+		}
+		if sums.Requests != want || sums.Reserved != money.Dollar/4 {
+			t.Fatalf("others %+v, want %d requests", sums, want)
+		}
+		<-changed // it was looked for signs of life
+		later.Add(int64(queue.Silence * 3 / 4))
+		show()
+		<-ledger.Changed()
+		later.Add(int64(queue.Silence / 2))
 	}
 }

@@ -26,6 +26,9 @@ func (q *Queue) Cool(ctx context.Context, account string, c Cooldown) error {
 	return err
 }
 
+// longestCooldown limits a pause: nobody who writes to the server stops all workers.
+const longestCooldown = time.Hour
+
 // cooled passes on a pause that has not passed.
 func (q *Queue) cooled(entry jetstream.KeyValueEntry, fn func(account string, wait Cooldown)) {
 	var c Cooldown
@@ -37,7 +40,7 @@ func (q *Queue) cooled(entry jetstream.KeyValueEntry, fn func(account string, wa
 	if age := q.now().Sub(entry.Created()); age > time.Minute {
 		c.Wait -= age
 	}
-	if c.Wait > 0 {
+	if c.Wait = min(c.Wait, longestCooldown); c.Wait > 0 {
 		fn(strings.TrimPrefix(entry.Key(), "cool."), c)
 	}
 }

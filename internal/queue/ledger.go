@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"time"
@@ -58,11 +59,18 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	changed chan struct{}
+	seen    map[string]sign // of other deliveries with requests in flight
+}
+
+// sign is the last sign of life of a delivery.
+type sign struct {
+	text string    // which worker showed it when; "" for none
+	at   time.Time // when this process saw it: clocks of machines differ
 }
 
 // Ledger returns the budget of the run for the requests of this claim. It is called once.
 func (c *Claim) Ledger() *Ledger {
-	l := &Ledger{claim: c, changed: make(chan struct{})}
+	l := &Ledger{claim: c, changed: make(chan struct{}), seen: map[string]sign{}}
 	c.beats.Go(func() { l.watch(c.lease) })
 	return l
 }
@@ -86,6 +94,7 @@ func (l *Ledger) watch(ctx context.Context) {
 				updates = nil
 			}
 		case <-tick.C:
+			l.listen(ctx) //nolint:errcheck // the next time
 		case <-ctx.Done():
 			return
 		}
@@ -103,10 +112,59 @@ func (l *Ledger) Changed() <-chan struct{} {
 	return l.changed
 }
 
-// Others returns the sums of the other deliveries.
+// listen looks for signs of life of the other deliveries that have requests in flight.
+func (l *Ledger) listen(ctx context.Context) error {
+	a, _, err := l.claim.q.account(ctx, l.claim.Run.ID)
+	if err != nil || a.sums(l.own()).Requests == 0 {
+		return err
+	}
+	keys := map[string]string{}
+	for _, j := range l.claim.Run.Jobs {
+		keys[j.ID] = j.Key
+	}
+	shown := map[string]string{}
+	err = l.claim.q.entries(ctx, "worker.*", func(_ string, value []byte) error {
+		var w Worker
+		if json.Unmarshal(value, &w) != nil {
+			return nil // of another version
+		}
+		for _, j := range w.Jobs {
+			if j.Run == l.claim.Run.ID {
+				shown[holder(keys[j.Job], j.Delivery)] = w.ID + " " + w.At.String()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, now := l.seen, l.claim.q.now()
+	l.seen = map[string]sign{}
+	for name := range a.Held {
+		s, known := before[name]
+		if text := shown[name]; !known || text != "" && text != s.text {
+			s = sign{text, now}
+		}
+		l.seen[name] = s
+	}
+	return nil
+}
+
+// Others returns the sums of the other deliveries. Requests of one whose worker has
+// disappeared don't count: its job may wait for those who would wait for them.
 func (l *Ledger) Others(ctx context.Context) (money.Sums, error) {
 	a, _, err := l.claim.q.account(ctx, l.claim.Run.ID)
-	return a.sums(l.own()), err
+	sums := a.sums(l.own())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, s := range a.Held {
+		if last, known := l.seen[name]; known && name != l.own() && l.claim.q.now().Sub(last.at) > Silence {
+			sums.Requests -= s.Requests
+		}
+	}
+	return sums, err
 }
 
 func (l *Ledger) own() string { return holder(l.claim.Job.Key, l.claim.Delivery) }
