@@ -79,7 +79,7 @@ func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after 
 	c.wake = sync.NewCond(&c.mu)
 	c.lease, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.job, c.stop = context.WithCancelCause(c.lease)
-	c.beats.Go(func() { c.heartbeats(after) }) //nolint:contextcheck // until the lease ends; what follows may take longer than it
+	c.beats.Go(func() { c.heartbeats(c.lease, after) }) // what follows may take longer than the lease
 	began, err := c.begin(ctx, by)
 	if began {
 		c.beats.Go(c.writer)
@@ -298,7 +298,7 @@ func (c *Claim) writer() {
 
 // heartbeats renews the lease until the claim ends. The lease is lost when no heartbeat
 // succeeded for half of its time, or the process did not run for that long.
-func (c *Claim) heartbeats(last time.Time) {
+func (c *Claim) heartbeats(ctx context.Context, last time.Time) {
 	lease := c.Run.Lease
 	tick := time.NewTicker(lease / 12)
 	defer tick.Stop()
@@ -315,15 +315,15 @@ func (c *Claim) heartbeats(last time.Time) {
 		}
 		checked = now
 		if now.Sub(last) >= lease/6 {
-			ctx, cancel := context.WithTimeout(c.lease, lease/6)
-			_, err := c.q.conn.RequestWithContext(ctx, c.msg.Reply(), []byte("+WPI"))
+			try, cancel := context.WithTimeout(ctx, lease/6)
+			_, err := c.q.conn.RequestWithContext(try, c.msg.Reply(), []byte("+WPI"))
 			cancel()
 			if err == nil {
 				last = now
 			}
 		}
 		select {
-		case <-c.lease.Done():
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}

@@ -125,9 +125,7 @@ func (l *Ledger) listen(ctx context.Context) error {
 	shown := map[string]string{}
 	err = l.claim.q.entries(ctx, "worker.*", func(_ string, value []byte) error {
 		var w Worker
-		if json.Unmarshal(value, &w) != nil {
-			return nil // of another version
-		}
+		json.Unmarshal(value, &w) //nolint:errcheck // of another version if it is invalid
 		for _, j := range w.Jobs {
 			if j.Run == l.claim.Run.ID {
 				shown[holder(keys[j.Job], j.Delivery)] = w.ID + " " + w.At.String()

@@ -155,13 +155,14 @@ func (q *Queue) each(ctx context.Context, s jetstream.Stream, subject string, fn
 		return err
 	}
 	defer messages.Stop()
-	for ; left > 0; left-- {
+	for pending := left; pending > 0; {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			return err
 		}
 		meta, err := msg.Metadata()
 		if err == nil {
+			pending = meta.NumPending // fewer if some were removed meanwhile
 			err = fn(meta.Sequence.Stream, meta.Timestamp, msg.Subject(), msg.Headers(), msg.Data())
 		}
 		if err != nil {

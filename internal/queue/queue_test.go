@@ -374,7 +374,7 @@ func TestWorkersShowThemselves(t *testing.T) {
 		t.Errorf("workers %+v, %v", all, err)
 	}
 	got := make(chan string, 4)
-	go q.Signals(t.Context(), func(run string) { got <- run }, func(account string, c queue.Cooldown) { got <- account + " " + c.Wait.String() })
+	go q.Signals(t.Context(), func(run string) { got <- run }, func(account string, c queue.Cooldown) { got <- account + " " + c.Wait.String() }) // ends with the test
 	if err := q.Cool(t.Context(), "key", queue.Cooldown{Worker: "w1", Wait: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
