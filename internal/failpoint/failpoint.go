@@ -50,6 +50,13 @@ const (
 	ResumeRestored   Point = "resume.restored"   // the worktree has the state of the last complete turn
 )
 
+// The moments of a job in a queue, which Names does not list: runs without one don't have them.
+const (
+	ResultBefore Point = "result.before" // the result of a job is added to its log
+	ResultLogged Point = "result.logged" // and is stored
+	ResultAfter  Point = "result.after"  // and the job is still in the queue
+)
+
 var armed atomic.Pointer[func(name string)]
 
 // Arm makes Hit call a function with the names of the points. Only tests call it.

@@ -128,7 +128,7 @@ func rooms() map[string]room {
 		"internal/mcp/mcptest":     {"", "a server for tests"},
 		"internal/jshost":          {"internal/pathtree internal/proc internal/textcut", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
-		"internal/queue":           {"internal/event internal/money", "jobs, their logs, results and leases on a server, without knowing how a job is run"},
+		"internal/queue":           {"internal/event internal/failpoint internal/money", "jobs, their logs, results and leases on a server, without knowing how a job is run"},
 		"internal/queue/queuetest": {"", "a server for tests"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/patterns":        {"internal/lazyregexp internal/testcases internal/textcut", "edits follow from patches alone; it reads no files and knows no report"},

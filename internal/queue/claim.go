@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/failpoint"
 )
 
 // Claim is a job that this worker runs, until Finish, Return or the loss of its lease.
@@ -362,13 +364,16 @@ func (c *Claim) storeResult(ctx context.Context, result *Result, files []byte) e
 		}
 	}
 	text, err := json.Marshal(result)
+	failpoint.Hit(failpoint.ResultBefore, "")
 	if err == nil {
 		err = c.append(ctx, nats.Header{headerEnd: {"true"}}, text)
 	}
 	if err != nil {
 		return fmt.Errorf("store the result of job %s: %w", c.Job.ID, err)
 	}
+	failpoint.Hit(failpoint.ResultLogged, "")
 	stored, err := c.q.storeResult(ctx, c.Run.ID, c.Job.Key, *result)
+	failpoint.Hit(failpoint.ResultAfter, "")
 	if err == nil && !stored {
 		err = ErrLost
 	}
