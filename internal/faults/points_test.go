@@ -22,6 +22,7 @@ import (
 const (
 	hitsVariable   = "FAULTS_HITS"   // a file to which the name of each point that is hit is added
 	killVariable   = "FAULTS_KILL"   // the moment at which the process is killed
+	stopVariable   = "FAULTS_STOP"   // the moment at which the process is stopped, until SIGCONT
 	signalVariable = "FAULTS_SIGNAL" // "SIGNAL GAP MOMENT": the process gets a signal, and another one after a time; 0s for none
 	fillVariable   = "FAULTS_FILL"   // "DIR MOMENT": the disk of a directory becomes full
 	clockVariable  = "FAULTS_CLOCK"  // "JUMP MOMENT": the machine's clock is set
@@ -36,6 +37,9 @@ func start() {
 	}
 	if moment := os.Getenv(killVariable); moment != "" {
 		armed = append(armed, at(moment, kill))
+	}
+	if moment := os.Getenv(stopVariable); moment != "" {
+		armed = append(armed, at(moment, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }))
 	}
 	if text := os.Getenv(signalVariable); text != "" {
 		window = time.Millisecond

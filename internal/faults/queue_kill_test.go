@@ -1,10 +1,13 @@
 package faults
 
 import (
+	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/nightly"
 )
@@ -12,7 +15,7 @@ import (
 // TestQueueKilled kills workers of a queue after random requests to the model, and replaces them,
 // and kills its server twice. All jobs end once, with their effects.
 func TestQueueKilled(t *testing.T) {
-	m := newMachines(t, nightly.Count(5, 20, 20), nightly.Count(4, 10, 10))
+	m := newMachines(t, nightly.Count(5, 20, 20), nightly.Count(4, 10, 10), queueTask)
 	random := nightly.Random(t)
 	moments, left := make(chan struct{}, 1000), 3
 	m.asked = func(string, int) *script.Turn {
@@ -53,4 +56,136 @@ func TestQueueKilled(t *testing.T) {
 	}
 	m.leave()
 	m.checkPassed()
+}
+
+// TestQueueKilledBetweenEffects kills a worker after each effect of a job. The next delivery adds
+// what is missing, and repeats nothing.
+func TestQueueKilledBetweenEffects(t *testing.T) {
+	for point, requests := range map[failpoint.Point]int{
+		failpoint.CommitStored: 6, // nobody else has the commit
+		failpoint.PushSent:     3,
+		failpoint.ForgeBefore:  3,
+		failpoint.ForgeAfter:   3,
+		failpoint.ResultBefore: 3,
+		failpoint.ResultAfter:  3,
+	} {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			m := newMachines(t, 1, 1, queueTask)
+			id := m.submit("--lease", "4s", "--max-deliveries", "20")
+			m.start(0, []string{killVariable + "=" + when(1, 0, named(point))})
+			<-m.workers[0].done
+			if code := exitCode(t, m.workers[0].err); code != 128+9 {
+				t.Errorf("exit code %d", code)
+			}
+			delete(m.workers, 0)
+			p := m.start(1, nil, "--max-idle", "10s")
+			m.ended(id, 0)
+			<-p.done
+			delete(m.workers, 1)
+			if m.served < requests || requests == 3 && m.served != 3 {
+				t.Errorf("%d requests, want %d", m.served, requests)
+			}
+			m.checkPassed()
+			m.git("--git-dir", m.bare(0), "update-ref", "-d", "refs/heads/millhand/j0")
+			if again := m.submit(); again == id {
+				t.Error("the job is still in the queue")
+			}
+			m.leave()
+		})
+	}
+}
+
+// named returns the name of a point, with its kind.
+func named(p failpoint.Point) string {
+	if strings.HasPrefix(string(p), "forge.") {
+		return string(p) + " POST"
+	}
+	return string(p)
+}
+
+// TestQueueStopped stops a worker for longer than its lease. It has no effects afterwards.
+func TestQueueStopped(t *testing.T) {
+	for _, point := range []failpoint.Point{failpoint.RequestAfter, failpoint.CommitStored, failpoint.PushBefore, failpoint.ForgeBefore, failpoint.ResultBefore} {
+		t.Run(string(point), func(t *testing.T) {
+			t.Parallel()
+			m := newMachines(t, 1, 1, queueTask)
+			id := m.submit("--lease", "4s", "--max-deliveries", "20")
+			stopped := m.start(0, []string{stopVariable + "=" + when(1, 0, named(point))})
+			stat := fmt.Sprintf("/proc/%d/stat", stopped.Process.Pid)
+			m.until("the worker is stopped", func() bool { return m.contains(stat, ") T ") })
+			m.start(1, nil)
+			m.ended(id, 0)
+			before, result := m.resolve("acme/r0", "millhand/j0"), m.results(id)
+			if err := stopped.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			m.until("the worker gives up", func() bool { return m.contains(stopped.log, "stopped j0") || m.contains(stopped.log, "not stored") })
+			if after, now := m.resolve("acme/r0", "millhand/j0"), m.results(id); after != before || fmt.Sprint(now) != fmt.Sprint(result) {
+				t.Errorf("the branch was at %s and is at %s; the results were %v and are %v", before, after, result, now)
+			}
+			m.leave()
+			m.checkPassed()
+		})
+	}
+}
+
+// TestQueueLongJob runs a job for five times its lease: it is delivered once.
+func TestQueueLongJob(t *testing.T) {
+	m := newMachines(t, 1, 1, queueTask)
+	m.asked = func(string, int) *script.Turn {
+		time.Sleep(10 * time.Second)
+		return nil
+	}
+	id := m.submit("--lease", "6s")
+	for machine := range 2 {
+		m.start(machine, nil)
+	}
+	m.ended(id, 0)
+	for job, r := range m.results(id) {
+		if r.Delivery != 1 {
+			t.Errorf("job %s was delivered %d times", job, r.Delivery)
+		}
+	}
+	m.leave()
+	m.checkPassed()
+}
+
+// TestQueuePoison kills the worker of a job each time it is delivered. The job fails with the
+// history of its deliveries, and the others pass.
+func TestQueuePoison(t *testing.T) {
+	m := newMachines(t, 1, 3, queueTask)
+	poison, killed := make(chan struct{}), make(chan struct{})
+	m.asked = func(job string, _ int) *script.Turn {
+		if strings.HasPrefix(job, "j1 ") {
+			poison <- struct{}{}
+			<-killed
+		}
+		return nil
+	}
+	id := m.submit("--lease", "5s")
+	m.start(0, nil)
+	for range 3 {
+		select {
+		case <-poison:
+		case <-time.After(5 * time.Minute):
+			t.Fatal("the job is not delivered three times")
+		}
+		m.end(m.workers[0], syscall.SIGKILL)
+		killed <- struct{}{}
+		m.start(0, nil)
+	}
+	m.ended(id, 70)
+	m.leave()
+	for _, j := range m.queuedReport().Jobs {
+		switch {
+		case !strings.HasPrefix(j.ID, "j1"):
+			if j.Outcome != "passed" {
+				t.Errorf("job %s: %s: %s", j.ID, j.Outcome, j.Reason)
+			}
+		case j.Outcome == "passed" || !strings.Contains(j.Reason, "3 deliveries did not end the job") || strings.Count(j.Reason, "its worker was killed") != 3:
+			t.Errorf("job %s: %s: %s", j.ID, j.Outcome, j.Reason)
+		}
+	}
+	m.checkBranches(2)
 }

@@ -2,10 +2,8 @@ package faults
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/cgi"
@@ -26,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
 
@@ -69,11 +68,9 @@ type machines struct {
 	url          string // of the queue
 	server       *process
 	workers      map[int]*process // by number of the machine
-	name         string           // prefix of the streams; "" for the default
 
 	mu     sync.Mutex
 	asked  func(job string, n int) *script.Turn // called with the name of each request; may be nil, and so may its result
-	delay  time.Duration                        // of each response
 	served int
 }
 
@@ -85,13 +82,14 @@ type process struct {
 	err  error
 }
 
-// newMachines makes repositories and starts a model, a forge and, as a process, a queue.
-func newMachines(t *testing.T, repos, tasks int) *machines {
+// newMachines makes repositories and starts a model, a forge and, as a process, a queue. task is
+// the text of a task whose verb is its number.
+func newMachines(t *testing.T, repos, tasks int, task string) *machines {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	m := &machines{world: &world{t: t, dir: t.TempDir()}, repos: repos, tasks: tasks, workers: map[int]*process{}, delay: 10 * time.Millisecond}
+	m := &machines{world: &world{t: t, dir: t.TempDir()}, repos: repos, tasks: tasks, workers: map[int]*process{}}
 	for _, sub := range []string{"home", "shop", "acme", "store"} {
 		if err := os.Mkdir(filepath.Join(m.dir, sub), 0o700); err != nil {
 			t.Fatal(err)
@@ -126,7 +124,7 @@ func newMachines(t *testing.T, repos, tasks int) *machines {
 	}
 	manifest.WriteString("tasks:\n")
 	for i := range tasks {
-		fmt.Fprintf(&manifest, queueTask, i)
+		fmt.Fprintf(&manifest, task, i)
 	}
 	m.write("run.yaml", manifest.String())
 	m.startServer(0)
@@ -192,7 +190,7 @@ func (m *machines) play(req wiretest.Request) *script.Turn {
 			return turn
 		}
 	}
-	turn := &script.Turn{Text: "The work is complete.", Finish: model.FinishStop, Delay: m.delay}
+	turn := &script.Turn{Text: "The work is complete.", Finish: model.FinishStop}
 	call := func(tool string, args map[string]string) {
 		input, _ := json.Marshal(args) //nolint:errchkjson // strings can be encoded
 		turn.Calls, turn.Finish = []model.ToolCall{{ID: fmt.Sprintf("call_%d", n), Name: tool, Input: string(input)}}, model.FinishTools
@@ -218,7 +216,7 @@ func (m *machines) command(machine int, variables []string, name string, args ..
 	cmd.Dir, cmd.WaitDelay = home, 10*time.Second
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + filepath.Join(home, "tmp"), "LC_ALL=C", "FORGE_TOKEN=" + forgeToken,
-		"NATS_URL=" + m.url, "NATS_NAME=" + cmp.Or(m.name, "millhand"),
+		"NATS_URL=" + m.url,
 	}, variables...)
 	return cmd
 }
@@ -323,6 +321,48 @@ func (m *machines) leave() {
 	}
 	m.end(m.server, syscall.SIGTERM)
 	m.checkProcesses()
+}
+
+// until waits for something that processes do.
+func (m *machines) until(what string, done func() bool) {
+	m.t.Helper()
+	for deadline := time.Now().Add(100 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			m.t.Fatalf("waited too long until %s", what)
+		}
+	}
+}
+
+// ended waits for a run and its reports, and checks the exit code.
+func (m *machines) ended(id string, want int) {
+	m.t.Helper()
+	select {
+	case code := <-m.reports(id):
+		if code != want {
+			m.t.Errorf("exit code %d of queue report, want %d", code, want)
+		}
+	case <-time.After(3 * time.Minute):
+		m.t.Fatal("the run does not end")
+	}
+}
+
+// results returns the results of a run, by the id of the job.
+func (m *machines) results(id string) map[string]queue.Result {
+	m.t.Helper()
+	q, err := queue.Open(m.t.Context(), queue.Options{URL: m.url, Now: time.Now})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer q.Close()
+	byKey, err := q.Results(m.t.Context(), id)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	all := map[string]queue.Result{}
+	for _, r := range byKey {
+		all[r.Job] = r
+	}
+	return all
 }
 
 // submit queues the run and returns its id.
@@ -434,13 +474,8 @@ func (m *machines) checkBranches(want int) {
 	}
 }
 
-// printed reports whether a process has printed a text.
-func (p *process) says(text string) bool {
-	log, err := os.Open(p.log)
-	if err != nil {
-		return false
-	}
-	defer log.Close()
-	all, _ := io.ReadAll(log)
-	return strings.Contains(string(all), text)
+// contains reports whether a file contains a text.
+func (m *machines) contains(file, text string) bool {
+	data, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(data, []byte(text))
 }
