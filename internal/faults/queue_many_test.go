@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/nightly"
+)
+
+// TestQueueOfManyJobs runs many jobs of one request each, and logs the figures of docs/figures.md.
+func TestQueueOfManyJobs(t *testing.T) {
+	m := newMachines(t, 1, nightly.Count(200, 10000, 10000), "  - {id: j%[1]d, prompt: \"Do work j%[1]d in r0.\"}\n")
+	m.asked = func(string, int) *script.Turn { return &script.Turn{Text: "Done.", Finish: model.FinishStop} }
+	began := time.Now()
+	id := m.submit()
+	submitted := time.Since(began)
+	for machine := range 2 {
+		m.start(machine, nil, "--jobs", "2")
+	}
+	n := 0
+	m.progress(func() int { n = len(m.results(id)); return n }, m.tasks)
+	ran := time.Since(began) - submitted
+	memory := fmt.Sprintf("workers %s and %s, server %s", m.peak(m.workers[0]), m.peak(m.workers[1]), m.peak(m.server))
+	store := int64(0)
+	_ = filepath.WalkDir(filepath.Join(m.dir, "store"), func(_ string, e fs.DirEntry, err error) error {
+		if info, statErr := e.Info(); err == nil && statErr == nil && info.Mode().IsRegular() {
+			store += info.Size()
+		}
+		return nil
+	})
+	m.ended(id, 0)
+	reported := time.Since(began) - submitted - ran
+	t.Logf("%d jobs: submitted in %s, run in %s by 2 workers with 2 jobs in parallel, reported in %s; most memory: %s; store %s, %s per 10,000 jobs",
+		m.tasks, submitted.Round(time.Millisecond), ran.Round(time.Millisecond), reported.Round(time.Millisecond), memory, figures.Bytes(store), figures.Bytes(store*10000/int64(m.tasks)))
+	m.leave()
+	for _, j := range m.queuedReport().Jobs {
+		if j.Outcome != "passed" {
+			t.Errorf("job %s: %s: %s", j.ID, j.Outcome, j.Reason)
+		}
+	}
+	if m.served != m.tasks {
+		t.Errorf("%d requests for %d jobs", m.served, m.tasks)
+	}
+}
+
+// progress waits until a number that grows is reached. It fails if the number stands still.
+func (m *machines) progress(count func() int, want int) {
+	m.t.Helper()
+	last, since := -1, time.Now()
+	for n := count(); n < want; n = count() {
+		if n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) > 3*time.Minute {
+			m.t.Fatalf("%d of %d jobs have ended, and no more end", n, want)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+var peakLine = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
+
+// peak returns the most memory that a process had.
+func (m *machines) peak(p *process) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	found := peakLine.FindSubmatch(text)
+	if found == nil {
+		return "?"
+	}
+	kib, _ := strconv.ParseInt(string(found[1]), 10, 64)
+	return figures.Bytes(kib << 10)
+}
