@@ -52,7 +52,7 @@ func TestQueueOfManyJobs(t *testing.T) {
 	}
 }
 
-// progress waits until a number that grows is reached. It fails if the number stands still.
+// progress waits until a number that grows is as high as wanted. It fails if the number stops growing.
 func (m *machines) progress(count func() int, want int) {
 	m.t.Helper()
 	last, since := -1, time.Now()

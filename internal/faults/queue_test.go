@@ -430,7 +430,7 @@ func (m *machines) queuedReport() (r queuedReport) {
 	return r
 }
 
-// checkPassed checks that each job passed, with one commit on its branch and one pull request.
+// checkPassed checks that all jobs passed, each with one commit on its branch and one pull request.
 func (m *machines) checkPassed() {
 	m.t.Helper()
 	r := m.queuedReport()
