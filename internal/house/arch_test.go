@@ -106,7 +106,7 @@ func rooms() map[string]room {
 		"internal/reportdir":       {"internal/failpoint", "one directory, without knowing what is in it"},
 		"internal/signing":         {"", "a key and its signatures, without knowing what is signed"},
 		"internal/rundir":          {"internal/gitops/gitdir internal/journal internal/proc internal/transcript report report/html tools internal/event internal/figures internal/filelock internal/printable internal/reportdir internal/sandbox internal/money internal/failpoint internal/lazyregexp internal/evidence internal/patterns", "what a run leaves on the disk; it runs no job"},
-		"internal/evidence":        {"internal/event internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
+		"internal/evidence":        {"internal/event internal/lazyregexp internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
 		"internal/ecosystem":       {"internal/reach", "a table, names of files, and settings of the user; it runs nothing"},
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
