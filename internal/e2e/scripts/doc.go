@@ -50,8 +50,8 @@
 //	forge-set REPO N KEY=VALUE...   change a pull request: checks, conflict, draft or state
 //	forge-notes         print the forge's comments
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
-//	nats-server DIR &NAME&   run a NATS server with its store in a directory; the next one there has the same port
-//	nats-url DIR        wait until the server of a directory accepts connections, and set NATS_URL
+//	queue-server DIR &NAME&  run a NATS server with its store in a directory; the next one there has the same port
+//	queue-url DIR       wait until the server of a directory accepts connections, and set NATS_URL
 //	last-line VAR       set a variable to the last line of the standard output
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
 //	next-push HOW       cut the connection of the next push to git-http: cut, cut-after it

@@ -17,11 +17,11 @@ import (
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
 
-// natsServer runs a NATS server with its store in a directory, until it is killed. It prints
+// queueServer runs a NATS server with its store in a directory, until it is killed. It prints
 // its URL to the file url there, whose port the next server with that directory uses.
-func natsServer() {
+func queueServer() {
 	if len(os.Args) != 2 {
-		fatal(errors.New("usage: nats-server DIR"))
+		fatal(errors.New("usage: queue-server DIR"))
 	}
 	dir, port := os.Args[1], -1
 	file := filepath.Join(dir, "url")
@@ -48,10 +48,10 @@ func fatal(err error) {
 	}
 }
 
-// natsURL waits until the server of a directory accepts connections, and sets NATS_URL.
-func natsURL(ts *testscript.TestScript, neg bool, args []string) {
+// queueURL waits until the server of a directory accepts connections, and sets NATS_URL.
+func queueURL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: nats-url DIR")
+		ts.Fatalf("usage: queue-url DIR")
 	}
 	file := filepath.Join(ts.MkAbs(args[0]), "url")
 	for end := time.Now().Add(Patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

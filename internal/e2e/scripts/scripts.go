@@ -40,7 +40,7 @@ func Main(m *testing.M, change ...func(*command.World)) {
 		"without-namespaces":   withoutNamespaces,
 		"language-server":      func() { os.Exit(lsptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 		"mcp-server":           func() { os.Exit(mcptest.Main(os.Args[1:], os.Environ, os.Exit)) },
-		"nats-server":          natsServer,
+		"queue-server":         queueServer,
 	})
 }
 
@@ -134,7 +134,7 @@ func params(t *testing.T) testscript.Params {
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir, "mcp-remote": serveMCP,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
 			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
-			"collector": serveCollector, "spans": spans, "nats-url": natsURL, "last-line": lastLine,
+			"collector": serveCollector, "spans": spans, "queue-url": queueURL, "last-line": lastLine,
 		},
 	}
 }
