@@ -40,7 +40,7 @@ func TestQueueReportsEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range m.repos { // for the next one
-			for _, ref := range strings.Fields(m.git("--git-dir", m.bare(i), "for-each-ref", "--format=%(refname)", "refs/heads/millhand")) {
+			for ref := range strings.FieldsSeq(m.git("--git-dir", m.bare(i), "for-each-ref", "--format=%(refname)", "refs/heads/millhand")) {
 				m.git("--git-dir", m.bare(i), "update-ref", "-d", ref)
 			}
 		}

@@ -451,7 +451,7 @@ func (m *machines) checkBranches(want int) {
 	}
 	branches := 0
 	for i := range m.repos {
-		for _, ref := range strings.Fields(m.git("--git-dir", m.bare(i), "for-each-ref", "--format=%(refname:short)", "refs/heads")) {
+		for ref := range strings.FieldsSeq(m.git("--git-dir", m.bare(i), "for-each-ref", "--format=%(refname:short)", "refs/heads")) {
 			task, own := strings.CutPrefix(ref, "millhand/")
 			if !own {
 				continue
