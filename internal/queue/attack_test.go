@@ -42,6 +42,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestHostileRunsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q, js := open(t, s), raw(t, s)
 	files, err := js.ObjectStore(t.Context(), "millhand-files")
@@ -86,6 +87,7 @@ func TestHostileRunsAreRefused(t *testing.T) {
 }
 
 func TestAnInvalidOrderIsRemoved(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q, js := open(t, s), raw(t, s)
 	submit(t, q, run("r1", "a"))
@@ -112,6 +114,7 @@ func TestAnInvalidOrderIsRemoved(t *testing.T) {
 }
 
 func TestAnotherConsumerStopsNobody(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q, js := open(t, s), raw(t, s)
 	_, err := js.CreateConsumer(t.Context(), "millhand-jobs", jetstream.ConsumerConfig{Durable: "a", FilterSubject: "millhand.job.a.*", AckPolicy: jetstream.AckExplicitPolicy})
@@ -122,6 +125,7 @@ func TestAnotherConsumerStopsNobody(t *testing.T) {
 
 // A plan may take longer to load than the lease.
 func TestASlowWorkerKeepsTheLease(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
 	submit(t, q, run("r1", "a"))
@@ -138,6 +142,7 @@ func TestASlowWorkerKeepsTheLease(t *testing.T) {
 }
 
 func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
 	r := run("r1", "a")
@@ -162,6 +167,7 @@ func TestAStoppedWorkerReturnsWhatItJustGot(t *testing.T) {
 
 // kill makes a claim's worker disappear after it has stored the result.
 func TestAResultIsCompletedByTheNextDelivery(t *testing.T) {
+	t.Parallel()
 	for name, subject := range map[string]string{"only the log has it": "", "stored": "millhand.result.r1.k-a"} {
 		t.Run(name, func(t *testing.T) {
 			s := queuetest.Start(t)
@@ -196,6 +202,7 @@ func TestAResultIsCompletedByTheNextDelivery(t *testing.T) {
 
 // A process that was suspended does not notice it: the server must refuse what it does.
 func TestASuspendedWorkerChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
 	r := run("r1", "a")
@@ -218,6 +225,7 @@ func TestASuspendedWorkerChangesNothing(t *testing.T) {
 }
 
 func TestJobsAfterOneOfAnotherRun(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a", "b needs a", "c needs b"))
 	c := claims(t, q, "w1")
@@ -272,6 +280,7 @@ func TestTheServerIsGone(t *testing.T) {
 }
 
 func TestACancelledJobThatWasJustClaimed(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q, js := open(t, s), raw(t, s)
 	r := run("r1", "a")
@@ -290,6 +299,7 @@ func TestACancelledJobThatWasJustClaimed(t *testing.T) {
 // The only worker left may run a job that waits for money, while the job of a dead worker waits
 // for it.
 func TestNobodyWaitsForRequestsOfDeadWorkers(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	var later atomic.Int64
 	began := time.Now()

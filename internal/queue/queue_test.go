@@ -16,7 +16,8 @@ import (
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
 
-const lease = 1200 * time.Millisecond
+// lease is long enough for a busy machine.
+const lease = 4 * time.Second
 
 func open(t *testing.T, s *queuetest.Server) *queue.Queue {
 	t.Helper()
@@ -88,6 +89,7 @@ func finish(t *testing.T, c *queue.Claim, outcome event.Outcome) {
 }
 
 func TestJobsAreDeliveredOnceAndInOrder(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	r := run("r1", "a", "b needs a", "c")
 	if done := submit(t, q, r); done.Queued != 2 || done.Waiting != 1 || len(done.Present) != 0 {
@@ -130,6 +132,7 @@ func TestJobsAreDeliveredOnceAndInOrder(t *testing.T) {
 }
 
 func TestPresentJobsAreSkipped(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
 	if done := submit(t, q, run("r2", "a", "b needs a", "c")); done.Present["r1"] != 1 || done.Queued != 1 || done.Waiting != 1 {
@@ -151,6 +154,7 @@ func TestPresentJobsAreSkipped(t *testing.T) {
 }
 
 func TestAWorkerWithoutTheVariablesClaimsNothing(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
 	c, err := q.Claims("w", func(string) bool { return false }, accepted)
@@ -165,6 +169,7 @@ func TestAWorkerWithoutTheVariablesClaimsNothing(t *testing.T) {
 }
 
 func TestALongJobIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
 	claim, other := next(t, claims(t, q, "w1")), claims(t, q, "w2")
@@ -201,6 +206,7 @@ func lose(t *testing.T, s *queuetest.Server) (*queue.Queue, *queue.Claim) {
 }
 
 func TestALostLeaseIsFenced(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
 	submit(t, q, run("r1", "a"))
@@ -254,6 +260,7 @@ func TestALostLeaseIsFenced(t *testing.T) {
 }
 
 func TestJobsThatAreGivenBack(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
 	c := claims(t, q, "w1")
@@ -274,6 +281,7 @@ func TestJobsThatAreGivenBack(t *testing.T) {
 }
 
 func TestTheServerRestarts(t *testing.T) {
+	t.Parallel()
 	s := queuetest.Start(t)
 	q := open(t, s)
 	r := run("r1", "a", "b")
@@ -302,6 +310,7 @@ func TestTheServerRestarts(t *testing.T) {
 }
 
 func TestACancelledRun(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	r := run("r1", "a", "b")
 	submit(t, q, r)
@@ -322,6 +331,7 @@ func TestACancelledRun(t *testing.T) {
 }
 
 func TestABudgetOfSeveralWorkers(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	r := run("r1", "a", "b", "c")
 	submit(t, q, r)
@@ -360,6 +370,7 @@ func TestABudgetOfSeveralWorkers(t *testing.T) {
 }
 
 func TestWorkersShowThemselves(t *testing.T) {
+	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	if err := q.Show(t.Context(), queue.Worker{ID: "w1", Slots: 2}); err != nil {
 		t.Fatal(err)
