@@ -67,6 +67,7 @@ func TestQueueKilledBetweenEffects(t *testing.T) {
 		failpoint.ForgeBefore:  3,
 		failpoint.ForgeAfter:   3,
 		failpoint.ResultBefore: 3,
+		failpoint.ResultLogged: 3,
 		failpoint.ResultAfter:  3,
 	} {
 		t.Run(string(point), func(t *testing.T) {
