@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,7 +134,9 @@ func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
 	}
 	held, done := c.held(ctx)
 	defer done()
-	if end, err := c.open(held, by.worker); err != nil {
+	if end, err := c.open(held, by.worker); errors.Is(err, errOthers) {
+		return false, c.refuse()
+	} else if err != nil {
 		return false, err
 	} else if end != nil { // its worker was killed before it stored the result
 		if _, err := q.storeResult(ctx, c.Run.ID, c.Job.Key, *end); err != nil {
@@ -203,6 +206,9 @@ func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error
 		if l.end != nil {
 			return l.end, nil
 		}
+		if c.q.othersShould(ctx, c.Run, l, worker) {
+			return nil, errOthers
+		}
 		c.Delivery, c.Earlier, c.last, c.count = l.delivery()+1, l.deliveries, l.last, 0
 		c.Log = l.text[:bytes.LastIndexByte(l.text, '\n')+1] // without a line that is not complete
 		header := nats.Header{}
@@ -215,6 +221,30 @@ func (c *Claim) open(ctx context.Context, worker string) (end *Result, err error
 		// A worker that lost its lease has appended something; it can't any more once this is stored.
 	}
 }
+
+// errOthers is the error of a job that is left to other workers.
+var errOthers = errors.New("left to other workers")
+
+// othersShould reports whether the worker has just failed to start the job, and another one could
+// try: otherwise a worker with a fault, which is idle, would use up the deliveries of the job while the
+// others are busy.
+func (q *Queue) othersShould(ctx context.Context, r *Run, l *jobLog, worker string) bool {
+	if len(l.deliveries) == 0 {
+		return false
+	}
+	last := l.deliveries[len(l.deliveries)-1]
+	if last.Worker != worker || last.Returned == "" || last.Free || q.now().Sub(last.At) > leftToOthers {
+		return false
+	}
+	workers, err := q.Workers(ctx)
+	return err == nil && slices.ContainsFunc(workers, func(w Worker) bool {
+		return w.ID != worker && w.Paused == "" && w.Refused[r.ID] == ""
+	})
+}
+
+// leftToOthers is how long a job that a worker could not start is left to others. They may all lack
+// variables that it requires.
+const leftToOthers = 10 * time.Minute
 
 // append appends a message to the job's log. The error is ErrLost if another worker has
 // appended one.

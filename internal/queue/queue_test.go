@@ -280,6 +280,38 @@ func TestJobsThatAreGivenBack(t *testing.T) {
 	finish(t, claim, event.Passed)
 }
 
+func TestAJobThatFailedToStartIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t))
+	submit(t, q, run("r1", "a", "b"))
+	faulty, other := claims(t, q, "w1"), claims(t, q, "w2")
+	claim := next(t, faulty)
+	if err := claim.Return(t.Context(), "the clone failed", false, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Show(t.Context(), queue.Worker{ID: "w2", Slots: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for { // the other job is for everybody
+		again, err := faulty.Next(t.Context(), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again == nil {
+			break
+		}
+		if again.Job.ID == claim.Job.ID {
+			t.Fatalf("worker w1 got job %s again", again.Job.ID)
+		}
+		finish(t, again, event.Passed)
+	}
+	again := next(t, other)
+	if again.Job.ID != claim.Job.ID || again.Delivery != 2 {
+		t.Errorf("claimed %s, delivery %d", again.Job.ID, again.Delivery)
+	}
+	finish(t, again, event.Passed)
+}
+
 func TestTheServerRestarts(t *testing.T) {
 	t.Parallel()
 	s := queuetest.Start(t)
