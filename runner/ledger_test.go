@@ -71,6 +71,7 @@ func TestProcessesShareTheRunsBudget(t *testing.T) {
 
 // costsADollar opens a model whose requests cost one dollar each.
 func costsADollar(t *testing.T) func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+	t.Helper()
 	var turns strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
