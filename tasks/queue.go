@@ -33,6 +33,9 @@ func (p *Plan) Unqueueable() error {
 	if p.Rollout != nil {
 		all = append(all, p.uses.at("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run"))
 	}
+	if p.Evidence != nil {
+		all = append(all, p.uses.at("evidence", "the events of a queued run are recorded by several workers, so they are not one chain", "remove it, or use millhand run"))
+	}
 	all = append(all, p.unqueueableJobs()...)
 	for _, h := range p.Hooks {
 		if h.On.OfRun() {

@@ -113,6 +113,7 @@ func withURLs(t *testing.T, data []byte) []byte {
 	}
 	doc["repos"] = []any{map[string]string{"url": "https://git.example.com/a/shop"}, map[string]string{"url": "https://git.example.com/b/shop.git"}}
 	delete(doc, "rollout")
+	delete(doc, "evidence")
 	all, _ := doc["tasks"].([]any)
 	for _, one := range all {
 		task, _ := one.(map[string]any)
@@ -185,6 +186,7 @@ func TestUnqueueable(t *testing.T) {
 m.yaml:4:23: repository other is a path on this machine, and workers may be others; use url:`},
 		"directory": {"", `m.yaml:5:9: repository shop is a path on this machine, and workers may be others; use url:`},
 		"rollout":   {"repos: [{url: 'https://x.example.com/a'}]\nrollout: {waves: [1]}", "m.yaml:5:10: a rollout decides from earlier runs which jobs are next, and a queue runs all jobs; remove it, or use millhand run"},
+		"evidence":  {"repos: [{url: 'https://x.example.com/a'}]\nevidence: {sign: none}", "m.yaml:5:11: the events of a queued run are recorded by several workers, so they are not one chain; remove it, or use millhand run"},
 		"scripts": {"repos: [{url: 'https://x.example.com/a'}]\ntools_from: [t.ts, 'workspace:x.ts']\nplugins: [./t.ts]", `js: the modules of "t.ts" are searched on this machine, and workers may be others; write a path in the repository: workspace:PATH
 js: the modules of "./t.ts" are searched on this machine, and workers may be others; write a path in the repository: workspace:PATH`},
 		"run hooks": {"repos: [{url: 'https://x.example.com/a'}]\nhooks: {run_end: [{run: 'true'}]}", "m.yaml:5: the hook run_end would run once for each job, on its worker; use job_end"},

@@ -143,10 +143,13 @@ func (u *uses) locate(drafts []*draft, manifests []*manifest) {
 		if m.rollout != nil {
 			u.places["rollout"] = m.rollout.value
 		}
+		if m.proof.node != nil {
+			u.places["evidence"] = m.proof
+		}
 	}
 }
 
-// at returns a problem of a job or of the rollout, with its location if there is one.
+// at returns a problem of a job, or of a key of the manifest, with its location if there is one.
 func (u *uses) at(of, what, fix string) Problem {
 	if u != nil {
 		if v := u.places[of]; v.src != nil && v.use != nil {
