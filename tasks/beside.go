@@ -202,13 +202,13 @@ const (
 // secretsIn returns the files and directories that are hidden by their name, have one as
 // secrets have, or that not every user can read; false if there are too many files.
 func secretsIn(dir string) (hidden []string, ok bool) {
-	n := 0
-	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { //nolint:errcheck // what can't be read needs no protection
+	n, root := 0, realDir(dir)                                                 // WalkDir does not follow a symlink
+	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { //nolint:errcheck // what can't be read needs no protection
 		if n++; n > maxBeside || len(hidden) > maxHidden {
 			return filepath.SkipAll
 		}
-		if err == nil && path != dir && looksSecret(e, path) {
-			hidden = append(hidden, path)
+		if err == nil && path != root && looksSecret(e, path) {
+			hidden = append(hidden, dir+strings.TrimPrefix(path, root))
 			if e.IsDir() {
 				return fs.SkipDir
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,23 @@ func TestFilesNextToAProgramAreBounded(t *testing.T) {
 }
 
 // Published modules with names as secrets have are not hidden; files that hold keys are.
+func TestSecretsOfASymlinkedDirectoryAreHidden(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	for _, name := range []string{"check.sh", "key.pem"} {
+		if err := os.WriteFile(filepath.Join(elsewhere, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scripts := filepath.Join(dir, "scripts")
+	if err := os.Symlink(elsewhere, scripts); err != nil {
+		t.Fatal(err)
+	}
+	_, readable := Beside{Dir: dir}.resolve("bash scripts/check.sh", nil, func(string) bool { return false })
+	if len(readable) != 1 || readable[0].Path != scripts || !slices.Contains(readable[0].Hidden, filepath.Join(scripts, "key.pem")) {
+		t.Errorf("readable: %+v", readable)
+	}
+}
+
 func TestInstalledModulesAreReadable(t *testing.T) {
 	ops := realDir(t.TempDir())
 	for _, name := range []string{"node_modules/js-tokens/index.js", "node_modules/js-tokens/.env", "node_modules/a/server.key", "venv/lib/site-packages/secrets.py", "token.txt"} {
