@@ -49,7 +49,7 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 	}
 	defer q.Close()
 	if o.wait {
-		if err := waitForRun(ctx, q, r, func(int) {}); err != nil {
+		if err := waitForRun(ctx, w, q, r); err != nil {
 			return err
 		}
 	}
@@ -70,16 +70,28 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 	return writeMerged(w, out, parts, o.failOn)
 }
 
-// waitForRun waits until all jobs of a run have ended, or it was cancelled and none runs.
-func waitForRun(ctx context.Context, q *queue.Queue, r *queue.Run, ended func(n int)) error {
+// quietTime is after how long without a job that ended a waiting command prints what it waits for.
+const quietTime = time.Minute
+
+// waitForRun waits until all jobs of a run have ended, or no more start and none runs.
+func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) error {
+	ended, since := 0, w.Now()
 	for {
 		n, err := q.Ended(ctx, r.ID)
 		if err != nil {
 			return fail(event.ExitUnavailable, "%w", err)
 		}
-		ended(n)
 		if n >= len(r.Jobs) {
 			return nil
+		}
+		if n > ended {
+			ended, since = n, w.Now()
+		} else if w.Now().Sub(since) >= quietTime {
+			since = w.Now()
+			if s, err := stateOf(ctx, w, q, r); err == nil {
+				fmt.Fprintln(w.Err, "waiting:")
+				writeState(w.Err, w.Now(), s) //nolint:errcheck // a closed log
+			}
 		}
 		over, err := q.Over(ctx, r)
 		if err != nil {

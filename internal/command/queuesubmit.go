@@ -161,6 +161,9 @@ func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id st
 		Manifests: o.plan.manifests, Dir: dir, Event: plan.Event(), Options: options,
 		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: version(), Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
 	}
+	if limit := plan.Budget.Time; limit > 0 {
+		r.Deadline = r.Submitted.Add(limit)
+	}
 	contents := map[string][]byte{}
 	add := func(path string, data []byte) {
 		if _, known := contents[path]; !known {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -71,14 +72,23 @@ func (q *Queue) Cancelled(ctx context.Context, run string) (why string, err erro
 	return why, err
 }
 
-// Over reports whether a run was cancelled and none of its jobs runs.
+// Over reports whether no more jobs of a run start, because it was cancelled or has timed out, and
+// none runs. What a worker that disappeared was running does not count: nobody may take it over.
 func (q *Queue) Over(ctx context.Context, r *Run) (bool, error) {
 	why, err := q.Cancelled(ctx, r.ID)
-	if err != nil || why == "" {
+	late := !r.Deadline.IsZero() && q.now().Sub(r.Deadline) > r.Lease+Silence // workers end jobs that they claim later
+	if err != nil || why == "" && !late {
 		return false, err
 	}
 	a, _, err := q.account(ctx, r.ID)
-	return err == nil && len(a.holders()) == 0, err
+	if err != nil || len(a.holders()) == 0 {
+		return err == nil, err
+	}
+	workers, err := q.Workers(ctx)
+	runs := func(w Worker) bool {
+		return slices.ContainsFunc(w.Jobs, func(j Running) bool { return j.Run == r.ID })
+	}
+	return err == nil && !slices.ContainsFunc(workers, runs), err
 }
 
 // Signals calls cancelled for each run that is cancelled, and cooled for each pause of a

@@ -362,6 +362,41 @@ func TestACancelledRun(t *testing.T) {
 	finish(t, claim, event.Cancelled)
 }
 
+func TestARunIsOver(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t))
+	over := func(r *queue.Run, want bool) {
+		t.Helper()
+		if got, err := q.Over(t.Context(), r); got != want || err != nil {
+			t.Errorf("run %s is over: %v, %v; want %v", r.ID, got, err, want)
+		}
+	}
+	late := run("late", "x")
+	late.Deadline = time.Now().Add(-time.Hour)
+	submit(t, q, late)
+	over(late, true) // no worker is there to end its jobs
+	r := run("r1", "a")
+	submit(t, q, r)
+	over(r, false)
+	claim := next(t, claims(t, q, "w1"))
+	for claim.Run.ID != r.ID {
+		finish(t, claim, event.Skipped)
+		claim = next(t, claims(t, q, "w1"))
+	}
+	if err := q.Show(t.Context(), queue.Worker{ID: "w1", Jobs: []queue.Running{{Run: "r1", Job: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Cancel(t.Context(), r, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	over(r, false)
+	claim.Abandon() // its worker is killed
+	if err := q.Leave(t.Context(), "w1"); err != nil {
+		t.Fatal(err)
+	}
+	over(r, true)
+}
+
 func TestABudgetOfSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))

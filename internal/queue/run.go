@@ -21,17 +21,18 @@ import (
 type Run struct {
 	ID            string          `json:"id"`
 	Submitted     time.Time       `json:"submitted"`
-	Start         event.Run       `json:"start"`          // its run.started event, with all jobs
-	CostUSD       money.USD       `json:"cost_usd"`       // the budget; 0 for none
-	MaxDeliveries int             `json:"max_deliveries"` // of a job to workers that did not end it
-	Lease         time.Duration   `json:"lease"`          // after which the job of a silent worker is delivered again
-	Jobs          []Job           `json:"jobs"`           // in the order of the plan
-	Manifests     []string        `json:"manifests"`      // as they were named
-	Dir           string          `json:"dir"`            // that the run was submitted in
-	Event         string          `json:"event"`          // file with the event of the CI; "" for none
-	Policies      []string        `json:"policies"`       // files that bound the plan
-	Options       json.RawMessage `json:"options"`        // of the command line
-	Files         []File          `json:"files"`          // inputs: manifests and what they name
+	Deadline      time.Time       `json:"deadline,omitzero"` // after which no job starts; zero for none
+	Start         event.Run       `json:"start"`             // its run.started event, with all jobs
+	CostUSD       money.USD       `json:"cost_usd"`          // the budget; 0 for none
+	MaxDeliveries int             `json:"max_deliveries"`    // of a job to workers that did not end it
+	Lease         time.Duration   `json:"lease"`             // after which the job of a silent worker is delivered again
+	Jobs          []Job           `json:"jobs"`              // in the order of the plan
+	Manifests     []string        `json:"manifests"`         // as they were named
+	Dir           string          `json:"dir"`               // that the run was submitted in
+	Event         string          `json:"event"`             // file with the event of the CI; "" for none
+	Policies      []string        `json:"policies"`          // files that bound the plan
+	Options       json.RawMessage `json:"options"`           // of the command line
+	Files         []File          `json:"files"`             // inputs: manifests and what they name
 }
 
 // File is an input of a run.
