@@ -109,22 +109,32 @@ func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
 	}
 }
 
-// EachLog calls fn with the events of each job of a run that has any, by its key.
+// EachLog calls fn with the events of each job of a run that has any, by its key. Only logs without a
+// result are in memory at the same time.
 func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte, deliveries []Delivery) error) error {
 	logs := map[string]*jobLog{}
+	for _, j := range r.Jobs {
+		logs[j.Key] = &jobLog{}
+	}
 	prefix := q.logSubject(r.ID, "")
 	err := q.each(ctx, q.logs, prefix+"*", func(seq uint64, at time.Time, subject string, header nats.Header, data []byte) error {
 		key := subject[len(prefix):]
-		if logs[key] == nil {
-			logs[key] = &jobLog{}
+		l := logs[key]
+		if l == nil {
+			return nil // of no job of the run
 		}
-		return logs[key].add(seq, at, header, data)
+		if err := l.add(seq, at, header, data); err != nil || l.end == nil {
+			return err
+		}
+		text := l.text
+		l.text = nil
+		return fn(key, text, l.deliveries)
 	})
 	if err != nil {
 		return fmt.Errorf("read the events of run %s: %w", r.ID, err)
 	}
 	for _, j := range r.Jobs {
-		if l := logs[j.Key]; l != nil {
+		if l := logs[j.Key]; l.last > 0 && l.end == nil {
 			if err := fn(j.Key, l.text, l.deliveries); err != nil {
 				return err
 			}
