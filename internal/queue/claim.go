@@ -65,10 +65,11 @@ func (c *Claim) Counted() (n int) {
 }
 
 // A job stays with the other workers after one has refused its run: the longer, the more often
-// that happened.
+// that happened, except when this worker leaves all of its class to them anyway.
 const (
 	refusedFor     = 5 * time.Second
-	refusedForMost = time.Minute
+	refusedForMost = 20 * time.Second
+	refusedBriefly = time.Second / 4
 )
 
 // claim makes a claim of a message that was delivered after a time. It returns nil if the job
@@ -130,12 +131,12 @@ func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		return false, c.refuse()
+		return false, c.refuse(by)
 	}
 	held, done := c.held(ctx)
 	defer done()
 	if end, err := c.open(held, by.worker); errors.Is(err, errOthers) {
-		return false, c.refuse()
+		return false, c.refuse(by)
 	} else if err != nil {
 		return false, err
 	} else if end != nil { // its worker was killed before it stored the result
@@ -158,10 +159,13 @@ func (c *Claim) begin(ctx context.Context, by *Claims) (bool, error) {
 }
 
 // refuse leaves the job to other workers.
-func (c *Claim) refuse() error {
+func (c *Claim) refuse(by *Claims) error {
 	delay := refusedFor
 	if meta, err := c.msg.Metadata(); err == nil {
 		delay = min(refusedFor<<min(max(meta.NumDelivered, 1)-1, 8), refusedForMost)
+	}
+	if by.yield(c.Run.class(c.Job)) {
+		delay = refusedBriefly
 	}
 	if c.lease.Err() != nil {
 		return ErrLost

@@ -23,13 +23,14 @@ type Claims struct {
 
 	consumers map[string]jetstream.Consumer // by class
 	lacks     map[string]string             // by class: the variables that this worker lacks; "" for none
+	yielded   map[string]time.Time          // by class: when the worker last left its jobs to others
 }
 
 // Claims returns the claims of a worker with an id. has reports whether its environment has a
 // variable: it claims only jobs whose variables it has. accept returns why it runs no job of a
 // run, which leaves them to other workers.
 func (q *Queue) Claims(worker string, has func(variable string) bool, accept func(context.Context, *Run) error) (*Claims, error) {
-	c := &Claims{q: q, worker: worker, has: has, accept: accept, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}}
+	c := &Claims{q: q, worker: worker, has: has, accept: accept, wake: make(chan struct{}, 1), consumers: map[string]jetstream.Consumer{}, lacks: map[string]string{}, yielded: map[string]time.Time{}}
 	var err error
 	c.sub, err = q.conn.Subscribe(q.name+".job.>", func(*nats.Msg) {
 		select {
@@ -75,10 +76,10 @@ func (c *Claims) try(ctx context.Context) (*Claim, error) {
 	}
 	var errs []error
 	for class, consumer := range c.consumers {
-		if c.lacks[class] != "" {
+		if c.lacks[class] != "" || c.yields(class) {
 			continue
 		}
-		claim, err := c.tryClass(ctx, consumer)
+		claim, err := c.tryClass(ctx, class, consumer)
 		if claim != nil || ctx.Err() != nil {
 			return claim, err
 		}
@@ -94,9 +95,32 @@ func (c *Claims) try(ctx context.Context) (*Claim, error) {
 // looks at other classes.
 const refusals = 100
 
+// A worker that has refused a job claims none of its class for a while, and does so from time to
+// time: otherwise it could get the job again and again, before a worker that accepts it.
+const (
+	yieldTime  = 2 * time.Second
+	yieldEvery = 10 * time.Second
+)
+
+// yield begins such a time, unless the last one was a moment ago.
+func (c *Claims) yield(class string) bool {
+	now := c.q.now()
+	if now.Sub(c.yielded[class]) < yieldEvery {
+		return false
+	}
+	c.yielded[class] = now
+	return true
+}
+
+// yields reports whether the worker leaves the jobs of a class to others now.
+func (c *Claims) yields(class string) bool { return c.q.now().Sub(c.yielded[class]) < yieldTime }
+
 // tryClass claims a job of a class.
-func (c *Claims) tryClass(ctx context.Context, consumer jetstream.Consumer) (*Claim, error) {
+func (c *Claims) tryClass(ctx context.Context, class string, consumer jetstream.Consumer) (*Claim, error) {
 	for range refusals {
+		if c.yields(class) {
+			return nil, nil
+		}
 		before := c.q.now()
 		batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
 		if err != nil {

@@ -259,6 +259,38 @@ func TestALostLeaseIsFenced(t *testing.T) {
 	}
 }
 
+// A worker that refuses the run polls as often as the other one.
+func TestAnAcceptingWorkerGetsTheJob(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t))
+	refusing, err := q.Claims("w1", func(string) bool { return true }, func(context.Context, *queue.Run) error { return errors.New("no") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer refusing.Close()
+	submit(t, q, run("r1", "a", "b", "c"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if claim, err := refusing.Next(ctx, time.Hour); claim != nil || err != nil && ctx.Err() == nil {
+				t.Errorf("claim %+v, %v", claim, err)
+			}
+		}
+	}()
+	c := claims(t, q, "w2")
+	for range 3 {
+		claim, err := c.Next(t.Context(), time.Minute)
+		if claim == nil || err != nil {
+			t.Fatalf("claim %+v, %v", claim, err)
+		}
+		finish(t, claim, event.Passed)
+	}
+	cancel()
+	<-ended
+}
+
 func TestJobsThatAreGivenBack(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
