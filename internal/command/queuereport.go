@@ -129,7 +129,7 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir string) 
 		return nil, err
 	}
 	has := map[string]bool{}
-	err = q.EachLog(ctx, r, func(key string, text []byte, _ []queue.Delivery) error {
+	err = q.EachLog(ctx, r, func(key string, text []byte) error {
 		if len(text) == 0 {
 			return nil // claimed a moment ago
 		}

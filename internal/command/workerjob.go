@@ -41,7 +41,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		err = claim.Return(after, context.Cause(ctx).Error(), true, 0)
 		k.gaveBack(claim, context.Cause(ctx), err)
 		return
-	case err == nil && k.isFault(end):
+	case err == nil && isFault(end):
 		err = errors.New(end.Reason)
 	}
 	if err != nil && claim.Counted()+1 < claim.Run.MaxDeliveries {
@@ -138,7 +138,7 @@ func (k *worker) gaveBack(claim *queue.Claim, why, err error) {
 }
 
 // isFault reports whether a job failed for something that may be a fault of this machine.
-func (k *worker) isFault(end event.JobEnd) bool { return end.Code == event.CodeClone }
+func isFault(end event.JobEnd) bool { return end.Code == event.CodeClone }
 
 // run runs a claimed job in a directory. An error means that nothing was run.
 func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end event.JobEnd, err error) {

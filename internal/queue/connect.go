@@ -15,14 +15,13 @@ import (
 
 // Options are the server and the credentials for it.
 type Options struct {
-	URL      string // nats://HOST:PORT or tls://HOST:PORT, several separated by commas
-	Token    string // "" for none, or for one in the URL
-	Creds    string // file with NATS credentials; "" for none
-	CA       string // file with the certificates of authorities; "" for those of the system
-	Cert     string // file with the certificate of this client; "" for none
-	Key      string // file with its key
-	Name     string // prefix of streams and buckets; "" for millhand
-	Replicas int    // of streams and buckets that are created; 0 for 1
+	URL   string // nats://HOST:PORT or tls://HOST:PORT, several separated by commas
+	Token string // "" for none, or for one in the URL
+	Creds string // file with NATS credentials; "" for none
+	CA    string // file with the certificates of authorities; "" for those of the system
+	Cert  string // file with the certificate of this client; "" for none
+	Key   string // file with its key
+	Name  string // prefix of streams and buckets; "" for millhand
 
 	Now func() time.Time
 }
@@ -72,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		q.name = "millhand"
 	}
 	if q.js, err = jetstream.New(conn); err == nil {
-		err = q.create(ctx, max(o.Replicas, 1))
+		err = q.create(ctx)
 	}
 	if err != nil {
 		conn.Close()
@@ -97,14 +96,14 @@ func withoutUser(urls string) string {
 func (q *Queue) Close() { q.conn.Close() }
 
 // create creates what is missing.
-func (q *Queue) create(ctx context.Context, replicas int) (err error) {
+func (q *Queue) create(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	stream := func(c jetstream.StreamConfig) jetstream.Stream {
 		if err != nil {
 			return nil
 		}
-		c.Name, c.Storage, c.Replicas, c.AllowDirect = q.name+"-"+c.Name, jetstream.FileStorage, replicas, true
+		c.Name, c.Storage, c.AllowDirect = q.name+"-"+c.Name, jetstream.FileStorage, true
 		var s jetstream.Stream
 		if s, err = q.js.Stream(ctx, c.Name); errors.Is(err, jetstream.ErrStreamNotFound) {
 			if s, err = q.js.CreateStream(ctx, c); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -131,14 +130,14 @@ func (q *Queue) create(ctx context.Context, replicas int) (err error) {
 	}
 	bucket := q.name + "-state"
 	if q.state, err = q.js.KeyValue(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.state, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "runs, budgets, cool-downs and workers", Replicas: replicas})
+		q.state, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: "runs, budgets, cool-downs and workers"})
 	}
 	if err != nil {
 		return err
 	}
 	bucket = q.name + "-files"
 	if q.files, err = q.js.ObjectStore(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.files, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "inputs of runs, and files of jobs", Replicas: replicas})
+		q.files, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Description: "inputs of runs, and files of jobs"})
 	}
 	return err
 }

@@ -39,7 +39,6 @@ type jobLog struct {
 	text       []byte
 	deliveries []Delivery
 	last       uint64 // sequence number of the last message; 0 for none
-	message    string // delivery and number of the last message
 	end        *Result
 }
 
@@ -72,7 +71,7 @@ func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) 
 		d := &l.deliveries[len(l.deliveries)-1]
 		d.Returned, d.Free = why, header.Get(headerFree) != ""
 	}
-	l.last, l.message = seq, messageOf(header)
+	l.last = seq
 	return nil
 }
 
@@ -111,7 +110,7 @@ func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
 
 // EachLog calls fn with the events of each job of a run that has any, by its key. Only logs without a
 // result are in memory at the same time.
-func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte, deliveries []Delivery) error) error {
+func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte) error) error {
 	logs := map[string]*jobLog{}
 	for _, j := range r.Jobs {
 		logs[j.Key] = &jobLog{}
@@ -128,14 +127,14 @@ func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []
 		}
 		text := l.text
 		l.text = nil
-		return fn(key, text, l.deliveries)
+		return fn(key, text)
 	})
 	if err != nil {
 		return fmt.Errorf("read the events of run %s: %w", r.ID, err)
 	}
 	for _, j := range r.Jobs {
 		if l := logs[j.Key]; l.last > 0 && l.end == nil {
-			if err := fn(j.Key, l.text, l.deliveries); err != nil {
+			if err := fn(j.Key, l.text); err != nil {
 				return err
 			}
 		}

@@ -250,7 +250,7 @@ func TestALostLeaseIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = q.EachLog(t.Context(), r, func(key string, text []byte, _ []queue.Delivery) error {
+	err = q.EachLog(t.Context(), r, func(key string, text []byte) error {
 		texts[key] = string(text)
 		return nil
 	})
@@ -362,7 +362,7 @@ func TestTheServerRestarts(t *testing.T) {
 	}
 	finish(t, claim, event.Passed)
 	finish(t, next(t, c), event.Passed)
-	err := q.EachLog(t.Context(), r, func(key string, text []byte, _ []queue.Delivery) error {
+	err := q.EachLog(t.Context(), r, func(key string, text []byte) error {
 		if key == "k-"+claim.Job.ID && !bytes.Equal(text, append(line, "{}\n"...)) {
 			t.Errorf("the log has %d bytes, want %d", len(text), len(line)+3)
 		}
