@@ -50,7 +50,7 @@ func (p *Plan) handler() handler {
 // respond handles delegated calls until no process with the filter exists: each in its own
 // goroutine, because connecting can take long.
 func respond(listener int, handle handler) {
-	for {
+	for arrives(listener) {
 		n := &notice{}
 		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
 			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // the caller is gone
@@ -70,6 +70,17 @@ func respond(listener int, handle handler) {
 			}
 			ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
 		}()
+	}
+}
+
+// arrives waits for a call, and returns false if no process has the filter any more. Receiving
+// does not report that, and since Linux 6.11 does not wait then either.
+func arrives(listener int) bool {
+	fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, -1); !errors.Is(err, unix.EINTR) {
+			return err == nil && fds[0].Revents&unix.POLLIN != 0
+		}
 	}
 }
 

@@ -1,0 +1,44 @@
+//go:build linux
+
+package child
+
+import (
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRespondEnds installs the filter in a thread that exits.
+func TestRespondEnds(t *testing.T) {
+	type installed struct {
+		listener int
+		err      error
+	}
+	done := make(chan installed)
+	var install func()
+	install = func() {
+		runtime.LockOSThread() // never unlocked: the thread exits, except the first one
+		if unix.Gettid() == unix.Getpid() {
+			go install()
+			<-t.Context().Done()
+			return
+		}
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		listener := -1
+		if err == nil {
+			listener, err = filterSyscalls(OwnSocket)
+		}
+		done <- installed{listener, err}
+	}
+	go install()
+	filter := <-done
+	switch {
+	case filter.err != nil:
+		t.Fatal(filter.err)
+	case filter.listener < 0:
+		t.Skip("the container manager receives the system calls")
+	}
+	defer unix.Close(filter.listener)
+	respond(filter.listener, func(int, *notice) (unix.Errno, bool) { return 0, true })
+}
