@@ -98,6 +98,7 @@ func rooms() map[string]room {
 		"internal/house/words":     {"", "a scan of texts, for the test of the project's words"},
 		"internal/sandbox/child":   {"internal/sandbox/gocache", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/gocache": {"", "a protocol over two directories"},
+		"internal/sandbox/linux":   {"", "names for calls of the kernel"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
 		"internal/journal":         {"internal/event internal/model internal/failpoint", "a file of one session, without the session"},
 		"internal/session":         {"internal/journal internal/jsontext internal/model internal/schema tools internal/permission internal/event internal/money internal/textcut internal/failpoint internal/lazyregexp", "the loop and nothing else"},

@@ -1,0 +1,76 @@
+//go:build linux
+
+package linux
+
+// Constants of files.
+const (
+	AT_EMPTY_PATH       = 0x1000
+	AT_FDCWD            = -100
+	AT_RECURSIVE        = 0x8000
+	CLOSE_RANGE_CLOEXEC = 4
+	OPEN_TREE_CLOEXEC   = 0x80000
+	OPEN_TREE_CLONE     = 1
+	O_PATH              = 0x200000
+	RENAME_NOREPLACE    = 1
+	RESOLVE_BENEATH     = 8
+	RESOLVE_NO_SYMLINKS = 4
+)
+
+// Constants of mounts.
+const (
+	FSMOUNT_CLOEXEC         = 1
+	FSOPEN_CLOEXEC          = 1
+	MOUNT_ATTR_NODEV        = 4
+	MOUNT_ATTR_NOEXEC       = 8
+	MOUNT_ATTR_NOSUID       = 2
+	MOUNT_ATTR_RDONLY       = 1
+	MOVE_MOUNT_F_EMPTY_PATH = 4
+	MOVE_MOUNT_T_EMPTY_PATH = 0x40
+)
+
+// Constants of processes.
+const (
+	CAP_DAC_OVERRIDE           = 1
+	LINUX_CAPABILITY_VERSION_3 = 0x20080522
+	POLLIN                     = 1
+	PR_CAP_AMBIENT             = 0x2f
+	PR_CAP_AMBIENT_CLEAR_ALL   = 4
+	PR_SET_CHILD_SUBREAPER     = 0x24
+	PR_SET_NO_NEW_PRIVS        = 0x26
+	RLIMIT_NPROC               = 6
+)
+
+// Constants of Landlock.
+const (
+	LANDLOCK_ACCESS_FS_EXECUTE          = 1
+	LANDLOCK_ACCESS_FS_IOCTL_DEV        = 0x8000
+	LANDLOCK_ACCESS_FS_MAKE_BLOCK       = 0x800
+	LANDLOCK_ACCESS_FS_MAKE_CHAR        = 0x40
+	LANDLOCK_ACCESS_FS_READ_DIR         = 8
+	LANDLOCK_ACCESS_FS_READ_FILE        = 4
+	LANDLOCK_ACCESS_FS_REFER            = 0x2000
+	LANDLOCK_ACCESS_FS_RESOLVE_UNIX     = 0x10000
+	LANDLOCK_ACCESS_FS_TRUNCATE         = 0x4000
+	LANDLOCK_ACCESS_FS_WRITE_FILE       = 2
+	LANDLOCK_ACCESS_NET_BIND_TCP        = 1
+	LANDLOCK_ACCESS_NET_CONNECT_TCP     = 2
+	LANDLOCK_RULE_PATH_BENEATH          = 1
+	LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1
+	LANDLOCK_SCOPE_SIGNAL               = 2
+)
+
+// Constants of seccomp filters.
+const (
+	AUDIT_ARCH_AARCH64                     = 0xc00000b7
+	AUDIT_ARCH_X86_64                      = 0xc000003e
+	SECCOMP_FILTER_FLAG_NEW_LISTENER       = 8
+	SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV = 0x20
+	SECCOMP_IOCTL_NOTIF_ID_VALID           = 0x40082102
+	SECCOMP_IOCTL_NOTIF_RECV               = 0xc0502100
+	SECCOMP_IOCTL_NOTIF_SEND               = 0xc0182101
+	SECCOMP_RET_ALLOW                      = 0x7fff0000
+	SECCOMP_RET_ERRNO                      = 0x50000
+	SECCOMP_RET_USER_NOTIF                 = 0x7fc00000
+	SECCOMP_SET_MODE_FILTER                = 1
+	SECCOMP_USER_NOTIF_FLAG_CONTINUE       = 1
+)
