@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -29,7 +28,7 @@ type Sandbox struct {
 
 	make func() *child.Plan // makes the plan
 	mu   sync.Mutex
-	plan *os.File // child.Plan as JSON, in memory; shared by all children; nil before the first command
+	plan *os.File // the encoded plan, in memory; shared by all children; nil before the first command
 }
 
 // New creates a sandbox of a level, Full or Partial, that the machine supports. It
@@ -122,7 +121,7 @@ func LandlockVersion() int {
 
 // planFile writes a plan to a sealed memfd, which can't be changed.
 func planFile(plan *child.Plan) (*os.File, error) {
-	text, err := json.Marshal(plan)
+	text, err := plan.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("write the sandbox's plan: %w", err)
 	}

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -99,11 +98,15 @@ func readPlan() (*Plan, error) {
 		return nil, fmt.Errorf("find the plan: %w", err)
 	}
 	text := make([]byte, st.Size)
-	if n, err := unix.Pread(PlanFile, text, 0); err != nil || n != len(text) {
-		return nil, fmt.Errorf("read the plan: got %d of %d bytes: %w", n, len(text), err)
+	n, err := unix.Pread(PlanFile, text, 0)
+	if err == nil && n != len(text) {
+		err = errMalformed
 	}
-	plan := &Plan{}
-	if err := json.Unmarshal(text, plan); err != nil {
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	plan, err := decode(text)
+	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
 	return plan, nil

@@ -9,7 +9,7 @@ const Name = "millhand-sandbox"
 
 // The files that a child inherits.
 const (
-	PlanFile    = 3 // the Plan as JSON, read from offset 0
+	PlanFile    = 3 // the encoded Plan, read from offset 0
 	ControlFile = 4 // a SOCK_SEQPACKET socket to the parent; EOF means to kill the command and exit
 )
 

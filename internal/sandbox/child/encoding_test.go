@@ -1,0 +1,60 @@
+package child
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// fill sets every field to a value of its own.
+func fill(v reflect.Value, next *int) {
+	*next++
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), next)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), next)
+		}
+	case reflect.String:
+		v.SetString("text\n" + strings.Repeat("é", *next))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint16:
+		v.SetUint(uint64(60000 + *next))
+	default:
+		v.SetInt(-1 << 40 * int64(*next))
+	}
+}
+
+func TestAPlanIsEncodedCompletely(t *testing.T) {
+	var full Plan
+	fill(reflect.ValueOf(&full).Elem(), new(int))
+	for _, p := range []*Plan{{}, &full} {
+		text, err := p.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(text)
+		if err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("got %+v, %v, want %+v", got, err, p)
+		}
+		for n := range text {
+			if got, err := decode(text[:n]); err == nil {
+				t.Fatalf("%d of %d bytes: got %+v", n, len(text), got)
+			}
+		}
+		if _, err := decode(append(text, "x\x00"...)); err == nil {
+			t.Error("more than a plan: no error")
+		}
+	}
+	if _, err := (&Plan{Rules: []Rule{{Path: "a\x00b"}}}).Encode(); err == nil {
+		t.Error("a path with a NUL byte: no error")
+	}
+	if _, err := decode([]byte(strings.Repeat("9999999999\x00", 20))); err == nil {
+		t.Error("too many mounts: no error")
+	}
+}
