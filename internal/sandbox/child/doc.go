@@ -7,10 +7,9 @@
 // the remaining processes, and reports the exit status. It outlives neither its command
 // nor its parent.
 //
-// It runs in the package's init function, the only one of the program: Go initializes
+// It runs in the package's init function: Go initializes
 // packages in the order of their import paths, as far as their imports permit, so that
 // this package, which imports little, runs before the program's large dependencies spend
 // several milliseconds on tables that the child never uses. In other processes init does
-// nothing, except that it serves Go's build cache to go commands in the sandbox, which start
-// this program for it (package gocache).
+// nothing.
 package child

@@ -10,26 +10,12 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/millhand/millhand/internal/sandbox/gocache"
 )
 
 func init() { //nolint:gochecknoinits // see the package's comment: main runs milliseconds later
-	switch {
-	case len(os.Args) > 1 && os.Args[0] == Name:
+	if len(os.Args) > 1 && os.Args[0] == Name {
 		syscall.Exit(enter(os.Args[1], os.Args[2:]))
-	case len(os.Args) == 4 && os.Args[1] == gocache.Name:
-		syscall.Exit(serveGoCache(os.Args[2], os.Args[3]))
 	}
-}
-
-// serveGoCache serves Go's build cache to a command in the sandbox.
-func serveGoCache(lower, own string) int {
-	if err := gocache.Serve(os.Stdin, os.Stdout, lower, own); err != nil {
-		fmt.Fprintln(os.Stderr, "millhand: serve Go's build cache:", err)
-		return 1
-	}
-	return 0
 }
 
 // enter runs the child and returns its exit code.
