@@ -96,7 +96,7 @@ func rooms() map[string]room {
 		"internal/failpoint":       {"", "names of moments, for tests only"},
 		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
 		"internal/house/words":     {"", "a scan of texts, for the test of the project's words"},
-		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},
+		"internal/sandbox/child":   {"internal/sandbox/linux", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/gocache": {"", "a protocol over two directories"},
 		"internal/sandbox/linux":   {"", "names for calls of the kernel"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},

@@ -4,8 +4,9 @@ package child
 
 import (
 	"fmt"
+	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // confineThread restricts the calling thread; the processes that it starts inherit the
@@ -15,7 +16,7 @@ import (
 // filterSyscalls.
 func confineThread(plan *Plan) (listener int, err error) {
 	dropBounding()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	if err := linux.Prctl(linux.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("set no_new_privs: %w", err)
 	}
 	if plan.Landlock > 0 {
@@ -33,16 +34,16 @@ func confineThread(plan *Plan) (listener int, err error) {
 // processes without capabilities to regain.
 func dropBounding() {
 	for c := range uintptr(64) {
-		unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) //nolint:errcheck // see above
+		linux.Prctl(syscall.PR_CAPBSET_DROP, c, 0, 0, 0) //nolint:errcheck // see above
 	}
-	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // dropped with the permitted ones anyway
+	linux.Prctl(linux.PR_CAP_AMBIENT, linux.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // dropped with the permitted ones anyway
 }
 
 // dropCapabilities drops all capabilities.
 func dropCapabilities() error {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil {
+	header := linux.CapUserHeader{Version: linux.LINUX_CAPABILITY_VERSION_3}
+	var none [2]linux.CapUserData
+	if err := linux.Capset(&header, &none[0]); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
@@ -51,13 +52,13 @@ func dropCapabilities() error {
 // dropOverride drops the calling thread's capability to ignore the permissions of files,
 // which the supervisor has only for the working directories of overlays.
 func dropOverride() {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var caps [2]unix.CapUserData
-	if unix.Capget(&header, &caps[0]) != nil || unix.Geteuid() == 0 { // root needs none
+	header := linux.CapUserHeader{Version: linux.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]linux.CapUserData
+	if linux.Capget(&header, &caps[0]) != nil || syscall.Geteuid() == 0 { // root needs none
 		return
 	}
 	for _, set := range []*uint32{&caps[0].Effective, &caps[0].Permitted, &caps[0].Inheritable} {
-		*set &^= 1 << unix.CAP_DAC_OVERRIDE
+		*set &^= 1 << linux.CAP_DAC_OVERRIDE
 	}
-	unix.Capset(&header, &caps[0]) //nolint:errcheck // dropping is always permitted
+	linux.Capset(&header, &caps[0]) //nolint:errcheck // dropping is always permitted
 }

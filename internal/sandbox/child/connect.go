@@ -4,9 +4,10 @@ package child
 
 import (
 	"encoding/binary"
+	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // connectOne handles one call of connect, and returns 0 for success. It connects a
@@ -14,35 +15,35 @@ import (
 // checking it, and connects a duplicate of the command's socket to the checked address,
 // so that neither can change in between. (A filter can't read addresses, and Landlock's
 // rules have only ports: they would permit all hosts that listen on the proxy's port.)
-func connectOne(listener int, n *notice, port uint16) unix.Errno {
-	if n.call.args[2] < unix.SizeofSockaddrInet4 {
-		return unix.EINVAL
+func connectOne(listener int, n *notice, port uint16) syscall.Errno {
+	if n.call.args[2] < syscall.SizeofSockaddrInet4 {
+		return syscall.EINVAL
 	}
-	addr, err := n.read(n.call.args[1], unix.SizeofSockaddrInet4)
+	addr, err := n.read(n.call.args[1], syscall.SizeofSockaddrInet4)
 	if err != nil {
-		return unix.EFAULT
+		return syscall.EFAULT
 	}
 	if !isProxy(addr, port) {
-		return unix.EACCES
+		return syscall.EACCES
 	}
 	fd, err := n.duplicate()
 	if err != nil {
-		return unix.EBADF
+		return syscall.EBADF
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a duplicate
+	defer syscall.Close(fd) //nolint:errcheck // only a duplicate
 	if !n.stands(listener) {
-		return unix.EINTR
+		return syscall.EINTR
 	}
 	return connect(fd, addr)
 }
 
 // connect connects a socket to a struct sockaddr of any kind.
-func connect(fd int, addr []byte) unix.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(addr))), uintptr(len(addr)))
+func connect(fd int, addr []byte) syscall.Errno {
+	_, _, errno := syscall.Syscall(linux.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(addr))), uintptr(len(addr)))
 	return errno
 }
 
 // isProxy reports whether a struct sockaddr_in is the address of the proxy.
 func isProxy(addr []byte, port uint16) bool {
-	return binary.NativeEndian.Uint16(addr) == unix.AF_INET && binary.BigEndian.Uint16(addr[2:]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
+	return binary.NativeEndian.Uint16(addr) == syscall.AF_INET && binary.BigEndian.Uint16(addr[2:]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
 }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 func init() { //nolint:gochecknoinits // see the package's comment: main runs milliseconds later
@@ -21,7 +21,7 @@ func init() { //nolint:gochecknoinits // see the package's comment: main runs mi
 // enter runs the child and returns its exit code.
 func enter(dir string, args []string) int {
 	runtime.LockOSThread() // the parent sees the IDs, limits and namespaces of the first thread
-	if err := unix.CloseRange(PlanFile, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := linux.CloseRange(PlanFile, ^uint(0), linux.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refuse(fmt.Errorf("set close-on-exec: %w", err))
 	}
 	plan, err := readPlan()
@@ -41,13 +41,13 @@ func prepare(plan *Plan) error {
 		if err := enterNamespaces(plan); err != nil {
 			return err
 		}
-	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+	} else if err := linux.Prctl(linux.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
 	}
 	if err := limit(plan); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+	if err := linux.Prctl(syscall.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the supervisor undumpable: %w", err)
 	}
 	return nil
@@ -79,12 +79,12 @@ func enterNamespaces(plan *Plan) error {
 // readPlan reads the plan without moving the file's offset, which all children of a job
 // share.
 func readPlan() (*Plan, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(PlanFile, &st); err != nil {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(PlanFile, &st); err != nil {
 		return nil, fmt.Errorf("find the plan: %w", err)
 	}
 	text := make([]byte, st.Size)
-	n, err := unix.Pread(PlanFile, text, 0)
+	n, err := syscall.Pread(PlanFile, text, 0)
 	if err == nil && n != len(text) {
 		err = errMalformed
 	}
@@ -100,7 +100,7 @@ func readPlan() (*Plan, error) {
 
 // say sends a message to the parent. followParent detects that the parent is gone.
 func say(kind byte, text string) {
-	unix.Write(ControlFile, append([]byte{kind}, text...)) //nolint:errcheck // see above
+	syscall.Write(ControlFile, append([]byte{kind}, text...)) //nolint:errcheck // see above
 }
 
 func refuse(err error) int {

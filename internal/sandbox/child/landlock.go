@@ -5,20 +5,21 @@ package child
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // The file access rights of Landlock; see userspace-api/landlock in the kernel's
 // documentation.
 const (
-	readRights   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	deviceMaking = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
-	fileRights   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	nodeRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	readRights   = linux.LANDLOCK_ACCESS_FS_EXECUTE | linux.LANDLOCK_ACCESS_FS_READ_FILE | linux.LANDLOCK_ACCESS_FS_READ_DIR
+	deviceMaking = linux.LANDLOCK_ACCESS_FS_MAKE_CHAR | linux.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+	fileRights   = linux.LANDLOCK_ACCESS_FS_EXECUTE | linux.LANDLOCK_ACCESS_FS_READ_FILE | linux.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		linux.LANDLOCK_ACCESS_FS_TRUNCATE | linux.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	nodeRights = linux.LANDLOCK_ACCESS_FS_READ_FILE | linux.LANDLOCK_ACCESS_FS_WRITE_FILE | linux.LANDLOCK_ACCESS_FS_READ_DIR |
+		linux.LANDLOCK_ACCESS_FS_TRUNCATE | linux.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // ResolvesUnix is the first version of the interface that can restrict connecting and
@@ -27,26 +28,26 @@ const ResolvesUnix = 9
 
 // handled returns the rights that a version of the interface supports. All of them are
 // denied except by rules.
-func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
-	fs := uint64(unix.LANDLOCK_ACCESS_FS_REFER) - 1 // version 1: everything below
+func handled(version int, sockets Sockets) linux.LandlockRulesetAttr {
+	fs := uint64(linux.LANDLOCK_ACCESS_FS_REFER) - 1 // version 1: everything below
 	if version >= 2 {
-		fs |= unix.LANDLOCK_ACCESS_FS_REFER
+		fs |= linux.LANDLOCK_ACCESS_FS_REFER
 	}
 	if version >= 3 {
-		fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		fs |= linux.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	if version >= 5 {
-		fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+		fs |= linux.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
 	if version >= ResolvesUnix { // no rule has it: it doesn't apply to sockets that the command itself binds
-		fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+		fs |= linux.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: fs}
+	attr := linux.LandlockRulesetAttr{Handled_access_fs: fs}
 	if version >= 4 && !sockets.ownNetwork() {
-		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		attr.Handled_access_net = linux.LANDLOCK_ACCESS_NET_BIND_TCP | linux.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if version >= 6 {
-		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+		attr.Scoped = linux.LANDLOCK_SCOPE_SIGNAL | linux.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
 	return attr
 }
@@ -54,11 +55,11 @@ func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
 func (a Access) rights() uint64 {
 	switch a {
 	case List:
-		return unix.LANDLOCK_ACCESS_FS_READ_DIR
+		return linux.LANDLOCK_ACCESS_FS_READ_DIR
 	case Read:
 		return readRights
 	case Full:
-		return ^uint64(deviceMaking | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX)
+		return ^uint64(deviceMaking | linux.LANDLOCK_ACCESS_FS_RESOLVE_UNIX)
 	case Node:
 		return nodeRights
 	}
@@ -75,17 +76,17 @@ func landlock(plan *Plan) error {
 	case plan.Landlock >= 4:
 		size = unsafe.Offsetof(attr.Scoped)
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	fd, _, errno := syscall.Syscall(linux.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
-	defer unix.Close(int(fd)) //nolint:errcheck // only a handle
+	defer syscall.Close(int(fd)) //nolint:errcheck // only a handle
 	for _, r := range plan.Rules {
 		if err := allow(int(fd), r, attr.Handled_access_fs); err != nil {
 			return fmt.Errorf("allow %s access to %s: %w", r.Access, r.Path, err)
 		}
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+	if _, _, errno := syscall.Syscall(linux.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("enforce the Landlock ruleset: %w", errno)
 	}
 	return nil
@@ -95,24 +96,24 @@ func landlock(plan *Plan) error {
 // so are entries of directories that a symlink replaced, as updates of the system do. A
 // symlink in another path is an error, as in clone.
 func allow(ruleset int, r Rule, known uint64) error {
-	at, err := unix.Openat2(unix.AT_FDCWD, r.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
-	if errors.Is(err, unix.ENOENT) || r.Entry && errors.Is(err, unix.ELOOP) {
+	at, err := linux.Openat2(linux.AT_FDCWD, r.Path, &linux.OpenHow{Flags: linux.O_PATH | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS})
+	if errors.Is(err, syscall.ENOENT) || r.Entry && errors.Is(err, syscall.ELOOP) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at) //nolint:errcheck // only a handle
-	var st unix.Stat_t
-	if err := unix.Fstat(at, &st); err != nil {
+	defer syscall.Close(at) //nolint:errcheck // only a handle
+	var st syscall.Stat_t
+	if err := syscall.Fstat(at, &st); err != nil {
 		return err
 	}
 	rights := r.Access.rights() & known
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		rights &= fileRights
 	}
-	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(at)}
-	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	attr := linux.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(at)}
+	if _, _, errno := syscall.Syscall6(linux.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), linux.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // limit sets the resource limits of the process and all its descendants, except the
@@ -20,12 +21,12 @@ func limit(plan *Plan) error {
 		which int
 		value int64
 	}{
-		{"core dumps", unix.RLIMIT_CORE, 0},
-		{"memory", unix.RLIMIT_DATA, plan.Limits.DataBytes},
-		{"file sizes", unix.RLIMIT_FSIZE, plan.Limits.FileBytes},
+		{"core dumps", syscall.RLIMIT_CORE, 0},
+		{"memory", syscall.RLIMIT_DATA, plan.Limits.DataBytes},
+		{"file sizes", syscall.RLIMIT_FSIZE, plan.Limits.FileBytes},
 	}
 	for _, l := range limits {
-		if l.value == 0 && l.which != unix.RLIMIT_CORE {
+		if l.value == 0 && l.which != syscall.RLIMIT_CORE {
 			continue
 		}
 		if err := lower(l.which, uint64(l.value)); err != nil {
@@ -56,7 +57,7 @@ func startLimited(plan *Plan, start func() (int, error)) begun {
 		n := processLimit(plan)
 		pid, err := limitForks(n, start)
 		switch {
-		case !errors.Is(err, unix.EAGAIN):
+		case !errors.Is(err, syscall.EAGAIN):
 			return begun{pid: pid, limit: n, err: err}
 		case try == startTries && plan.Limits.Pids > 0:
 			return begun{err: fmt.Errorf("%w: limits.processes (%d) exceeded, or a limit of the user or the container", err, plan.Limits.Pids)}
@@ -83,8 +84,8 @@ func processLimit(plan *Plan) int {
 // running counts the processes and threads of a user.
 func running(uid int) (n int) {
 	for pid, p := range processes() {
-		var st unix.Stat_t
-		if err := unix.Stat("/proc/"+strconv.Itoa(pid), &st); err == nil && int(st.Uid) == uid {
+		var st syscall.Stat_t
+		if err := syscall.Stat("/proc/"+strconv.Itoa(pid), &st); err == nil && int(st.Uid) == uid {
 			n += max(1, p.threads)
 		}
 	}
@@ -110,17 +111,17 @@ func limitPIDs(l Limits) error {
 
 // writePIDMax writes to a detached mount of proc, because that of commands is read-only.
 func writePIDMax(n int) error {
-	proc, err := fresh("proc", nil, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	proc, err := fresh("proc", nil, linux.MOUNT_ATTR_NOSUID|linux.MOUNT_ATTR_NODEV|linux.MOUNT_ATTR_NOEXEC)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(proc) //nolint:errcheck // only a handle
-	fd, err := unix.Openat(proc, "sys/kernel/pid_max", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	defer syscall.Close(proc) //nolint:errcheck // only a handle
+	fd, err := syscall.Openat(proc, "sys/kernel/pid_max", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open kernel.pid_max: %w", err)
 	}
-	_, err = unix.Write(fd, strconv.AppendInt(nil, int64(n), 10))
-	return errors.Join(err, unix.Close(fd))
+	_, err = syscall.Write(fd, strconv.AppendInt(nil, int64(n), 10))
+	return errors.Join(err, syscall.Close(fd))
 }
 
 // ownThreads is the number of threads that the supervisor can have while it starts a
@@ -136,18 +137,18 @@ func limitForks(n int, start func() (int, error)) (int, error) {
 	case n == 0:
 		return start()
 	case n <= ownThreads: // they count, so start would fail, or the runtime, which exits if it can't create a thread
-		return 0, unix.EAGAIN
+		return 0, syscall.EAGAIN
 	}
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &before); err != nil {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(linux.RLIMIT_NPROC, &before); err != nil {
 		return 0, fmt.Errorf("limit processes: %w", err)
 	}
-	during := unix.Rlimit{Cur: min(uint64(n), before.Max), Max: before.Max}
-	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &during); err != nil {
+	during := syscall.Rlimit{Cur: min(uint64(n), before.Max), Max: before.Max}
+	if err := syscall.Setrlimit(linux.RLIMIT_NPROC, &during); err != nil {
 		return 0, fmt.Errorf("limit processes to %d: %w", n, err)
 	}
 	pid, err := start()
-	if e := unix.Setrlimit(unix.RLIMIT_NPROC, &before); e != nil && err == nil {
+	if e := syscall.Setrlimit(linux.RLIMIT_NPROC, &before); e != nil && err == nil {
 		err = fmt.Errorf("restore the supervisor's limit on processes: %w", e)
 	}
 	return pid, err
@@ -159,12 +160,12 @@ func sealForks(n, pid int) error {
 	if n == 0 {
 		return nil
 	}
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &before); err != nil {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(linux.RLIMIT_NPROC, &before); err != nil {
 		return fmt.Errorf("limit processes: %w", err)
 	}
 	value := min(uint64(n), before.Max)
-	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := linux.Prlimit(pid, linux.RLIMIT_NPROC, &syscall.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("limit processes to %d: %w", n, err)
 	}
 	return nil
@@ -172,10 +173,10 @@ func sealForks(n, pid int) error {
 
 // lower sets a limit unless it is already lower.
 func lower(which int, value uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(which, &now); err != nil {
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(which, &now); err != nil {
 		return err
 	}
 	value = min(value, now.Max)
-	return unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value})
+	return syscall.Setrlimit(which, &syscall.Rlimit{Cur: value, Max: value})
 }

@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // base is the directory where the new root is assembled. It hides the directory's
@@ -20,16 +21,16 @@ const base = "/proc"
 // to it. It opens all mounts before attaching any, so that none can hide the source of
 // another.
 func buildRoot(mounts []Mount) error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("detach the mounts from the machine's: %w", err)
 	}
-	root, err := fresh("tmpfs", map[string]string{"mode": "0755", "size": "1m"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	root, err := fresh("tmpfs", map[string]string{"mode": "0755", "size": "1m"}, linux.MOUNT_ATTR_NOSUID|linux.MOUNT_ATTR_NODEV)
 	if err != nil {
 		return err
 	}
 	files := make([]int, len(mounts))
 	for i, m := range mounts {
-		if files[i], err = open(m); m.Optional && errors.Is(err, unix.ENOENT) || m.Kind == Lock && replaced(err) {
+		if files[i], err = open(m); m.Optional && errors.Is(err, syscall.ENOENT) || m.Kind == Lock && replaced(err) {
 			files[i] = -1
 		} else if err != nil {
 			return fmt.Errorf("prepare %s: %w", m.Path, err)
@@ -40,7 +41,7 @@ func buildRoot(mounts []Mount) error {
 	}
 	for i, m := range mounts {
 		err := attachMount(m, files[i])
-		if m.Optional && errors.Is(err, unix.EROFS) {
+		if m.Optional && errors.Is(err, syscall.EROFS) {
 			continue // the mount point was removed
 		}
 		if err != nil {
@@ -53,13 +54,13 @@ func buildRoot(mounts []Mount) error {
 // seal makes the root and the empty directories of hidden paths read-only, after all
 // mounts are attached.
 func seal(mounts []Mount) error {
-	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	attr := &linux.MountAttr{Attr_set: linux.MOUNT_ATTR_RDONLY}
 	for _, m := range append(mounts, Mount{Kind: Tmpfs, Path: "/"}) {
 		if m.Kind != Tmpfs || m.Write {
 			continue
 		}
-		err := unix.MountSetattr(unix.AT_FDCWD, m.Path, 0, attr)
-		if m.Optional && errors.Is(err, unix.ENOENT) {
+		err := linux.MountSetattr(linux.AT_FDCWD, m.Path, 0, attr)
+		if m.Optional && errors.Is(err, syscall.ENOENT) {
 			continue // as in buildRoot
 		}
 		if err != nil {
@@ -71,16 +72,16 @@ func seal(mounts []Mount) error {
 
 // enterRoot changes to the assembled root, and unmounts the old one.
 func enterRoot() error {
-	if err := unix.Chdir(base); err != nil {
+	if err := syscall.Chdir(base); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
 	}
-	if err := unix.PivotRoot(".", "."); err != nil {
+	if err := syscall.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("change to the new root: %w", err)
 	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount the old root: %w", err)
 	}
-	if err := unix.Chdir("/"); err != nil {
+	if err := syscall.Chdir("/"); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
 	}
 	return nil
@@ -88,18 +89,18 @@ func enterRoot() error {
 
 // open creates a detached mount; it returns -1 if the kind needs none.
 func open(m Mount) (int, error) {
-	const safe = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	const safe = linux.MOUNT_ATTR_NOSUID | linux.MOUNT_ATTR_NODEV
 	switch m.Kind {
 	case Bind, Lock:
 		attrs := uint64(safe)
 		if !m.Write {
-			attrs |= unix.MOUNT_ATTR_RDONLY
+			attrs |= linux.MOUNT_ATTR_RDONLY
 		}
 		return clone(m.Source, attrs)
 	case Overlay:
 		return overlay(m, safe)
 	case Device:
-		return clone(m.Source, unix.MOUNT_ATTR_NOSUID)
+		return clone(m.Source, linux.MOUNT_ATTR_NOSUID)
 	case Tmpfs:
 		options := map[string]string{"mode": "0755"}
 		attrs := safe
@@ -111,9 +112,9 @@ func open(m Mount) (int, error) {
 		}
 		return fresh("tmpfs", options, attrs)
 	case Proc: // read-only from the start: below it are the machine's sysctls, which root may write without capabilities
-		return fresh("proc", nil, safe|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
+		return fresh("proc", nil, safe|linux.MOUNT_ATTR_NOEXEC|linux.MOUNT_ATTR_RDONLY)
 	case Pts:
-		return fresh("devpts", map[string]string{"ptmxmode": "0666", "mode": "0620"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+		return fresh("devpts", map[string]string{"ptmxmode": "0666", "mode": "0620"}, linux.MOUNT_ATTR_NOSUID|linux.MOUNT_ATTR_NOEXEC)
 	case Symlink:
 		return -1, nil
 	}
@@ -124,16 +125,16 @@ func open(m Mount) (int, error) {
 // the path was resolved when the plan was created, so that a symlink in it is an attempt
 // to expose another path.
 func clone(source string, attrs uint64) (int, error) {
-	at, err := unix.Openat2(unix.AT_FDCWD, source, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	at, err := linux.Openat2(linux.AT_FDCWD, source, &linux.OpenHow{Flags: linux.O_PATH | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return -1, fmt.Errorf("open %s: %w", source, err)
 	}
-	defer unix.Close(at) //nolint:errcheck // only a handle
-	fd, err := unix.OpenTree(at, "", unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	defer syscall.Close(at) //nolint:errcheck // only a handle
+	fd, err := linux.OpenTree(at, "", linux.AT_EMPTY_PATH|linux.OPEN_TREE_CLONE|linux.OPEN_TREE_CLOEXEC|linux.AT_RECURSIVE)
 	if err != nil {
 		return -1, fmt.Errorf("clone the mount of %s: %w", source, err)
 	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attrs}); err != nil {
+	if err := linux.MountSetattr(fd, "", linux.AT_EMPTY_PATH|linux.AT_RECURSIVE, &linux.MountAttr{Attr_set: attrs}); err != nil {
 		return -1, fmt.Errorf("set the mount attributes of %s: %w", source, err)
 	}
 	return fd, nil
@@ -141,24 +142,24 @@ func clone(source string, attrs uint64) (int, error) {
 
 // fresh creates a mount of a new file system. An option with the value "" is a flag.
 func fresh(kind string, options map[string]string, attrs int) (int, error) {
-	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	fs, err := linux.Fsopen(kind, linux.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, fmt.Errorf("open file system %s: %w", kind, err)
 	}
-	defer unix.Close(fs) //nolint:errcheck // only a handle
+	defer syscall.Close(fs) //nolint:errcheck // only a handle
 	for k, v := range options {
-		set := func() error { return unix.FsconfigSetString(fs, k, v) }
+		set := func() error { return linux.FsconfigSetString(fs, k, v) }
 		if v == "" {
-			set = func() error { return unix.FsconfigSetFlag(fs, k) }
+			set = func() error { return linux.FsconfigSetFlag(fs, k) }
 		}
 		if err := set(); err != nil {
 			return -1, fmt.Errorf("set %s=%s of file system %s: %w", k, v, kind, err)
 		}
 	}
-	if err := unix.FsconfigCreate(fs); err != nil {
+	if err := linux.FsconfigCreate(fs); err != nil {
 		return -1, fmt.Errorf("make file system %s: %w", kind, err)
 	}
-	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attrs)
+	fd, err := linux.Fsmount(fs, linux.FSMOUNT_CLOEXEC, attrs)
 	if err != nil {
 		return -1, fmt.Errorf("mount a fresh %s: %w", kind, err)
 	}
@@ -181,7 +182,7 @@ func attachMount(m Mount, fd int) error {
 	if m.Kind == Symlink {
 		return os.Symlink(m.Source, at)
 	}
-	if err := makePoint(at, fd); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := makePoint(at, fd); err != nil && !errors.Is(err, syscall.EEXIST) {
 		return err
 	}
 	return attach(fd, at)
@@ -189,29 +190,29 @@ func attachMount(m Mount, fd int) error {
 
 // makePoint creates an empty directory or file as a mount point.
 func makePoint(at string, fd int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return unix.Mkdir(at, 0o755)
+	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		return syscall.Mkdir(at, 0o755)
 	}
-	f, err := unix.Open(at, unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o644)
+	f, err := syscall.Open(at, syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return err
 	}
-	return unix.Close(f)
+	return syscall.Close(f)
 }
 
 // cover attaches an open mount over what already is at its path in the new root. The path
 // is in a writable directory, where another command may replace any directory of it at any
 // time: symlinks are not followed, nothing is created, and a replaced path is not covered.
 func cover(fd int, name string) error {
-	defer unix.Close(fd) //nolint:errcheck // only a handle
-	at, err := unix.Openat2(unix.AT_FDCWD, base+name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	defer syscall.Close(fd) //nolint:errcheck // only a handle
+	at, err := linux.Openat2(linux.AT_FDCWD, base+name, &linux.OpenHow{Flags: linux.O_PATH | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS})
 	if err == nil {
-		defer unix.Close(at) //nolint:errcheck // only a handle
-		err = unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+		defer syscall.Close(at) //nolint:errcheck // only a handle
+		err = linux.MoveMount(fd, "", at, "", linux.MOVE_MOUNT_F_EMPTY_PATH|linux.MOVE_MOUNT_T_EMPTY_PATH)
 	}
 	if replaced(err) {
 		return nil
@@ -221,10 +222,10 @@ func cover(fd int, name string) error {
 
 // replaced reports whether a path was removed, or replaced by another kind of file.
 func replaced(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR)
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func attach(fd int, at string) error {
-	defer unix.Close(fd) //nolint:errcheck // only a handle
-	return unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	defer syscall.Close(fd) //nolint:errcheck // only a handle
+	return linux.MoveMount(fd, "", linux.AT_FDCWD, at, linux.MOVE_MOUNT_F_EMPTY_PATH)
 }

@@ -4,23 +4,23 @@ package child
 
 import (
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"syscall"
+	"unsafe"
 )
 
 // loopbackUp brings up the loopback interface of a network namespace, its only one.
 func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("switch on loopback: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
-	}
-	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+	defer syscall.Close(fd) //nolint:errcheck // only a handle
+	lo := struct {          // struct ifreq
+		name  [syscall.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{name: [syscall.IFNAMSIZ]byte{'l', 'o'}, flags: syscall.IFF_UP | syscall.IFF_RUNNING}
+	if err := ioctl(fd, syscall.SIOCSIFFLAGS, unsafe.Pointer(&lo)); err != nil {
 		return fmt.Errorf("switch on loopback: %w", err)
 	}
 	return nil
@@ -31,18 +31,18 @@ func loopbackUp() error {
 // parent accepts the connections of the command without forwarding and without a path in
 // the sandbox.
 func handListener(port uint16) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make the proxy's socket: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	defer syscall.Close(fd) //nolint:errcheck // only a handle
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return fmt.Errorf("bind the proxy's socket: %w", err)
 	}
-	if err := unix.Listen(fd, 128); err != nil {
+	if err := syscall.Listen(fd, 128); err != nil {
 		return fmt.Errorf("listen for the proxy: %w", err)
 	}
-	if err := unix.Sendmsg(ControlFile, []byte{ReportListen}, unix.UnixRights(fd), nil, 0); err != nil {
+	if err := syscall.Sendmsg(ControlFile, []byte{ReportListen}, syscall.UnixRights(fd), nil, 0); err != nil {
 		return fmt.Errorf("hand over the proxy's socket: %w", err)
 	}
 	return nil

@@ -9,9 +9,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // notice is struct seccomp_notif: a system call that waits for a response.
@@ -37,14 +38,16 @@ type reply struct {
 
 // handler handles a call that the filter delegates to this process, and returns its
 // error, 0 for success. If the call is to be executed by the kernel, carryOn is true.
-type handler func(listener int, n *notice) (errno unix.Errno, carryOn bool)
+type handler func(listener int, n *notice) (errno syscall.Errno, carryOn bool)
 
 // handler returns the handler of the calls that the plan's filter delegates.
 func (p *Plan) handler() handler {
 	if p.Sockets == OwnSocket {
 		return newOwnSockets().handle
 	}
-	return func(listener int, n *notice) (unix.Errno, bool) { return connectOne(listener, n, p.ConnectPort), false }
+	return func(listener int, n *notice) (syscall.Errno, bool) {
+		return connectOne(listener, n, p.ConnectPort), false
+	}
 }
 
 // respond handles delegated calls until no process with the filter exists: each in its own
@@ -52,8 +55,8 @@ func (p *Plan) handler() handler {
 func respond(listener int, handle handler) {
 	for arrives(listener) {
 		n := &notice{}
-		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
-			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // the caller is gone
+		if err := ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
+			if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ENOENT) { // the caller is gone
 				continue
 			}
 			return
@@ -64,11 +67,11 @@ func respond(listener int, handle handler) {
 			dropOverride()
 			r := reply{id: n.id}
 			if errno, carryOn := handle(listener, n); carryOn {
-				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+				r.flags = linux.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			} else {
 				r.errno = -int32(errno)
 			}
-			ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
+			ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
 		}()
 	}
 }
@@ -76,10 +79,10 @@ func respond(listener int, handle handler) {
 // arrives waits for a call, and returns false if no process has the filter any more. Receiving
 // does not report that, and since Linux 6.11 does not wait then either.
 func arrives(listener int) bool {
-	fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+	fds := []linux.PollFd{{Fd: int32(listener), Events: linux.POLLIN}}
 	for {
-		if _, err := unix.Poll(fds, -1); !errors.Is(err, unix.EINTR) {
-			return err == nil && fds[0].Revents&unix.POLLIN != 0
+		if _, err := linux.Poll(fds, -1); !errors.Is(err, syscall.EINTR) {
+			return err == nil && fds[0].Revents&linux.POLLIN != 0
 		}
 	}
 }
@@ -87,7 +90,7 @@ func arrives(listener int) bool {
 // stands reports whether the calling thread still waits for the response. Until then its
 // ID is not reused, so that everything that was read from the thread is the caller's.
 func (n *notice) stands(listener int) bool {
-	return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) == nil
+	return ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) == nil
 }
 
 // read copies memory of the caller.
@@ -96,10 +99,10 @@ func (n *notice) read(at uint64, size int) ([]byte, error) {
 	if size == 0 {
 		return text, nil
 	}
-	local := []unix.Iovec{{Base: &text[0], Len: uint64(size)}}
-	got, err := unix.ProcessVMReadv(int(n.pid), local, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	local := []syscall.Iovec{{Base: &text[0], Len: uint64(size)}}
+	got, err := linux.ProcessVMReadv(int(n.pid), local, []linux.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
 	if err == nil && got != size {
-		err = unix.EFAULT
+		err = syscall.EFAULT
 	}
 	return text, err
 }
@@ -121,16 +124,16 @@ func (n *notice) duplicate() (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	process, err := unix.PidfdOpen(pid, 0)
+	process, err := linux.PidfdOpen(pid, 0)
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(process) //nolint:errcheck // only a handle
-	return unix.PidfdGetfd(process, int(int32(n.call.args[0])), 0)
+	defer syscall.Close(process) //nolint:errcheck // only a handle
+	return linux.PidfdGetfd(process, int(int32(n.call.args[0])), 0)
 }
 
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
+	if _, _, errno := syscall.Syscall(linux.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
 		return errno
 	}
 	return nil

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // maxLayers is the number of commands of a job that can run concurrently. The kernel
@@ -29,12 +30,12 @@ func overlay(m Mount, attrs int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(lower) //nolint:errcheck // only a handle
+	defer syscall.Close(lower) //nolint:errcheck // only a handle
 	layers, err := directory(m.Layers)
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(layers) //nolint:errcheck // only a handle
+	defer syscall.Close(layers) //nolint:errcheck // only a handle
 	if err := firstLayer(layers, m.Without); err != nil {
 		return -1, fmt.Errorf("create the first layer of %s: %w", m.Source, err)
 	}
@@ -44,19 +45,19 @@ func overlay(m Mount, attrs int) (int, error) {
 	}
 	defer func() {
 		for _, fd := range others {
-			unix.Close(fd) //nolint:errcheck // only a handle
+			syscall.Close(fd) //nolint:errcheck // only a handle
 		}
 	}()
 	work, err := subdirectory(layers, strconv.Itoa(upper)+".work")
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(work) //nolint:errcheck // only a handle
+	defer syscall.Close(work) //nolint:errcheck // only a handle
 	top, err := subdirectory(layers, strconv.Itoa(upper))
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(top) //nolint:errcheck // only a handle
+	defer syscall.Close(top) //nolint:errcheck // only a handle
 	lowers := make([]string, 0, len(others)+1)
 	for _, fd := range append(slices.Clip(others), lower) {
 		lowers = append(lowers, handle(fd))
@@ -76,21 +77,21 @@ func claim(layers int) (upper int, others []int, err error) {
 	upper = -1
 	for n := range maxLayers {
 		name := strconv.Itoa(n)
-		if upper >= 0 && unix.Faccessat(layers, name, unix.F_OK, 0) != nil {
+		if upper >= 0 && syscall.Faccessat(layers, name, syscall.F_OK, 0) != nil {
 			break
 		}
 		fd, err := subdirectory(layers, name)
 		if err != nil {
 			return 0, nil, err
 		}
-		if upper < 0 && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if upper < 0 && syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			upper = n // stays open: it is the lock
 			continue
 		}
 		others = append(others, fd)
 	}
 	if upper < 0 {
-		return 0, nil, fmt.Errorf("more than %d commands at a time: %w", maxLayers, unix.EBUSY)
+		return 0, nil, fmt.Errorf("more than %d commands at a time: %w", maxLayers, syscall.EBUSY)
 	}
 	return upper, others, nil
 }
@@ -101,7 +102,7 @@ func claim(layers int) (upper int, others []int, err error) {
 // users (tmpfs before Linux 6.6): there the kernel mounts overlays in which no directory of
 // the lower one can be replaced or removed.
 func firstLayer(layers int, without []string) error {
-	if unix.Faccessat(layers, "0", unix.F_OK, 0) == nil {
+	if syscall.Faccessat(layers, "0", syscall.F_OK, 0) == nil {
 		return nil
 	}
 	dir, err := os.MkdirTemp(handle(layers), "new")
@@ -112,13 +113,13 @@ func firstLayer(layers int, without []string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	if err := unix.Setxattr(dir, "user.millhand", []byte("1"), 0); err != nil {
+	if err := syscall.Setxattr(dir, "user.millhand", []byte("1"), 0); err != nil {
 		return fmt.Errorf("set an attribute: %w", err)
 	}
 	if err := hide(dir, without); err != nil {
 		return err
 	}
-	if err := unix.Renameat2(layers, filepath.Base(dir), layers, "0", unix.RENAME_NOREPLACE); !errors.Is(err, unix.EEXIST) {
+	if err := linux.Renameat2(layers, filepath.Base(dir), layers, "0", linux.RENAME_NOREPLACE); !errors.Is(err, syscall.EEXIST) {
 		return err
 	}
 	return nil
@@ -139,7 +140,7 @@ func hide(layer string, without []string) error {
 		if first != "" && os.Link(first, at) == nil {
 			continue
 		}
-		if err := unix.Mknod(at, unix.S_IFCHR, 0); err != nil {
+		if err := syscall.Mknod(at, syscall.S_IFCHR, 0); err != nil {
 			return err
 		}
 		first = at
@@ -149,7 +150,7 @@ func hide(layer string, without []string) error {
 
 // directory opens a directory without following symlinks; see clone.
 func directory(name string) (int, error) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	fd, err := linux.Openat2(linux.AT_FDCWD, name, &linux.OpenHow{Flags: syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return -1, &os.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -158,10 +159,10 @@ func directory(name string) (int, error) {
 
 // subdirectory opens a directory in another one, and creates it if missing.
 func subdirectory(in int, name string) (int, error) {
-	if err := unix.Mkdirat(in, name, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := syscall.Mkdirat(in, name, 0o755); err != nil && !errors.Is(err, syscall.EEXIST) {
 		return -1, &os.PathError{Op: "mkdir", Path: name, Err: err}
 	}
-	fd, err := unix.Openat2(in, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH})
+	fd, err := linux.Openat2(in, name, &linux.OpenHow{Flags: syscall.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS | linux.RESOLVE_BENEATH})
 	if err != nil {
 		return -1, &os.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // forbidden are system calls that are refused with EPERM whatever their
@@ -16,17 +17,17 @@ import (
 // mounts, or open much of the kernel to attacks.
 func forbidden() []uint32 {
 	return append([]uint32{
-		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
-		unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
-		unix.SYS_MOUNT_SETATTR,
-		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE,
-		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_OPEN_BY_HANDLE_AT,
-		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
-		unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
-		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-		unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_FANOTIFY_INIT, unix.SYS_FILE_SETATTR,
-		unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+		linux.SYS_UNSHARE, linux.SYS_SETNS, linux.SYS_MOUNT, linux.SYS_UMOUNT2, linux.SYS_PIVOT_ROOT, linux.SYS_CHROOT,
+		linux.SYS_MOVE_MOUNT, linux.SYS_OPEN_TREE, linux.SYS_OPEN_TREE_ATTR, linux.SYS_FSOPEN, linux.SYS_FSCONFIG, linux.SYS_FSMOUNT, linux.SYS_FSPICK,
+		linux.SYS_MOUNT_SETATTR,
+		linux.SYS_PTRACE, linux.SYS_PROCESS_VM_READV, linux.SYS_PROCESS_VM_WRITEV, linux.SYS_KCMP, linux.SYS_PIDFD_GETFD, linux.SYS_PROCESS_MADVISE,
+		linux.SYS_BPF, linux.SYS_USERFAULTFD, linux.SYS_PERF_EVENT_OPEN, linux.SYS_OPEN_BY_HANDLE_AT,
+		linux.SYS_KEYCTL, linux.SYS_ADD_KEY, linux.SYS_REQUEST_KEY,
+		linux.SYS_KEXEC_LOAD, linux.SYS_KEXEC_FILE_LOAD, linux.SYS_INIT_MODULE, linux.SYS_FINIT_MODULE, linux.SYS_DELETE_MODULE,
+		linux.SYS_REBOOT, linux.SYS_SWAPON, linux.SYS_SWAPOFF, linux.SYS_ACCT, linux.SYS_QUOTACTL, linux.SYS_QUOTACTL_FD, linux.SYS_SYSLOG,
+		linux.SYS_SETTIMEOFDAY, linux.SYS_CLOCK_SETTIME, linux.SYS_CLOCK_ADJTIME, linux.SYS_SETHOSTNAME, linux.SYS_SETDOMAINNAME,
+		linux.SYS_VHANGUP, linux.SYS_NFSSERVCTL, linux.SYS_LOOKUP_DCOOKIE, linux.SYS_FANOTIFY_INIT, linux.SYS_FILE_SETATTR,
+		linux.SYS_MOVE_PAGES, linux.SYS_MIGRATE_PAGES,
 	}, forbiddenHere()...)
 }
 
@@ -34,7 +35,7 @@ func forbidden() []uint32 {
 // programs use alternatives. A filter can't check them, because it can't dereference
 // pointers, or they circumvent it.
 func missing() []uint32 {
-	return []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+	return []uint32{linux.SYS_CLONE3, linux.SYS_OPENAT2, linux.SYS_IO_URING_SETUP, linux.SYS_IO_URING_ENTER, linux.SYS_IO_URING_REGISTER}
 }
 
 // shared are system calls with which all processes of a user share memory, messages and
@@ -42,19 +43,19 @@ func missing() []uint32 {
 // Programs handle their absence, because kernels can be built without them.
 func shared() []uint32 {
 	return []uint32{
-		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
-		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		linux.SYS_SHMGET, linux.SYS_SHMAT, linux.SYS_SHMCTL, linux.SYS_MSGGET, linux.SYS_MSGSND, linux.SYS_MSGRCV, linux.SYS_MSGCTL,
+		linux.SYS_SEMGET, linux.SYS_SEMOP, linux.SYS_SEMTIMEDOP, linux.SYS_SEMCTL, linux.SYS_MQ_OPEN, linux.SYS_MQ_UNLINK,
 	}
 }
 
 const (
-	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
-	setIDBits     = unix.S_ISUID | unix.S_ISGID
-	makesFile     = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	newNamespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWCGROUP | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET
+	setIDBits     = syscall.S_ISUID | syscall.S_ISGID
+	makesFile     = syscall.O_CREAT | linux.O_TMPFILE&^syscall.O_DIRECTORY
 
-	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	allowed = unix.SECCOMP_RET_ALLOW
+	refused = linux.SECCOMP_RET_ERRNO | uint32(syscall.EPERM)
+	unknown = linux.SECCOMP_RET_ERRNO | uint32(syscall.ENOSYS)
+	allowed = linux.SECCOMP_RET_ALLOW
 )
 
 // Offsets in struct seccomp_data. Both architectures are little-endian, so the
@@ -69,9 +70,9 @@ const (
 // this process, it returns the file descriptor for their notifications; otherwise -1.
 func filterSyscalls(sockets Sockets) (listener int, err error) {
 	program := filter(sockets)
-	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	set := func(flags uintptr) (int, unix.Errno) {
-		r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
+	f := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	set := func(flags uintptr) (int, syscall.Errno) {
+		r, _, errno := syscall.Syscall(linux.SYS_SECCOMP, linux.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
 		runtime.KeepAlive(program)
 		return int(r), errno
 	}
@@ -83,14 +84,14 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 	}
 	// The second flag prevents signals from interrupting a call that is being handled.
 	// It requires Linux 5.19.
-	listener, errno := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	if errno == unix.EINVAL {
-		listener, errno = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	listener, errno := set(linux.SECCOMP_FILTER_FLAG_NEW_LISTENER | linux.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errno == syscall.EINVAL {
+		listener, errno = set(linux.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	}
 	switch errno {
 	case 0:
 		return listener, nil
-	case unix.EBUSY:
+	case syscall.EBUSY:
 		if sockets == OwnSocket {
 			return filterSyscalls(IPSocket)
 		}
@@ -101,12 +102,12 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 
 // filter returns the BPF program: it checks the architecture, then unknown calls, then
 // each listed call. Other calls are allowed.
-func filter(sockets Sockets) []unix.SockFilter {
-	p := []unix.SockFilter{
+func filter(sockets Sockets) []syscall.SockFilter {
+	p := []syscall.SockFilter{
 		load(archOffset),
-		jump(unix.BPF_JEQ, auditArch, 1, 0), end(unknown),
+		jump(syscall.BPF_JEQ, auditArch, 1, 0), end(unknown),
 		load(callOffset),
-		jump(unix.BPF_JGE, lastCall+1, 0, 1), end(unknown), // includes the x32 ABI of x86-64
+		jump(syscall.BPF_JGE, lastCall+1, 0, 1), end(unknown), // includes the x32 ABI of x86-64
 	}
 	for _, nr := range missing() {
 		p = append(p, on(nr, end(unknown))...)
@@ -117,10 +118,10 @@ func filter(sockets Sockets) []unix.SockFilter {
 	for _, r := range modeRules() {
 		p = append(p, r...)
 	}
-	p = append(p, on(unix.SYS_CLONE, refuseBits(0, newNamespaces)...)...)
-	p = append(p, on(unix.SYS_IOCTL, refuseValues(1, unix.TIOCSTI, unix.TIOCLINUX)...)...)
-	p = append(p, on(unix.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
-	p = append(p, on(unix.SYS_PRLIMIT64, loadArg(0), jump(unix.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill
+	p = append(p, on(linux.SYS_CLONE, refuseBits(0, newNamespaces)...)...)
+	p = append(p, on(linux.SYS_IOCTL, refuseValues(1, syscall.TIOCSTI, syscall.TIOCLINUX)...)...)
+	p = append(p, on(linux.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
+	p = append(p, on(linux.SYS_PRLIMIT64, loadArg(0), jump(syscall.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill
 	p = append(p, socketRules(sockets)...)
 	if !sockets.ownNetwork() {
 		for _, nr := range shared() {
@@ -133,120 +134,120 @@ func filter(sockets Sockets) []unix.SockFilter {
 // modeRules prevent a command from creating set-user-ID and set-group-ID files: in a
 // workspace of root, such a file would give root's privileges to every user of the
 // machine.
-func modeRules() [][]unix.SockFilter {
-	return append([][]unix.SockFilter{
-		on(unix.SYS_FCHMOD, refuseBits(1, setIDBits)...),
-		on(unix.SYS_FCHMODAT, refuseBits(2, setIDBits)...),
-		on(unix.SYS_FCHMODAT2, refuseBits(2, setIDBits)...),
-		on(unix.SYS_MKNODAT, refuseBits(2, setIDBits)...),
+func modeRules() [][]syscall.SockFilter {
+	return append([][]syscall.SockFilter{
+		on(linux.SYS_FCHMOD, refuseBits(1, setIDBits)...),
+		on(linux.SYS_FCHMODAT, refuseBits(2, setIDBits)...),
+		on(linux.SYS_FCHMODAT2, refuseBits(2, setIDBits)...),
+		on(linux.SYS_MKNODAT, refuseBits(2, setIDBits)...),
 	}, modeRulesHere()...)
 }
 
 // socketRules restricts which sockets can be created, and connected to what.
-func socketRules(s Sockets) []unix.SockFilter {
+func socketRules(s Sockets) []syscall.SockFilter {
 	switch s {
 	case AnySocket:
-		return on(unix.SYS_SOCKET, append([]unix.SockFilter{loadArg(0)}, passFamilies(unix.AF_UNIX, unix.AF_INET, unix.AF_INET6)...)...)
+		return on(linux.SYS_SOCKET, append([]syscall.SockFilter{loadArg(0)}, passFamilies(syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6)...)...)
 	case OwnSocket: // unix datagrams can name a receiver in memory, which a filter can't read
-		streams := append(passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), end(refused))
+		streams := append(passType(syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET), end(refused))
 		return slices.Concat(
-			on(unix.SYS_SOCKET, slices.Concat([]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, uint8(len(streams)))}, streams, passFamilies(unix.AF_INET, unix.AF_INET6))...),
-			pairRules(), on(unix.SYS_CONNECT, end(unix.SECCOMP_RET_USER_NOTIF)), on(unix.SYS_LISTEN, end(unix.SECCOMP_RET_USER_NOTIF)))
+			on(linux.SYS_SOCKET, slices.Concat([]syscall.SockFilter{loadArg(0), jump(syscall.BPF_JEQ, syscall.AF_UNIX, 0, uint8(len(streams)))}, streams, passFamilies(syscall.AF_INET, syscall.AF_INET6))...),
+			pairRules(), on(linux.SYS_CONNECT, end(linux.SECCOMP_RET_USER_NOTIF)), on(linux.SYS_LISTEN, end(linux.SECCOMP_RET_USER_NOTIF)))
 	case IPSocket:
-		return append(on(unix.SYS_SOCKET, append([]unix.SockFilter{loadArg(0)}, passFamilies(unix.AF_INET, unix.AF_INET6)...)...), pairRules()...)
+		return append(on(linux.SYS_SOCKET, append([]syscall.SockFilter{loadArg(0)}, passFamilies(syscall.AF_INET, syscall.AF_INET6)...)...), pairRules()...)
 	case ProxyOnly:
 		return slices.Concat(onlyTCP(), pairRules())
 	case UnixPairs:
 		return slices.Concat(
-			on(unix.SYS_SOCKET, slices.Concat([]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 1, 0), end(refused)}, passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), []unix.SockFilter{end(refused)})...),
-			on(unix.SYS_CONNECT, end(refused)), pairRules())
+			on(linux.SYS_SOCKET, slices.Concat([]syscall.SockFilter{loadArg(0), jump(syscall.BPF_JEQ, syscall.AF_UNIX, 1, 0), end(refused)}, passType(syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET), []syscall.SockFilter{end(refused)})...),
+			on(linux.SYS_CONNECT, end(refused)), pairRules())
 	}
-	return on(unix.SYS_SOCKET, end(refused))
+	return on(linux.SYS_SOCKET, end(refused))
 }
 
 // passFamilies allows a call of socket if the loaded value is one of the families, or
 // netlink to ask for interfaces and addresses, and refuses it otherwise.
-func passFamilies(families ...uint32) []unix.SockFilter {
+func passFamilies(families ...uint32) []syscall.SockFilter {
 	return slices.Concat(passValues(families...),
-		[]unix.SockFilter{jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refused), loadArg(2)},
-		passValues(unix.NETLINK_ROUTE), []unix.SockFilter{end(refused)})
+		[]syscall.SockFilter{jump(syscall.BPF_JEQ, syscall.AF_NETLINK, 1, 0), end(refused), loadArg(2)},
+		passValues(syscall.NETLINK_ROUTE), []syscall.SockFilter{end(refused)})
 }
 
 // onlyTCP allows TCP sockets, and only connections that connectOne makes: no other stream
 // protocol, no data sent before the connection is established, and no incoming
 // connections.
-func onlyTCP() []unix.SockFilter {
+func onlyTCP() []syscall.SockFilter {
 	sockets := slices.Concat(
-		[]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_INET, 2, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 1, 0), end(refused)},
-		[]unix.SockFilter{loadArg(2), jump(unix.BPF_JEQ, 0, 2, 0), jump(unix.BPF_JEQ, unix.IPPROTO_TCP, 1, 0), end(refused)},
-		passType(unix.SOCK_STREAM), []unix.SockFilter{end(refused)})
+		[]syscall.SockFilter{loadArg(0), jump(syscall.BPF_JEQ, syscall.AF_INET, 2, 0), jump(syscall.BPF_JEQ, syscall.AF_INET6, 1, 0), end(refused)},
+		[]syscall.SockFilter{loadArg(2), jump(syscall.BPF_JEQ, 0, 2, 0), jump(syscall.BPF_JEQ, syscall.IPPROTO_TCP, 1, 0), end(refused)},
+		passType(syscall.SOCK_STREAM), []syscall.SockFilter{end(refused)})
 	return slices.Concat(
-		on(unix.SYS_SOCKET, sockets...),
-		on(unix.SYS_CONNECT, end(unix.SECCOMP_RET_USER_NOTIF)),
-		on(unix.SYS_LISTEN, end(refused)),
-		on(unix.SYS_SENDTO, refuseBits(3, unix.MSG_FASTOPEN)...),
-		on(unix.SYS_SENDMSG, refuseBits(2, unix.MSG_FASTOPEN)...),
-		on(unix.SYS_SENDMMSG, refuseBits(3, unix.MSG_FASTOPEN)...))
+		on(linux.SYS_SOCKET, sockets...),
+		on(linux.SYS_CONNECT, end(linux.SECCOMP_RET_USER_NOTIF)),
+		on(linux.SYS_LISTEN, end(refused)),
+		on(linux.SYS_SENDTO, refuseBits(3, syscall.MSG_FASTOPEN)...),
+		on(linux.SYS_SENDMSG, refuseBits(2, syscall.MSG_FASTOPEN)...),
+		on(linux.SYS_SENDMMSG, refuseBits(3, syscall.MSG_FASTOPEN)...))
 }
 
 // pairRules allows socket pairs except datagram sockets, which could send to a third
 // socket.
-func pairRules() []unix.SockFilter {
-	return on(unix.SYS_SOCKETPAIR, append(passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), end(refused))...)
+func pairRules() []syscall.SockFilter {
+	return on(linux.SYS_SOCKETPAIR, append(passType(syscall.SOCK_STREAM, syscall.SOCK_SEQPACKET), end(refused))...)
 }
 
 // passType allows a call if its argument 1 is one of the socket types.
-func passType(types ...uint32) []unix.SockFilter {
+func passType(types ...uint32) []syscall.SockFilter {
 	const kind = 0xf // the rest are flags
-	return append([]unix.SockFilter{loadArg(1), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind}}, passValues(types...)...)
+	return append([]syscall.SockFilter{loadArg(1), {Code: syscall.BPF_ALU | syscall.BPF_AND | syscall.BPF_K, K: kind}}, passValues(types...)...)
 }
 
 // on runs body, which must end the program, for one system call. The number of the call
 // is loaded before, and after it, because body doesn't continue here.
-func on(nr uint32, body ...unix.SockFilter) []unix.SockFilter {
-	return append([]unix.SockFilter{jump(unix.BPF_JEQ, nr, 0, uint8(len(body)))}, body...)
+func on(nr uint32, body ...syscall.SockFilter) []syscall.SockFilter {
+	return append([]syscall.SockFilter{jump(syscall.BPF_JEQ, nr, 0, uint8(len(body)))}, body...)
 }
 
 // passValues allows a call if the loaded value is one of the values, and continues
 // otherwise.
-func passValues(values ...uint32) []unix.SockFilter {
-	var p []unix.SockFilter
+func passValues(values ...uint32) []syscall.SockFilter {
+	var p []syscall.SockFilter
 	for _, v := range values {
-		p = append(p, jump(unix.BPF_JEQ, v, 0, 1), end(allowed))
+		p = append(p, jump(syscall.BPF_JEQ, v, 0, 1), end(allowed))
 	}
 	return p
 }
 
 // refuseValues refuses a call if an argument is one of the values.
-func refuseValues(arg int, values ...uint32) []unix.SockFilter {
-	p := []unix.SockFilter{loadArg(arg)}
+func refuseValues(arg int, values ...uint32) []syscall.SockFilter {
+	p := []syscall.SockFilter{loadArg(arg)}
 	for _, v := range values {
-		p = append(p, jump(unix.BPF_JEQ, v, 0, 1), end(refused))
+		p = append(p, jump(syscall.BPF_JEQ, v, 0, 1), end(refused))
 	}
 	return append(p, end(allowed))
 }
 
 // refuseBits refuses a call if an argument has any of the bits.
-func refuseBits(arg int, bits uint32) []unix.SockFilter {
-	return []unix.SockFilter{loadArg(arg), jump(unix.BPF_JSET, bits, 0, 1), end(refused), end(allowed)}
+func refuseBits(arg int, bits uint32) []syscall.SockFilter {
+	return []syscall.SockFilter{loadArg(arg), jump(syscall.BPF_JSET, bits, 0, 1), end(refused), end(allowed)}
 }
 
 // refuseBitsIf refuses a call if an argument has any of the bits, and another argument
 // any of the other bits.
-func refuseBitsIf(if0 int, others uint32, arg int, bits uint32) []unix.SockFilter {
-	return append([]unix.SockFilter{loadArg(if0), jump(unix.BPF_JSET, others, 1, 0), end(allowed)}, refuseBits(arg, bits)...)
+func refuseBitsIf(if0 int, others uint32, arg int, bits uint32) []syscall.SockFilter {
+	return append([]syscall.SockFilter{loadArg(if0), jump(syscall.BPF_JSET, others, 1, 0), end(allowed)}, refuseBits(arg, bits)...)
 }
 
-func load(offset uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+func load(offset uint32) syscall.SockFilter {
+	return syscall.SockFilter{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: offset}
 }
 
-func loadArg(n int) unix.SockFilter { return load(argsOffset + uint32(8*n)) }
+func loadArg(n int) syscall.SockFilter { return load(argsOffset + uint32(8*n)) }
 
-func jump(test uint16, k uint32, yes, no uint8) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, K: k, Jt: yes, Jf: no}
+func jump(test uint16, k uint32, yes, no uint8) syscall.SockFilter {
+	return syscall.SockFilter{Code: syscall.BPF_JMP | syscall.BPF_K | test, K: k, Jt: yes, Jf: no}
 }
 
-func end(action uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
+func end(action uint32) syscall.SockFilter {
+	return syscall.SockFilter{Code: syscall.BPF_RET | syscall.BPF_K, K: action}
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // begun is the result of starting the command.
@@ -44,7 +42,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 		return 0
 	}
 	if err := sealForks(b.limit, b.pid); err != nil {
-		unix.Kill(-b.pid, unix.SIGKILL) //nolint:errcheck // may have exited
+		syscall.Kill(-b.pid, syscall.SIGKILL) //nolint:errcheck // may have exited
 		wait(b.pid)
 		return refuse(err)
 	}
@@ -107,9 +105,9 @@ func look(name string) (string, error) {
 // followParent kills the command when the parent requests it or exits.
 func followParent(pid int) {
 	for {
-		n, err := unix.Read(ControlFile, make([]byte, 1))
-		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
-			unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // may have exited
+		n, err := syscall.Read(ControlFile, make([]byte, 1))
+		if n == 0 || err != nil && !errors.Is(err, syscall.EINTR) {
+			syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // may have exited
 			return
 		}
 	}
@@ -119,9 +117,9 @@ func followParent(pid int) {
 // group after the grace period.
 func followSignal(terms <-chan os.Signal, pid int, grace time.Duration) {
 	<-terms
-	unix.Kill(-pid, unix.SIGTERM) //nolint:errcheck // may have exited
+	syscall.Kill(-pid, syscall.SIGTERM) //nolint:errcheck // may have exited
 	time.Sleep(grace)
-	unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // may have exited
+	syscall.Kill(-pid, syscall.SIGKILL) //nolint:errcheck // may have exited
 }
 
 // wait reaps processes until the command has exited.
@@ -163,7 +161,7 @@ func killDescendants(self int) (child bool) {
 	mine := map[int]bool{self: true}
 	eachProcess(func(pid int, p process) {
 		if mine[p.parent] {
-			unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // may have exited
+			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // may have exited
 			mine[pid] = true
 			child = child || p.parent == self
 		}

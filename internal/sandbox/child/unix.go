@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
 // ownSockets connects sockets for the command, which may connect to a unix socket in the
@@ -51,8 +52,8 @@ const pruneFrom = 256
 func newOwnSockets() *ownSockets { return &ownSockets{files: map[inode]int{}, prune: pruneFrom} }
 
 // handle handles connect and listen.
-func (o *ownSockets) handle(listener int, n *notice) (errno unix.Errno, carryOn bool) {
-	if n.call.nr == unix.SYS_LISTEN {
+func (o *ownSockets) handle(listener int, n *notice) (errno syscall.Errno, carryOn bool) {
+	if n.call.nr == linux.SYS_LISTEN {
 		o.listen(listener, n)
 		return 0, true
 	}
@@ -66,15 +67,16 @@ func (o *ownSockets) listen(listener int, n *notice) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)        //nolint:errcheck // only a duplicate
+	defer syscall.Close(fd)     //nolint:errcheck // only a duplicate
 	const siocUnixFile = 0x89e0 // returns a descriptor (O_PATH) of the file of a bound unix socket
-	file, err := unix.IoctlRetInt(fd, siocUnixFile)
-	if err != nil {
+	opened, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), siocUnixFile, 0)
+	if errno != 0 {
 		return // no unix socket, or not bound to a file
 	}
+	file := int(opened)
 	id, err := identify(file)
 	if err != nil || !n.stands(listener) || !o.add(id, file) {
-		unix.Close(file) //nolint:errcheck // only a handle
+		syscall.Close(file) //nolint:errcheck // only a handle
 	}
 }
 
@@ -87,9 +89,9 @@ func (o *ownSockets) add(id inode, file int) bool {
 	}
 	if len(o.files) >= o.prune {
 		for id, file := range o.files {
-			var st unix.Stat_t
-			if unix.Fstat(file, &st) != nil || st.Nlink == 0 {
-				unix.Close(file) //nolint:errcheck // only a handle
+			var st syscall.Stat_t
+			if syscall.Fstat(file, &st) != nil || st.Nlink == 0 {
+				syscall.Close(file) //nolint:errcheck // only a handle
 				delete(o.files, id)
 			}
 		}
@@ -107,24 +109,24 @@ func (o *ownSockets) holds(id inode) bool {
 }
 
 // connect connects the caller's socket.
-func (o *ownSockets) connect(listener int, n *notice) unix.Errno {
+func (o *ownSockets) connect(listener int, n *notice) syscall.Errno {
 	size := int(int32(n.call.args[2]))
 	if size < 0 || size > maxAddr {
-		return unix.EINVAL
+		return syscall.EINVAL
 	}
 	addr, err := n.read(n.call.args[1], size)
 	if err != nil {
-		return unix.EFAULT
+		return syscall.EFAULT
 	}
 	fd, err := n.duplicate()
 	if err != nil {
-		return unix.EBADF
+		return syscall.EBADF
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a duplicate
+	defer syscall.Close(fd) //nolint:errcheck // only a duplicate
 	name, named := socketPath(addr)
 	if !named {
 		if !n.stands(listener) {
-			return unix.EINTR
+			return syscall.EINTR
 		}
 		return connect(fd, addr)
 	}
@@ -132,15 +134,15 @@ func (o *ownSockets) connect(listener int, n *notice) unix.Errno {
 	if err != nil {
 		return errnoOf(err)
 	}
-	defer unix.Close(file) //nolint:errcheck // only a handle
+	defer syscall.Close(file) //nolint:errcheck // only a handle
 	id, err := identify(file)
 	switch {
 	case err != nil:
 		return errnoOf(err)
 	case !o.holds(id):
-		return unix.ECONNREFUSED // as if nobody listened, for programs that replace sockets of dead servers
+		return syscall.ECONNREFUSED // as if nobody listened, for programs that replace sockets of dead servers
 	case !n.stands(listener):
-		return unix.EINTR
+		return syscall.EINTR
 	}
 	return connect(fd, unixAddr(fmt.Sprintf("/proc/self/fd/%d", file)))
 }
@@ -148,7 +150,7 @@ func (o *ownSockets) connect(listener int, n *notice) unix.Errno {
 // socketPath returns the path in a struct sockaddr. For an address without one, which is
 // not of a unix socket, or invalid, or abstract, named is false.
 func socketPath(addr []byte) (name string, named bool) {
-	if len(addr) < 3 || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX || addr[2] == 0 {
+	if len(addr) < 3 || binary.NativeEndian.Uint16(addr) != syscall.AF_UNIX || addr[2] == 0 {
 		return "", false
 	}
 	path, _, _ := bytes.Cut(addr[2:], []byte{0})
@@ -157,7 +159,7 @@ func socketPath(addr []byte) (name string, named bool) {
 
 // unixAddr returns a struct sockaddr_un.
 func unixAddr(name string) []byte {
-	return append(binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX), name+"\x00"...)
+	return append(binary.NativeEndian.AppendUint16(nil, syscall.AF_UNIX), name+"\x00"...)
 }
 
 // open opens a path of the caller (O_PATH). Of the names of the caller in /proc it knows
@@ -174,26 +176,26 @@ func (n *notice) open(name string) (int, error) {
 			break
 		}
 	}
-	dir, err := unix.Open(thread+"cwd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := syscall.Open(thread+"cwd", linux.O_PATH|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(dir) //nolint:errcheck // only a handle
-	return unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	defer syscall.Close(dir) //nolint:errcheck // only a handle
+	return syscall.Openat(dir, name, linux.O_PATH|syscall.O_CLOEXEC, 0)
 }
 
 // identify returns the identity of an open file.
 func identify(file int) (inode, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(file, &st); err != nil {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(file, &st); err != nil {
 		return inode{}, err
 	}
 	return inode{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // other architectures have other types
 }
 
 // errnoOf returns the error number of an error.
-func errnoOf(err error) unix.Errno {
-	errno := unix.EACCES
+func errnoOf(err error) syscall.Errno {
+	errno := syscall.EACCES
 	errors.As(err, &errno)
 	return errno
 }
