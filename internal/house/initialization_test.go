@@ -5,10 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
 // maxInitialization is how much memory the initialization of all packages of a release may
@@ -63,6 +66,31 @@ func TestPackageInitialization(t *testing.T) {
 	}
 	if sum > maxInitialization {
 		t.Errorf("the initialization of packages allocates %d bytes, more than %d", sum, maxInitialization)
+	}
+}
+
+// maxBeforeChild is how many packages may be initialized before the child of a sandbox enters it.
+const maxBeforeChild = 22
+
+// TestTheChildOfASandboxIsInitializedEarly starts a child without a plan, which it refuses.
+func TestTheChildOfASandboxIsInitializedEarly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("Linux only")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = []string{child.Name, "-test.run=^$"} // the directory; without a sandbox it is a flag
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != child.Refused {
+		t.Fatalf("%v: %s", err, trace)
+	}
+	before := initialized.FindAllStringSubmatch(string(trace), -1)
+	if len(before) < 10 || len(before) > maxBeforeChild {
+		t.Errorf("%d packages, should be at most %d:\n%s", len(before), maxBeforeChild, trace)
 	}
 }
 

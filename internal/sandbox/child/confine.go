@@ -3,7 +3,6 @@
 package child
 
 import (
-	"fmt"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/sandbox/linux"
@@ -17,7 +16,7 @@ import (
 func confineThread(plan *Plan) (listener int, err error) {
 	dropBounding()
 	if err := linux.Prctl(linux.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return -1, fmt.Errorf("set no_new_privs: %w", err)
+		return -1, failed("set no_new_privs", err)
 	}
 	if plan.Landlock > 0 {
 		if err := landlock(plan); err != nil {
@@ -44,7 +43,7 @@ func dropCapabilities() error {
 	header := linux.CapUserHeader{Version: linux.LINUX_CAPABILITY_VERSION_3}
 	var none [2]linux.CapUserData
 	if err := linux.Capset(&header, &none[0]); err != nil {
-		return fmt.Errorf("drop capabilities: %w", err)
+		return failed("drop capabilities", err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"encoding/binary"
 	"syscall"
 	"unsafe"
 
@@ -45,5 +44,8 @@ func connect(fd int, addr []byte) syscall.Errno {
 
 // isProxy reports whether a struct sockaddr_in is the address of the proxy.
 func isProxy(addr []byte, port uint16) bool {
-	return binary.NativeEndian.Uint16(addr) == syscall.AF_INET && binary.BigEndian.Uint16(addr[2:]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
+	return family(addr) == syscall.AF_INET && uint16(addr[2])<<8|uint16(addr[3]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
 }
+
+// family returns the address family of a struct sockaddr.
+func family(addr []byte) uint16 { return uint16(addr[0]) | uint16(addr[1])<<8 }

@@ -4,9 +4,9 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/sandbox/linux"
@@ -22,7 +22,7 @@ func init() { //nolint:gochecknoinits // see the package's comment: main runs mi
 func enter(dir string, args []string) int {
 	runtime.LockOSThread() // the parent sees the IDs, limits and namespaces of the first thread
 	if err := linux.CloseRange(PlanFile, ^uint(0), linux.CLOSE_RANGE_CLOEXEC); err != nil {
-		return refuse(fmt.Errorf("set close-on-exec: %w", err))
+		return refuse(failed("set close-on-exec", err))
 	}
 	plan, err := readPlan()
 	if err != nil {
@@ -42,13 +42,13 @@ func prepare(plan *Plan) error {
 			return err
 		}
 	} else if err := linux.Prctl(linux.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("adopt orphans: %w", err)
+		return failed("adopt orphans", err)
 	}
 	if err := limit(plan); err != nil {
 		return err
 	}
 	if err := linux.Prctl(syscall.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("make the supervisor undumpable: %w", err)
+		return failed("make the supervisor undumpable", err)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func enterNamespaces(plan *Plan) error {
 func readPlan() (*Plan, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(PlanFile, &st); err != nil {
-		return nil, fmt.Errorf("find the plan: %w", err)
+		return nil, failed("find the plan", err)
 	}
 	text := make([]byte, st.Size)
 	n, err := syscall.Pread(PlanFile, text, 0)
@@ -89,11 +89,11 @@ func readPlan() (*Plan, error) {
 		err = errMalformed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+		return nil, failed("read the plan", err)
 	}
 	plan, err := decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+		return nil, failed("read the plan", err)
 	}
 	return plan, nil
 }
@@ -106,6 +106,6 @@ func say(kind byte, text string) {
 func refuse(err error) int {
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	say(ReportRefused, fmt.Sprintf("%d %s", errno, err))
+	say(ReportRefused, strconv.Itoa(int(errno))+" "+err.Error())
 	return Refused
 }

@@ -2,10 +2,7 @@
 
 package child
 
-import (
-	"fmt"
-	"os"
-)
+import "strconv"
 
 // mapSelf maps a user and a group of the parent's namespace to themselves, which an
 // unprivileged user may do for its own IDs. The parent can't do it for the child,
@@ -15,12 +12,12 @@ func mapSelf(uid, gid int) error {
 		return nil
 	}
 	for _, f := range []struct{ name, text string }{
-		{"uid_map", fmt.Sprintf("%d %d 1", uid, uid)},
+		{"uid_map", strconv.Itoa(uid) + " " + strconv.Itoa(uid) + " 1"},
 		{"setgroups", "deny"},
-		{"gid_map", fmt.Sprintf("%d %d 1", gid, gid)},
+		{"gid_map", strconv.Itoa(gid) + " " + strconv.Itoa(gid) + " 1"},
 	} {
-		if err := os.WriteFile("/proc/self/"+f.name, []byte(f.text), 0); err != nil {
-			return fmt.Errorf("map the user into the namespace: %w", err)
+		if err := writeFile("/proc/self/"+f.name, f.text); err != nil {
+			return failed("map the user into the namespace", err)
 		}
 	}
 	return nil

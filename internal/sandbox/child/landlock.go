@@ -4,7 +4,6 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"syscall"
 	"unsafe"
 
@@ -78,16 +77,16 @@ func landlock(plan *Plan) error {
 	}
 	fd, _, errno := syscall.Syscall(linux.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("create a Landlock ruleset: %w", errno)
+		return failed("create a Landlock ruleset", errno)
 	}
 	defer syscall.Close(int(fd)) //nolint:errcheck // only a handle
 	for _, r := range plan.Rules {
 		if err := allow(int(fd), r, attr.Handled_access_fs); err != nil {
-			return fmt.Errorf("allow %s access to %s: %w", r.Access, r.Path, err)
+			return failed("allow "+string(r.Access)+" access to "+r.Path, err)
 		}
 	}
 	if _, _, errno := syscall.Syscall(linux.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("enforce the Landlock ruleset: %w", errno)
+		return failed("enforce the Landlock ruleset", errno)
 	}
 	return nil
 }

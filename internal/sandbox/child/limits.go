@@ -4,7 +4,6 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"syscall"
@@ -30,7 +29,7 @@ func limit(plan *Plan) error {
 			continue
 		}
 		if err := lower(l.which, uint64(l.value)); err != nil {
-			return fmt.Errorf("limit %s to %d: %w", l.name, l.value, err)
+			return failed("limit "+l.name+" to "+strconv.FormatInt(l.value, 10), err)
 		}
 	}
 	return nil
@@ -39,7 +38,7 @@ func limit(plan *Plan) error {
 // raiseOOMScore makes the kernel's OOM killer prefer the command and its descendants. It kills
 // the largest of them, which is not this process.
 func raiseOOMScore() {
-	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // missing without an OOM killer
+	writeFile("/proc/self/oom_score_adj", "900") //nolint:errcheck // missing without an OOM killer
 }
 
 // startTries is the number of attempts to start a command while fork fails with EAGAIN,
@@ -60,7 +59,7 @@ func startLimited(plan *Plan, start func() (int, error)) begun {
 		case !errors.Is(err, syscall.EAGAIN):
 			return begun{pid: pid, limit: n, err: err}
 		case try == startTries && plan.Limits.Pids > 0:
-			return begun{err: fmt.Errorf("%w: limits.processes (%d) exceeded, or a limit of the user or the container", err, plan.Limits.Pids)}
+			return begun{err: failed("limits.processes ("+strconv.Itoa(plan.Limits.Pids)+") exceeded, or a limit of the user or the container", err)}
 		case try == startTries:
 			return begun{err: err}
 		}
@@ -104,7 +103,7 @@ func limitPIDs(l Limits) error {
 		return nil
 	}
 	if err := writePIDMax(l.Pids + reservedPIDs); err != nil {
-		return fmt.Errorf("limit processes to %d: %w", l.Pids, err)
+		return failed("limit processes to "+strconv.Itoa(l.Pids), err)
 	}
 	return nil
 }
@@ -118,7 +117,7 @@ func writePIDMax(n int) error {
 	defer syscall.Close(proc) //nolint:errcheck // only a handle
 	fd, err := syscall.Openat(proc, "sys/kernel/pid_max", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("open kernel.pid_max: %w", err)
+		return failed("open kernel.pid_max", err)
 	}
 	_, err = syscall.Write(fd, strconv.AppendInt(nil, int64(n), 10))
 	return errors.Join(err, syscall.Close(fd))
@@ -141,15 +140,15 @@ func limitForks(n int, start func() (int, error)) (int, error) {
 	}
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(linux.RLIMIT_NPROC, &before); err != nil {
-		return 0, fmt.Errorf("limit processes: %w", err)
+		return 0, failed("limit processes", err)
 	}
 	during := syscall.Rlimit{Cur: min(uint64(n), before.Max), Max: before.Max}
 	if err := syscall.Setrlimit(linux.RLIMIT_NPROC, &during); err != nil {
-		return 0, fmt.Errorf("limit processes to %d: %w", n, err)
+		return 0, failed("limit processes to "+strconv.Itoa(n), err)
 	}
 	pid, err := start()
 	if e := syscall.Setrlimit(linux.RLIMIT_NPROC, &before); e != nil && err == nil {
-		err = fmt.Errorf("restore the supervisor's limit on processes: %w", e)
+		err = failed("restore the supervisor's limit on processes", e)
 	}
 	return pid, err
 }
@@ -162,11 +161,11 @@ func sealForks(n, pid int) error {
 	}
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(linux.RLIMIT_NPROC, &before); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
+		return failed("limit processes", err)
 	}
 	value := min(uint64(n), before.Max)
 	if err := linux.Prlimit(pid, linux.RLIMIT_NPROC, &syscall.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("limit processes to %d: %w", n, err)
+		return failed("limit processes to "+strconv.Itoa(n), err)
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ package child
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"path"
 	"strconv"
 	"syscall"
@@ -22,7 +20,7 @@ const base = "/proc"
 // another.
 func buildRoot(mounts []Mount) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("detach the mounts from the machine's: %w", err)
+		return failed("detach the mounts from the machine's", err)
 	}
 	root, err := fresh("tmpfs", map[string]string{"mode": "0755", "size": "1m"}, linux.MOUNT_ATTR_NOSUID|linux.MOUNT_ATTR_NODEV)
 	if err != nil {
@@ -33,11 +31,11 @@ func buildRoot(mounts []Mount) error {
 		if files[i], err = open(m); m.Optional && errors.Is(err, syscall.ENOENT) || m.Kind == Lock && replaced(err) {
 			files[i] = -1
 		} else if err != nil {
-			return fmt.Errorf("prepare %s: %w", m.Path, err)
+			return failed("prepare "+m.Path, err)
 		}
 	}
 	if err := attach(root, base); err != nil {
-		return fmt.Errorf("attach the new root: %w", err)
+		return failed("attach the new root", err)
 	}
 	for i, m := range mounts {
 		err := attachMount(m, files[i])
@@ -45,7 +43,7 @@ func buildRoot(mounts []Mount) error {
 			continue // the mount point was removed
 		}
 		if err != nil {
-			return fmt.Errorf("place %s: %w", m.Path, err)
+			return failed("place "+m.Path, err)
 		}
 	}
 	return enterRoot()
@@ -64,7 +62,7 @@ func seal(mounts []Mount) error {
 			continue // as in buildRoot
 		}
 		if err != nil {
-			return fmt.Errorf("make %s read-only: %w", m.Path, err)
+			return failed("make "+m.Path+" read-only", err)
 		}
 	}
 	return nil
@@ -73,16 +71,16 @@ func seal(mounts []Mount) error {
 // enterRoot changes to the assembled root, and unmounts the old one.
 func enterRoot() error {
 	if err := syscall.Chdir(base); err != nil {
-		return fmt.Errorf("enter the new root: %w", err)
+		return failed("enter the new root", err)
 	}
 	if err := syscall.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("change to the new root: %w", err)
+		return failed("change to the new root", err)
 	}
 	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmount the old root: %w", err)
+		return failed("unmount the old root", err)
 	}
 	if err := syscall.Chdir("/"); err != nil {
-		return fmt.Errorf("enter the new root: %w", err)
+		return failed("enter the new root", err)
 	}
 	return nil
 }
@@ -118,7 +116,7 @@ func open(m Mount) (int, error) {
 	case Symlink:
 		return -1, nil
 	}
-	return -1, fmt.Errorf("invalid mount kind %q", m.Kind)
+	return -1, failed("invalid mount kind "+strconv.Quote(string(m.Kind)), syscall.EINVAL)
 }
 
 // clone creates a bind mount of a path, recursively. Symlinks in the path are an error:
@@ -127,15 +125,15 @@ func open(m Mount) (int, error) {
 func clone(source string, attrs uint64) (int, error) {
 	at, err := linux.Openat2(linux.AT_FDCWD, source, &linux.OpenHow{Flags: linux.O_PATH | syscall.O_CLOEXEC, Resolve: linux.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return -1, fmt.Errorf("open %s: %w", source, err)
+		return -1, failed("open "+source, err)
 	}
 	defer syscall.Close(at) //nolint:errcheck // only a handle
 	fd, err := linux.OpenTree(at, "", linux.AT_EMPTY_PATH|linux.OPEN_TREE_CLONE|linux.OPEN_TREE_CLOEXEC|linux.AT_RECURSIVE)
 	if err != nil {
-		return -1, fmt.Errorf("clone the mount of %s: %w", source, err)
+		return -1, failed("clone the mount of "+source, err)
 	}
 	if err := linux.MountSetattr(fd, "", linux.AT_EMPTY_PATH|linux.AT_RECURSIVE, &linux.MountAttr{Attr_set: attrs}); err != nil {
-		return -1, fmt.Errorf("set the mount attributes of %s: %w", source, err)
+		return -1, failed("set the mount attributes of "+source, err)
 	}
 	return fd, nil
 }
@@ -144,7 +142,7 @@ func clone(source string, attrs uint64) (int, error) {
 func fresh(kind string, options map[string]string, attrs int) (int, error) {
 	fs, err := linux.Fsopen(kind, linux.FSOPEN_CLOEXEC)
 	if err != nil {
-		return -1, fmt.Errorf("open file system %s: %w", kind, err)
+		return -1, failed("open file system "+kind, err)
 	}
 	defer syscall.Close(fs) //nolint:errcheck // only a handle
 	for k, v := range options {
@@ -153,15 +151,15 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 			set = func() error { return linux.FsconfigSetFlag(fs, k) }
 		}
 		if err := set(); err != nil {
-			return -1, fmt.Errorf("set %s=%s of file system %s: %w", k, v, kind, err)
+			return -1, failed("set "+k+"="+v+" of file system "+kind, err)
 		}
 	}
 	if err := linux.FsconfigCreate(fs); err != nil {
-		return -1, fmt.Errorf("make file system %s: %w", kind, err)
+		return -1, failed("make file system "+kind, err)
 	}
 	fd, err := linux.Fsmount(fs, linux.FSMOUNT_CLOEXEC, attrs)
 	if err != nil {
-		return -1, fmt.Errorf("mount a fresh %s: %w", kind, err)
+		return -1, failed("mount a fresh "+kind, err)
 	}
 	return fd, nil
 }
@@ -176,11 +174,11 @@ func attachMount(m Mount, fd int) error {
 		return cover(fd, m.Path)
 	}
 	at := base + m.Path
-	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
+	if err := mkdirAll(path.Dir(at)); err != nil {
 		return err
 	}
 	if m.Kind == Symlink {
-		return os.Symlink(m.Source, at)
+		return syscall.Symlink(m.Source, at)
 	}
 	if err := makePoint(at, fd); err != nil && !errors.Is(err, syscall.EEXIST) {
 		return err

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"fmt"
 	"syscall"
 	"unsafe"
 )
@@ -12,7 +11,7 @@ import (
 func loopbackUp() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return failed("switch on loopback", err)
 	}
 	defer syscall.Close(fd) //nolint:errcheck // only a handle
 	lo := struct {          // struct ifreq
@@ -21,7 +20,7 @@ func loopbackUp() error {
 		_     [22]byte
 	}{name: [syscall.IFNAMSIZ]byte{'l', 'o'}, flags: syscall.IFF_UP | syscall.IFF_RUNNING}
 	if err := ioctl(fd, syscall.SIOCSIFFLAGS, unsafe.Pointer(&lo)); err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return failed("switch on loopback", err)
 	}
 	return nil
 }
@@ -33,17 +32,17 @@ func loopbackUp() error {
 func handListener(port uint16) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("make the proxy's socket: %w", err)
+		return failed("make the proxy's socket", err)
 	}
 	defer syscall.Close(fd) //nolint:errcheck // only a handle
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return fmt.Errorf("bind the proxy's socket: %w", err)
+		return failed("bind the proxy's socket", err)
 	}
 	if err := syscall.Listen(fd, 128); err != nil {
-		return fmt.Errorf("listen for the proxy: %w", err)
+		return failed("listen for the proxy", err)
 	}
 	if err := syscall.Sendmsg(ControlFile, []byte{ReportListen}, syscall.UnixRights(fd), nil, 0); err != nil {
-		return fmt.Errorf("hand over the proxy's socket: %w", err)
+		return failed("hand over the proxy's socket", err)
 	}
 	return nil
 }

@@ -4,11 +4,8 @@ package child
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"unsafe"
 
@@ -109,13 +106,18 @@ func (n *notice) read(at uint64, size int) ([]byte, error) {
 
 // process returns the ID of the caller's process; n.pid is that of its thread.
 func (n *notice) process() (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pid))
+	status, err := readFile("/proc/" + strconv.Itoa(int(n.pid)) + "/status")
 	if err != nil {
 		return 0, err
 	}
-	_, after, _ := strings.Cut(string(status), "\nTgid:")
-	line, _, _ := strings.Cut(after, "\n")
-	return strconv.Atoi(strings.TrimSpace(line))
+	for rest := status; rest != ""; {
+		var line string
+		line, rest, _ = cut(rest, '\n')
+		if name, value, _ := cut(line, '\t'); name == "Tgid:" {
+			return strconv.Atoi(value)
+		}
+	}
+	return 0, syscall.ESRCH
 }
 
 // duplicate duplicates the file descriptor that is the call's first argument.

@@ -4,12 +4,9 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
+	"path"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/sandbox/linux"
@@ -37,11 +34,11 @@ func overlay(m Mount, attrs int) (int, error) {
 	}
 	defer syscall.Close(layers) //nolint:errcheck // only a handle
 	if err := firstLayer(layers, m.Without); err != nil {
-		return -1, fmt.Errorf("create the first layer of %s: %w", m.Source, err)
+		return -1, failed("create the first layer of "+m.Source, err)
 	}
 	upper, others, err := claim(layers)
 	if err != nil {
-		return -1, fmt.Errorf("claim a layer in %s: %w", m.Layers, err)
+		return -1, failed("claim a layer in "+m.Layers, err)
 	}
 	defer func() {
 		for _, fd := range others {
@@ -58,15 +55,16 @@ func overlay(m Mount, attrs int) (int, error) {
 		return -1, err
 	}
 	defer syscall.Close(top) //nolint:errcheck // only a handle
-	lowers := make([]string, 0, len(others)+1)
-	for _, fd := range append(slices.Clip(others), lower) {
-		lowers = append(lowers, handle(fd))
+	lowers := ""
+	for _, fd := range others {
+		lowers += handle(fd) + ":"
 	}
+	lowers += handle(lower)
 	fd, err := fresh("overlay", map[string]string{
-		"lowerdir": strings.Join(lowers, ":"), "upperdir": handle(top), "workdir": handle(work), "index": "off", "userxattr": "",
+		"lowerdir": lowers, "upperdir": handle(top), "workdir": handle(work), "index": "off", "userxattr": "",
 	}, attrs)
 	if err != nil {
-		return -1, fmt.Errorf("mount an overlay over %s: %w", m.Source, err)
+		return -1, failed("mount an overlay over "+m.Source, err)
 	}
 	return fd, nil
 }
@@ -91,7 +89,7 @@ func claim(layers int) (upper int, others []int, err error) {
 		others = append(others, fd)
 	}
 	if upper < 0 {
-		return 0, nil, fmt.Errorf("more than %d commands at a time: %w", maxLayers, syscall.EBUSY)
+		return 0, nil, failed("more than "+strconv.Itoa(maxLayers)+" commands at a time", syscall.EBUSY)
 	}
 	return upper, others, nil
 }
@@ -114,12 +112,12 @@ func firstLayer(layers int, without []string) error {
 		return err
 	}
 	if err := syscall.Setxattr(dir, "user.millhand", []byte("1"), 0); err != nil {
-		return fmt.Errorf("set an attribute: %w", err)
+		return failed("set an attribute", err)
 	}
 	if err := hide(dir, without); err != nil {
 		return err
 	}
-	if err := linux.Renameat2(layers, filepath.Base(dir), layers, "0", linux.RENAME_NOREPLACE); !errors.Is(err, syscall.EEXIST) {
+	if err := linux.Renameat2(layers, path.Base(dir), layers, "0", linux.RENAME_NOREPLACE); !errors.Is(err, syscall.EEXIST) {
 		return err
 	}
 	return nil
@@ -130,8 +128,8 @@ func firstLayer(layers int, without []string) error {
 func hide(layer string, without []string) error {
 	first, parent := "", ""
 	for _, p := range without {
-		at := filepath.Join(layer, p)
-		if dir := filepath.Dir(at); dir != parent {
+		at := path.Join(layer, p)
+		if dir := path.Dir(at); dir != parent {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"syscall"
@@ -78,7 +77,7 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 	}
 	if sockets != ProxyOnly && sockets != OwnSocket {
 		if _, errno := set(0); errno != 0 {
-			return -1, fmt.Errorf("filter system calls: %w", errno)
+			return -1, failed("filter system calls", errno)
 		}
 		return -1, nil
 	}
@@ -95,9 +94,9 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 		if sockets == OwnSocket {
 			return filterSyscalls(IPSocket)
 		}
-		return -1, fmt.Errorf("supervise system calls: the container manager already does (%w): use level A, or no host list", errno)
+		return -1, failed("supervise system calls: the container manager already does: use level A, or no host list", errno)
 	}
-	return -1, fmt.Errorf("supervise system calls: %w", errno)
+	return -1, failed("supervise system calls", errno)
 }
 
 // filter returns the BPF program: it checks the architecture, then unknown calls, then

@@ -4,13 +4,11 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"path"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -52,7 +50,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 	if !plan.Namespaces {
 		sweep()
 	}
-	say(ReportExit, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), max(status.Signal(), 0)))
+	say(ReportExit, strconv.Itoa(max(status.ExitStatus(), 0))+" "+strconv.Itoa(int(max(status.Signal(), 0))))
 	if status.Signaled() {
 		return 128 + int(status.Signal())
 	}
@@ -82,24 +80,27 @@ func begin(plan *Plan, dir string, args []string) begun {
 		})
 	})
 	if b.err != nil {
-		b.err = fmt.Errorf("start %s in %s: %w", program, dir, b.err)
+		b.err = failed("start "+program+" in "+dir, b.err)
 	}
 	return b
 }
 
 // look finds a program in PATH inside of the sandbox.
 func look(name string) (string, error) {
-	if strings.Contains(name, "/") {
+	if indexByte(name, '/') >= 0 {
 		return name, nil
 	}
-	path, _ := syscall.Getenv("PATH")
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 && filepath.IsAbs(file) {
+	dirs, _ := syscall.Getenv("PATH")
+	for dir, rest, more := cut(dirs, ':'); ; dir, rest, more = cut(rest, ':') {
+		file := path.Join(dir, name)
+		var st syscall.Stat_t
+		if path.IsAbs(file) && syscall.Stat(file, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Mode&0o111 != 0 {
 			return file, nil
 		}
+		if !more {
+			return "", errors.New("find program " + name + ": not found in PATH " + strconv.Quote(dirs) + " inside of the sandbox")
+		}
 	}
-	return "", fmt.Errorf("find program %s: not found in PATH %q inside of the sandbox", name, path)
 }
 
 // followParent kills the command when the parent requests it or exits.
@@ -197,24 +198,25 @@ func processes() map[int]process {
 // eachProcess calls a function with every process, in ascending order of PIDs, including
 // processes with higher PIDs that start in the meantime.
 func eachProcess(call func(pid int, p process)) {
-	dir, err := os.Open("/proc")
+	dir, err := syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	defer dir.Close()
-	for {
-		names, err := dir.Readdirnames(64) // few at a time: the kernel lists PIDs in order
+	defer syscall.Close(dir)           //nolint:errcheck // only read
+	for buf := make([]byte, 2048); ; { // few at a time: the kernel lists PIDs in order
+		n, err := syscall.ReadDirent(dir, buf)
+		if err != nil || n <= 0 {
+			return
+		}
+		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
 			pid, err := strconv.Atoi(name)
 			if err != nil {
 				continue
 			}
-			if stat, err := os.ReadFile("/proc/" + name + "/stat"); err == nil {
-				call(pid, parseStat(string(stat)))
+			if stat, err := readFile("/proc/" + name + "/stat"); err == nil {
+				call(pid, parseStat(stat))
 			}
-		}
-		if err != nil {
-			return
 		}
 	}
 }
@@ -222,17 +224,21 @@ func eachProcess(call func(pid int, p process)) {
 // parseStat parses a process's stat file (see proc(5)), in which the name, chosen by the
 // process, is in parentheses. Missing fields are 0.
 func parseStat(stat string) process {
-	const parent, threads = 4 - 3, 20 - 3 // the numbers of the fields, from the first after the name
-	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
-	number := func(i int) int {
-		if i >= len(fields) {
-			return 0
-		}
-		n, err := strconv.Atoi(fields[i])
-		if err != nil {
-			return 0
-		}
-		return n
+	for end := indexByte(stat, ')'); end >= 0; end = indexByte(stat, ')') {
+		stat = stat[end+1:]
 	}
-	return process{parent: number(parent), threads: number(threads)}
+	p, field := process{}, ""
+	for n, more := 2, true; more; n++ { // field 2 is the name
+		if field, stat, more = cut(stat, ' '); n == 4 || n == 20 {
+			value, err := strconv.Atoi(field)
+			switch {
+			case err != nil:
+			case n == 4:
+				p.parent = value
+			default:
+				p.threads = value
+			}
+		}
+	}
+	return p
 }

@@ -3,11 +3,8 @@
 package child
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -144,22 +141,22 @@ func (o *ownSockets) connect(listener int, n *notice) syscall.Errno {
 	case !n.stands(listener):
 		return syscall.EINTR
 	}
-	return connect(fd, unixAddr(fmt.Sprintf("/proc/self/fd/%d", file)))
+	return connect(fd, unixAddr(handle(file)))
 }
 
 // socketPath returns the path in a struct sockaddr. For an address without one, which is
 // not of a unix socket, or invalid, or abstract, named is false.
 func socketPath(addr []byte) (name string, named bool) {
-	if len(addr) < 3 || binary.NativeEndian.Uint16(addr) != syscall.AF_UNIX || addr[2] == 0 {
+	if len(addr) < 3 || family(addr) != syscall.AF_UNIX || addr[2] == 0 {
 		return "", false
 	}
-	path, _, _ := bytes.Cut(addr[2:], []byte{0})
-	return string(path), true
+	name, _, _ = cut(string(addr[2:]), 0)
+	return name, true
 }
 
 // unixAddr returns a struct sockaddr_un.
 func unixAddr(name string) []byte {
-	return append(binary.NativeEndian.AppendUint16(nil, syscall.AF_UNIX), name+"\x00"...)
+	return append([]byte{syscall.AF_UNIX, 0}, name+"\x00"...)
 }
 
 // open opens a path of the caller (O_PATH). Of the names of the caller in /proc it knows
@@ -169,10 +166,11 @@ func (n *notice) open(name string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	own, thread := fmt.Sprintf("/proc/%d/", pid), fmt.Sprintf("/proc/%d/task/%d/", pid, n.pid)
-	for alias, is := range map[string]string{"/proc/self/": own, "/proc/thread-self/": thread, "/dev/fd/": own + "fd/"} {
-		if rest, ok := strings.CutPrefix(name, alias); ok {
-			name = is + rest
+	own := "/proc/" + strconv.Itoa(pid) + "/"
+	thread := own + "task/" + strconv.Itoa(int(n.pid)) + "/"
+	for _, a := range []struct{ alias, is string }{{"/proc/self/", own}, {"/proc/thread-self/", thread}, {"/dev/fd/", own + "fd/"}} {
+		if len(name) >= len(a.alias) && name[:len(a.alias)] == a.alias {
+			name = a.is + name[len(a.alias):]
 			break
 		}
 	}
