@@ -9,31 +9,44 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/linux"
 )
 
-// connectOne handles one call of connect, and returns 0 for success. It connects a
+// connectOne handles one call of connect. It connects a
 // socket on behalf of the command, only to the proxy. It copies the address before
 // checking it, and connects a duplicate of the command's socket to the checked address,
 // so that neither can change in between. (A filter can't read addresses, and Landlock's
 // rules have only ports: they would permit all hosts that listen on the proxy's port.)
-func connectOne(listener int, n *notice, port uint16) syscall.Errno {
+func connectOne(listener int, n *notice, port uint16) verdict {
 	if n.call.args[2] < syscall.SizeofSockaddrInet4 {
-		return syscall.EINVAL
+		return verdict{errno: syscall.EINVAL}
 	}
 	addr, err := n.read(n.call.args[1], syscall.SizeofSockaddrInet4)
 	if err != nil {
-		return syscall.EFAULT
+		return verdict{errno: syscall.EFAULT}
 	}
 	if !isProxy(addr, port) {
-		return syscall.EACCES
+		return verdict{errno: syscall.EACCES}
 	}
 	fd, err := n.duplicate()
 	if err != nil {
-		return syscall.EBADF
+		return verdict{errno: syscall.EBADF}
 	}
-	defer syscall.Close(fd) //nolint:errcheck // only a duplicate
+	return n.connect(listener, fd, addr)
+}
+
+// connect connects a duplicate of the caller's socket, and closes it and other files.
+func (n *notice) connect(listener, fd int, addr []byte, others ...int) verdict {
+	done := func() {
+		for _, file := range append(others, fd) {
+			syscall.Close(file) //nolint:errcheck // only handles
+		}
+	}
 	if !n.stands(listener) {
-		return syscall.EINTR
+		done()
+		return verdict{errno: syscall.EINTR}
 	}
-	return connect(fd, addr)
+	return verdict{later: func() syscall.Errno {
+		defer done()
+		return connect(fd, addr)
+	}}
 }
 
 // connect connects a socket to a struct sockaddr of any kind.

@@ -33,44 +33,64 @@ type reply struct {
 	flags uint32
 }
 
-// handler handles a call that the filter delegates to this process, and returns its
-// error, 0 for success. If the call is to be executed by the kernel, carryOn is true.
-type handler func(listener int, n *notice) (errno syscall.Errno, carryOn bool)
+// handler handles a call that the filter delegates to this process.
+type handler func(listener int, n *notice) verdict
+
+// verdict is the result of a call.
+type verdict struct {
+	errno   syscall.Errno
+	carryOn bool                 // the kernel executes the call
+	later   func() syscall.Errno // can take long, and returns the error instead; nil for none
+}
 
 // handler returns the handler of the calls that the plan's filter delegates.
 func (p *Plan) handler() handler {
 	if p.Sockets == OwnSocket {
 		return newOwnSockets().handle
 	}
-	return func(listener int, n *notice) (syscall.Errno, bool) {
-		return connectOne(listener, n, p.ConnectPort), false
+	return func(listener int, n *notice) verdict { return connectOne(listener, n, p.ConnectPort) }
+}
+
+// respond handles delegated calls until no process with the filter exists. Its goroutine is for
+// nothing else.
+func respond(listener int, handle handler) {
+	runtime.LockOSThread() // never unlocked: it has dropped a capability
+	dropOverride()
+	for arrives(listener) {
+		if !respondOnce(listener, handle) {
+			return
+		}
 	}
 }
 
-// respond handles delegated calls until no process with the filter exists: each in its own
-// goroutine, because connecting can take long.
-func respond(listener int, handle handler) {
-	for arrives(listener) {
-		n := &notice{}
-		if err := ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
-			if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ENOENT) { // the caller is gone
-				continue
-			}
-			return
-		}
-		go func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			dropOverride()
-			r := reply{id: n.id}
-			if errno, carryOn := handle(listener, n); carryOn {
-				r.flags = linux.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-			} else {
-				r.errno = -int32(errno)
-			}
-			ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
-		}()
+// respondOnce receives a call and handles it, and returns false if no more can be received. A call
+// that can take long is handled in a goroutine.
+func respondOnce(listener int, handle handler) bool {
+	n := &notice{}
+	if err := ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
+		return errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ENOENT) // the caller is gone
 	}
+	v := handle(listener, n)
+	if v.later == nil {
+		v.send(listener, n)
+		return true
+	}
+	go func() {
+		runtime.LockOSThread() // as in respond
+		dropOverride()
+		v.errno = v.later()
+		v.send(listener, n)
+	}()
+	return true
+}
+
+// send ends a call.
+func (v verdict) send(listener int, n *notice) {
+	r := reply{id: n.id, errno: -int32(v.errno)}
+	if v.carryOn {
+		r.flags = linux.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	}
+	ioctl(listener, linux.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
 }
 
 // arrives waits for a call, and returns false if no process has the filter any more. Receiving

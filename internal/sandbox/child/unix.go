@@ -49,12 +49,12 @@ const pruneFrom = 256
 func newOwnSockets() *ownSockets { return &ownSockets{files: map[inode]int{}, prune: pruneFrom} }
 
 // handle handles connect and listen.
-func (o *ownSockets) handle(listener int, n *notice) (errno syscall.Errno, carryOn bool) {
-	if n.call.nr == linux.SYS_LISTEN {
+func (o *ownSockets) handle(listener int, n *notice) verdict {
+	if n.call.nr == syscall.SYS_LISTEN {
 		o.listen(listener, n)
-		return 0, true
+		return verdict{carryOn: true}
 	}
-	return o.connect(listener, n), false
+	return o.connect(listener, n)
 }
 
 // listen holds the file of a socket that is about to listen. If it fails, the socket
@@ -106,42 +106,46 @@ func (o *ownSockets) holds(id inode) bool {
 }
 
 // connect connects the caller's socket.
-func (o *ownSockets) connect(listener int, n *notice) syscall.Errno {
+func (o *ownSockets) connect(listener int, n *notice) verdict {
 	size := int(int32(n.call.args[2]))
 	if size < 0 || size > maxAddr {
-		return syscall.EINVAL
+		return verdict{errno: syscall.EINVAL}
 	}
 	addr, err := n.read(n.call.args[1], size)
 	if err != nil {
-		return syscall.EFAULT
+		return verdict{errno: syscall.EFAULT}
 	}
 	fd, err := n.duplicate()
 	if err != nil {
-		return syscall.EBADF
+		return verdict{errno: syscall.EBADF}
 	}
-	defer syscall.Close(fd) //nolint:errcheck // only a duplicate
 	name, named := socketPath(addr)
 	if !named {
-		if !n.stands(listener) {
-			return syscall.EINTR
-		}
-		return connect(fd, addr)
+		return n.connect(listener, fd, addr)
 	}
+	file, err := o.find(n, name)
+	if err != nil {
+		syscall.Close(fd) //nolint:errcheck // only a duplicate
+		return verdict{errno: errnoOf(err)}
+	}
+	return n.connect(listener, fd, unixAddr(handle(file)), file)
+}
+
+// find opens a path of the caller, which must be one of the files that it holds.
+func (o *ownSockets) find(n *notice, name string) (int, error) {
 	file, err := n.open(name)
 	if err != nil {
-		return errnoOf(err)
+		return -1, err
 	}
-	defer syscall.Close(file) //nolint:errcheck // only a handle
 	id, err := identify(file)
-	switch {
-	case err != nil:
-		return errnoOf(err)
-	case !o.holds(id):
-		return syscall.ECONNREFUSED // as if nobody listened, for programs that replace sockets of dead servers
-	case !n.stands(listener):
-		return syscall.EINTR
+	if err == nil && !o.holds(id) {
+		err = syscall.ECONNREFUSED // as if nobody listened, for programs that replace sockets of dead servers
 	}
-	return connect(fd, unixAddr(handle(file)))
+	if err != nil {
+		syscall.Close(file) //nolint:errcheck // only a handle
+		return -1, err
+	}
+	return file, nil
 }
 
 // socketPath returns the path in a struct sockaddr. For an address without one, which is
