@@ -399,6 +399,14 @@ func granted(p permission.Profile) (writable, readable []string) {
 // the job fails. The first was killed because of the limit; the others can clean up.
 const maxExcess = 5
 
+// overDisk reports whether at least n consecutive commands ended above the disk limit. It can be
+// called while the sandbox is opened.
+func (s *site) overDisk(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sandbox.overFor(n)
+}
+
 // checkDiskLimit returns the stop of a job that ends above its disk limit.
 func (s *site) checkDiskLimit(ctx context.Context) *stop {
 	if s.sandbox == nil || s.sandbox.growth.Exceeded() == 0 {

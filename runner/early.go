@@ -62,9 +62,8 @@ type early struct{ job *job }
 // possible reports whether nothing needs the files of the job before its first request,
 // except those that a commit contains, and whether it works in the user's own tree.
 func (e early) possible() (ok, own bool) {
-	j, p := e.job, e.job.plan
-	if j.past != nil || j.spec.Script != nil || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy ||
-		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) > 0 || p.StartsProcesses() || p.Scripts.Used() {
+	j := e.job
+	if !j.onlyCalls() || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy {
 		return false, false
 	}
 	var head gitdir.Head
@@ -76,6 +75,14 @@ func (e early) possible() (ok, own bool) {
 	}
 	own = inPlace(j.spec, head)
 	return own || j.start.base != "", own
+}
+
+// onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
+// of git.
+func (j *job) onlyCalls() bool {
+	p := j.plan
+	return j.past == nil && j.spec.Script == nil &&
+		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
 }
 
 // open begins to open the site of the job, whose files are its own tree or a linked worktree.
@@ -132,10 +139,13 @@ func (e early) begin(ctx context.Context, s *site, own bool) {
 		defer close(s.opening.done)
 		if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
 			s.before = nil // there are no changes to find
-			e.job.end(session.Timeout{Code: s.opening.end.code, Reason: s.opening.end.detail})
+			e.job.fail(s.opening.end)
 		}
 	}()
 }
+
+// fail ends the job while its session runs.
+func (j *job) fail(end *stop) { j.end(session.Timeout{Code: end.code, Reason: end.detail}) }
 
 func (e early) complete(ctx context.Context, s *site) (end *stop) {
 	j := e.job
@@ -231,6 +241,10 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 			return nil
 		}
 		if end := w.site.settled(); end != nil {
+			return errors.New(end.detail)
+		}
+		if _, end := w.site.box(); end != nil {
+			w.job.fail(end)
 			return errors.New(end.detail)
 		}
 		return addFiles(ctx, env, w, s)

@@ -144,3 +144,38 @@ func TestAFailedCheckoutEndsTheJob(t *testing.T) {
 		t.Errorf("warnings: %s", s.warnings())
 	}
 }
+
+// A job whose model makes no call needs no private directories; setup gets them.
+func TestWithoutACallNoSandboxIsOpened(t *testing.T) {
+	for name, c := range map[string]struct {
+		setup bool
+		turns string
+		want  bool
+	}{
+		"no call":    {turns: "  - {text: ok}\n"},
+		"a call":     {turns: writes, want: true},
+		"with setup": {setup: true, turns: "  - {text: ok}\n", want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, own := range []bool{false, true} {
+				s := setUp(t)
+				s.asks(c.turns, nil)
+				job := s.job("a")
+				if own {
+					job.Commit = nil
+				}
+				if c.setup {
+					job.Setup = []string{"true"}
+				}
+				if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
+					t.Fatalf("exit %d: %v", exit, s.ends())
+				}
+				for _, dir := range []string{"home", "tmp"} {
+					if _, err := os.Stat(filepath.Join(s.opts.Work, dir, "a")); (err == nil) != c.want {
+						t.Errorf("own tree %t: %s: %v", own, dir, err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -94,7 +94,11 @@ func (j *job) filtersOf(ctx context.Context, s *site) gitops.Filters {
 
 // clean runs a clean command on a content.
 func (j *job) clean(ctx context.Context, s *site, command string, content []byte) ([]byte, error) {
-	dir, err := os.MkdirTemp(proc.Value(s.sandbox.Env, "TMPDIR"), "millhand-filter-*")
+	box, end := s.box()
+	if end != nil {
+		return nil, errors.New(end.detail)
+	}
+	dir, err := os.MkdirTemp(proc.Value(box.Env, "TMPDIR"), "millhand-filter-*")
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +110,7 @@ func (j *job) clean(ctx context.Context, s *site, command string, content []byte
 	var out limitedBuffer
 	res, err := proc.Run(ctx, proc.Command{
 		Args: []string{"bash", "-c", `exec sh -c "$1" <"$2" 2>"$3"`, "bash", command, input, fault},
-		Dir:  s.space.Dir(), Env: s.sandbox.Env, Timeout: filterTime, Output: &out, Confine: s.sandbox.Confine(), Monitor: s.sandbox.Monitor(),
+		Dir:  s.space.Dir(), Env: box.Env, Timeout: filterTime, Output: &out, Confine: box.Confine(), Monitor: box.Monitor(),
 	})
 	switch {
 	case err != nil:

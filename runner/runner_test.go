@@ -98,7 +98,7 @@ func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	return j
 }
 
-// prepared runs the first phase of a job; its resources are released at
+// prepared runs the first phase of a job, and opens its sandbox like its first call; its resources are released at
 // the end of the test.
 func (s *stage) prepared(j *job) *site {
 	s.t.Helper()
@@ -106,6 +106,9 @@ func (s *stage) prepared(j *job) *site {
 	if end == nil {
 		s.t.Cleanup(func() { j.releaseSite(context.WithoutCancel(s.t.Context()), p, false) })
 		end = j.confine(s.t.Context(), p)
+	}
+	if end == nil {
+		_, end = p.box()
 	}
 	if end != nil {
 		s.t.Fatalf("prepare: %+v", *end)

@@ -207,7 +207,7 @@ func (w *work) limits(summary bool) *session.End {
 	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
-	if w.site.complete() && w.site.sandbox.overFor(maxExcess) {
+	if w.site.complete() && w.site.overDisk(maxExcess) {
 		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxExcess)}
 	}
 	return nil
@@ -245,7 +245,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
-	if w.site.usable() {
+	if w.site.usable() && w.site.late == nil {
 		return env, addFiles(ctx, env, w, s)
 	}
 	env.Complete, env.Commands.Scratch = completion(w, s), scratchOf(w.site, w.job.opts, w.job.spec.ID)

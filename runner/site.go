@@ -37,9 +37,10 @@ type site struct {
 	dirty     []string         // paths of the user's tree with uncommitted changes at the start
 	space     *workspace.Workspace
 
-	beside   []tasks.Readable // next to the manifest, for the task's own commands
-	sandbox  *Confinement     // of the task's own commands
-	mu       sync.Mutex
+	beside   []tasks.Readable        // next to the manifest, for the task's own commands
+	sandbox  *Confinement            // of the task's own commands; nil before openBox, or until late
+	late     func() *stop            // opens the sandbox when it is needed; nil: it was opened
+	mu       sync.Mutex              // of sandbox, if it is opened late, and narrower
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
@@ -129,8 +130,29 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 	return tree, nil
 }
 
-// openBox opens the sandbox.
+// openBox opens the sandbox. If only calls of the model run commands, the first call opens it: a
+// job without one needs neither the sandbox nor private directories. In the user's own tree
+// it is opened at once, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *stop {
+	if g := (CommandEnv{Level: j.opts.Level}); !j.onlyCalls() || g.confines() && s.inPlace {
+		return s.newBox(ctx, j)
+	}
+	ctx = context.WithoutCancel(ctx) // filters run whatever happens
+	s.late = sync.OnceValue(func() *stop { return s.newBox(ctx, j) })
+	return nil
+}
+
+// box returns the sandbox of the task's own commands.
+func (s *site) box() (*Confinement, *stop) {
+	if s.late != nil {
+		if end := s.late(); end != nil {
+			return nil, end
+		}
+	}
+	return s.sandbox, nil
+}
+
+func (s *site) newBox(ctx context.Context, j *job) *stop {
 	if len(j.spec.Setup)+len(j.spec.Verify) > 0 { // otherwise the session reads the job concurrently
 		s.beside = j.spec.ResolveBeside(s.space.Dir())
 	}
@@ -138,9 +160,13 @@ func (s *site) openBox(ctx context.Context, j *job) *stop {
 	if err != nil {
 		return &stop{code: event.CodeInternal, detail: err.Error()}
 	}
-	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
+	box, err := OpenConfinement(ctx, g)
+	if err != nil {
 		return &stop{code: event.CodeDenied, detail: err.Error()}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sandbox = box
 	return nil
 }
 

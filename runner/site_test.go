@@ -220,7 +220,9 @@ func TestSignalCancelsPrepare(t *testing.T) {
 
 func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 	s := setUp(t)
-	j := s.begin(&tasks.Plan{}, s.job("a"))
+	spec := s.job("a")
+	spec.Setup = []string{"true"}
+	j := s.begin(&tasks.Plan{}, spec)
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
 	p, end := j.prepare(t.Context())
 	if end != nil {
@@ -265,7 +267,10 @@ func TestReleaseSite(t *testing.T) {
 			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			if end = j.confine(t.Context(), p); end != nil {
+			if end = j.confine(t.Context(), p); end == nil {
+				_, end = p.box()
+			}
+			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
 			j.releaseSite(t.Context(), p, c.unkept)
