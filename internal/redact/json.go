@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // JSON redacts a JSON text. It decodes each string to search it, and leaves
@@ -51,8 +52,11 @@ func stringEnd(text []byte, at int) int {
 }
 
 func (r *Redactor) literal(quoted []byte, guess bool) (clean []byte, changed bool) {
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
+	if len(quoted) < shortest+len(`""`) {
+		return nil, false
+	}
+	s, ok := unescaped(quoted)
+	if !ok && json.Unmarshal(quoted, &s) != nil {
 		return nil, false // it is no JSON, and nobody's text
 	}
 	found := r.find(s, guess)
@@ -61,4 +65,18 @@ func (r *Redactor) literal(quoted []byte, guess bool) (clean []byte, changed boo
 	}
 	clean, err := json.Marshal(without(s, found))
 	return clean, err == nil
+}
+
+// unescaped returns the content of a string in which nothing is escaped or invalid, as in most.
+func unescaped(quoted []byte) (content string, ok bool) {
+	if quoted[len(quoted)-1] != '"' {
+		return "", false
+	}
+	inside := quoted[1 : len(quoted)-1]
+	for _, c := range inside {
+		if c < ' ' || c == '\\' {
+			return "", false
+		}
+	}
+	return string(inside), utf8.Valid(inside)
 }

@@ -15,7 +15,7 @@ import (
 const Mark = "[redacted]"
 
 const (
-	shortest  = 8   // minimum length of a secret in bytes: shorter ones occur by chance
+	shortest  = 8   // minimum length of a secret, of each of its forms, and of a token, in bytes: shorter ones occur by chance
 	window    = 12  // bytes of a window
 	variety   = 4   // minimum number of different bytes in a window
 	sentence  = 128 // bytes up to which a secret with white space is one, not several
