@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Hidden reports whether a character is invisible or changes how others are displayed:
 // control characters except tab and newline, direction marks and similar. It excludes
 // the two joiners, which scripts and emoji need.
 func Hidden(r rune) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	switch r {
 	case '\t', '\n', '\u200c', '\u200d':
 		return false
@@ -21,6 +25,9 @@ func Hidden(r rune) bool {
 // others as their code point. Line endings become newlines.
 func Visible(s string) string {
 	s = strings.ReplaceAll(Unstyled(s), "\r\n", "\n")
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, Hidden) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch {
