@@ -37,7 +37,7 @@ const maxLine = 256 << 20
 // ignored, 0 for none. Another invalid line is an error with its number.
 func Read(r io.Reader) (s *State, torn int, err error) {
 	s = &State{}
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReaderSize(r, 8<<10) // most sessions are short
 	for n := 1; ; n++ {
 		text, err := readLine(in)
 		if errors.Is(err, io.EOF) {
