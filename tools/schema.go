@@ -33,23 +33,16 @@ const (
 type definition[In any] struct {
 	spec    Spec
 	prepare func(*Env, In) (Pending, error)
-	// schema compiles the schema at the first call, as most sessions call few of their
-	// tools. It fails if In has none: a programming error, caught by the registry's test.
-	schema func() (*schema.Schema, error)
+	schema  *inferred
 }
 
 // Define returns a tool whose arguments are the fields of the struct In: their
 // json tags are the names (omitempty means optional), their jsonschema tags the
-// descriptions. It sets the spec's Schema.
+// descriptions. It sets the spec's Schema, which all tools with these arguments share.
 func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
-	var err error
-	spec.Schema, err = inferSchema[In]()
-	return &definition[In]{spec: spec, prepare: prepare, schema: sync.OnceValues(func() (*schema.Schema, error) {
-		if err != nil {
-			return nil, err
-		}
-		return schema.Compile(spec.Schema)
-	})}
+	d := &definition[In]{spec: spec, prepare: prepare, schema: inferSchema[In]()}
+	d.spec.Schema = d.schema.doc
+	return d
 }
 
 // Spec implements Tool.
@@ -57,7 +50,7 @@ func (d *definition[In]) Spec() Spec { return d.spec }
 
 // Prepare implements Tool.
 func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, error) {
-	compiled, err := d.schema()
+	compiled, err := d.schema.compiled()
 	if err != nil {
 		return Pending{}, fmt.Errorf("tool %s has an invalid definition: %w", d.spec.Name, err)
 	}
@@ -172,28 +165,32 @@ func plainName(name string) string {
 // arguments are the arguments of another tool: any JSON object.
 type arguments struct{ json.RawMessage }
 
-// inferredSchemas has the schemas of struct types as JSON, by type: each session has
-// tools of its own, and inference by reflection is slow.
+// inferred is the schema of a struct type. Nobody changes it.
+type inferred struct {
+	doc map[string]any
+	// compiled compiles the schema at the first call, as most runs call few of their
+	// tools. It fails if the type has none: a programming error, caught by the registry's test.
+	compiled func() (*schema.Schema, error)
+}
+
+// inferredSchemas has the schemas of struct types by type: each session has tools of its own,
+// and inference by reflection is slow.
 var inferredSchemas sync.Map
 
-// inferSchema returns the schema of a struct type. It is the caller's own.
-func inferSchema[In any]() (map[string]any, error) {
+// inferSchema returns the schema of a struct type.
+func inferSchema[In any]() *inferred {
 	key := reflect.TypeFor[In]()
 	known, ok := inferredSchemas.Load(key)
 	if !ok {
-		m, err := newSchema[In]()
-		if err != nil {
-			return nil, err
-		}
-		data, err := json.Marshal(m)
-		if err != nil {
-			return nil, err
-		}
-		known, _ = inferredSchemas.LoadOrStore(key, data)
+		doc, err := newSchema[In]()
+		known, _ = inferredSchemas.LoadOrStore(key, &inferred{doc, sync.OnceValues(func() (*schema.Schema, error) {
+			if err != nil {
+				return nil, err
+			}
+			return schema.Compile(doc)
+		})})
 	}
-	var m map[string]any
-	err := json.Unmarshal(known.([]byte), &m)
-	return m, err
+	return known.(*inferred) //nolint:forcetypeassert // nothing else is stored
 }
 
 // newSchema infers the schema of a struct type, without constructs that
