@@ -1,6 +1,7 @@
 package gitdir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -69,12 +70,9 @@ const TemporaryName = "tmp_worktree_"
 // RemoveRegistration removes the git directory of a linked worktree, .git/worktrees/NAME. It
 // disappears with all its files if possible: git gc fails for incomplete ones.
 func RemoveRegistration(dir string) error {
-	temporary, err := os.MkdirTemp(filepath.Join(dir, "..", "..", "objects"), TemporaryName)
-	if err != nil {
+	temporary := filepath.Join(dir, "..", "..", "objects", TemporaryName+rand.Text())
+	if err := os.Rename(dir, temporary); err != nil {
 		return RemoveAll(dir)
-	}
-	if err := os.Rename(dir, filepath.Join(temporary, "worktree")); err != nil {
-		return errors.Join(RemoveAll(dir), os.Remove(temporary))
 	}
 	return RemoveAll(temporary)
 }
