@@ -66,16 +66,17 @@ func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), e
 		return scope, nil, notFound(env, p)
 	}
 	if !p.Outside {
-		visible := func(rel string) bool { return env.readable(rel, path.Join(env.Workspace.Dir(), rel)) }
-		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: visible}, func() {}, nil
+		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.readableIn(env.Workspace.Dir(), true)}, func() {}, nil
 	}
 	root, base, err := env.Workspace.OpenOutside(p)
 	if err != nil {
 		return scope, nil, err
 	}
-	saved := env.isSavedOutput(p)
-	visible := func(rel string) bool { return saved || env.readable(path.Join(root.Name(), rel)) }
-	return search.Scope{Root: root, Base: base, Visible: visible}, func() { root.Close() }, nil
+	scope = search.Scope{Root: root, Base: base}
+	if !env.isSavedOutput(p) {
+		scope.Visible = env.readableIn(root.Name(), false)
+	}
+	return scope, func() { root.Close() }, nil
 }
 
 // foundName returns the path by which the model can read a file that a search

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -121,4 +122,17 @@ func (env *Env) private(abs string) bool {
 // then may a search return it.
 func (env *Env) readable(names ...string) bool {
 	return !slices.ContainsFunc(names, env.private) && env.Profile.Allows("read", names...)
+}
+
+// readableIn returns readable for the many files of a tree, given relative to its directory;
+// with relative, this name is one of the names.
+func (env *Env) readableIn(dir string, relative bool) func(rel string) bool {
+	allowed := env.Profile.Readable(dir, relative)
+	near := slices.ContainsFunc(env.Private, func(private string) bool {
+		return pathtree.Within(private, dir) || pathtree.Within(dir, private)
+	})
+	if !near {
+		return allowed
+	}
+	return func(rel string) bool { return !env.private(path.Join(dir, rel)) && allowed(rel) }
 }
