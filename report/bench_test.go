@@ -42,6 +42,36 @@ func shards(tb testing.TB, total, jobs, turns int) []saved {
 	return out
 }
 
+// distributed are the parts of a run whose jobs were distributed, one in each.
+func distributed(tb testing.TB, jobs int) []saved {
+	tb.Helper()
+	run := &event.Run{ID: "run", PlanHash: "h"}
+	for i := range jobs {
+		run.Elsewhere = append(run.Elsewhere, event.PlannedJob{ID: fmt.Sprint("job-", i), Task: "task", Repo: "repository", Index: i + 1, Shard: i + 1})
+	}
+	out := []saved{{"plan", store(tb, 0, event.Event{Type: event.RunStarted, Run: run})}}
+	for i, j := range run.Elsewhere {
+		own := &event.Run{ID: "run", PlanHash: "h", Shard: &event.Shard{Index: i + 1, Total: jobs}, Jobs: []event.PlannedJob{j}}
+		out = append(out, saved{j.ID, store(tb, 1, event.Event{Type: event.RunStarted, Run: own}, started(j.ID),
+			jobEnded(j.ID, event.JobEnd{Outcome: event.Passed, CostUSD: costs(0.001)}), runEnded(event.Passed, 0))})
+	}
+	return out
+}
+
+func BenchmarkMergeDistributed(b *testing.B) {
+	for _, jobs := range []int{1_000, 10_000} {
+		runs := inputsOf(distributed(b, jobs)...)
+		b.Run(fmt.Sprint(jobs), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := report.Merge(io.Discard, runs, event.FailOnAny); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkJSON(b *testing.B) {
 	r := load(b, shards(b, 1, 10_000, 20)[0].stream)
 	b.ReportAllocs()

@@ -16,13 +16,19 @@ type joined struct {
 	lines event.Sink
 	fold  Fold
 	seq   int64
-	seen  map[string]bool // warnings
+	seen  map[string]bool     // warnings
+	open  map[*item][]*rivals // jobs that did not end in the part, or that no part has
 	err   error
 }
 
 // write writes the merged stream and returns the merged report.
 func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
-	out := &joined{merge: m, lines: event.JSONL(w), seen: map[string]bool{}}
+	out := &joined{merge: m, lines: event.JSONL(w), seen: map[string]bool{}, open: map[*item][]*rivals{}}
+	for _, r := range m.jobs {
+		if r.source == nil || r.job.end == nil {
+			out.open[r.source] = append(out.open[r.source], r)
+		}
+	}
 	start, end := m.span()
 	out.emit(start, event.Event{Type: event.RunStarted, Run: m.run(start)})
 	for _, text := range m.warnings {
@@ -132,10 +138,8 @@ func (out *joined) emitEarlier(r *rivals) {
 // endJobs emits missing ends: of jobs that did not end in the part or, if it is nil, of
 // jobs that no part has.
 func (out *joined) endJobs(p *item, at time.Time) {
-	for _, r := range out.jobs {
-		if r.source == p && (p == nil || r.job.end == nil) {
-			out.emitEarlier(r)
-			out.emit(at, event.Event{Type: event.JobEnded, Job: r.id, JobEnd: &r.end})
-		}
+	for _, r := range out.open[p] {
+		out.emitEarlier(r)
+		out.emit(at, event.Event{Type: event.JobEnded, Job: r.id, JobEnd: &r.end})
 	}
 }

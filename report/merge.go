@@ -92,6 +92,10 @@ type merge struct {
 	elsewhere map[string]event.PlannedJob
 	warnings  []string
 
+	known   map[identity]int // indices of inputs as they are read
+	sharded *item            // the first one that is a shard; nil for none
+	plan    *item            // the one with the plan of a distributed run; nil for none
+
 	jobs []*rivals // in the order of the plan
 	byID map[string]*rivals
 }
@@ -100,7 +104,7 @@ func readParts(inputs []Input) (*merge, error) {
 	if len(inputs) == 0 {
 		return nil, &RefusedError{Names: []string{"nothing"}, Reason: "no runs given"}
 	}
-	m := &merge{elsewhere: map[string]event.PlannedJob{}, byID: map[string]*rivals{}}
+	m := &merge{elsewhere: map[string]event.PlannedJob{}, byID: map[string]*rivals{}, known: map[identity]int{}}
 	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int { return strings.Compare(a.Name, b.Name) })
 	for _, given := range inputs {
 		p, err := readPart(given, m.elsewhere)
@@ -114,28 +118,49 @@ func readParts(inputs []Input) (*merge, error) {
 	slices.SortStableFunc(m.inputs, func(a, b *item) int {
 		return cmp.Or(a.fold.first.Compare(b.fold.first), strings.Compare(a.run().ID, b.run().ID))
 	})
+	if i := slices.IndexFunc(m.inputs, func(p *item) bool { return p.plan }); i >= 0 {
+		m.plan = m.inputs[i]
+	}
 	return m, nil
 }
 
-// admit adds a part unless it conflicts with the others.
+// identity is what the copies of a part have in common.
+type identity struct {
+	run     string
+	shard   event.Shard
+	seconds int64 // of the start
+	nanos   int
+}
+
+// admit adds a part unless it conflicts with the others. These agree with each other, so one of
+// them stands for all.
 func (m *merge) admit(p *item) error {
-	for i, q := range m.inputs {
-		names := []string{q.Name, p.Name}
-		switch a, b := q.run(), p.run(); {
-		case a.PlanHash != b.PlanHash && differentLists(a.Sources, b.Sources) != "":
-			return &RefusedError{Names: names, Reason: "runs of different plans, because " + differentLists(a.Sources, b.Sources)}
-		case a.PlanHash != b.PlanHash:
-			return &RefusedError{Names: names, Reason: fmt.Sprintf("runs of different plans (%s and %s)", a.PlanHash, b.PlanHash)}
-		case a.Shard != nil && b.Shard != nil && a.Shard.Total != b.Shard.Total:
-			return &RefusedError{Names: names, Reason: fmt.Sprintf("different numbers of shards (%d and %d)", a.Shard.Total, b.Shard.Total)}
-		case a.ID == b.ID && p.shard() == q.shard() && p.fold.first.Equal(q.fold.first):
-			m.warnings = append(m.warnings, fmt.Sprintf("%s and %s are the same run %s, which is counted once", q.Name, p.Name, a.ID))
-			if p.events > q.events {
-				m.inputs[i] = p
+	if len(m.inputs) > 0 {
+		q := m.inputs[0]
+		if a, b := q.run(), p.run(); a.PlanHash != b.PlanHash {
+			why := fmt.Sprintf("runs of different plans (%s and %s)", a.PlanHash, b.PlanHash)
+			if lists := differentLists(a.Sources, b.Sources); lists != "" {
+				why = "runs of different plans, because " + lists
 			}
-			return nil
+			return &RefusedError{Names: []string{q.Name, p.Name}, Reason: why}
 		}
 	}
+	if q := m.sharded; q != nil && p.run().Shard != nil && q.shard().Total != p.shard().Total {
+		return &RefusedError{Names: []string{q.Name, p.Name}, Reason: fmt.Sprintf("different numbers of shards (%d and %d)", q.shard().Total, p.shard().Total)}
+	}
+	id := identity{p.run().ID, p.shard(), p.fold.first.Unix(), p.fold.first.Nanosecond()}
+	if i, known := m.known[id]; known {
+		q := m.inputs[i]
+		m.warnings = append(m.warnings, fmt.Sprintf("%s and %s are the same run %s, which is counted once", q.Name, p.Name, id.run))
+		if p.events > q.events {
+			m.inputs[i] = p
+		}
+		return nil
+	}
+	if p.run().Shard != nil {
+		m.sharded = cmp.Or(m.sharded, p)
+	}
+	m.known[id] = len(m.inputs)
 	m.inputs = append(m.inputs, p)
 	return nil
 }
@@ -254,12 +279,10 @@ func missing[T comparable](list []T, values ...T) []T {
 // distributed returns the run whose jobs were distributed, one in each report; nil for others. One
 // report has its plan: it runs no job, and lists all of them as those of other shards.
 func (m *merge) distributed() *event.Run {
-	for _, p := range m.inputs {
-		if p.plan {
-			return p.run()
-		}
+	if m.plan == nil {
+		return nil
 	}
-	return nil
+	return m.plan.run()
 }
 
 func (m *merge) id(start time.Time) string {
