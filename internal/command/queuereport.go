@@ -179,12 +179,11 @@ func endText(r *queue.Run, j queue.Job, result queue.Result) []byte {
 func startOf(r *queue.Run, j queue.Job) *event.Run {
 	started := r.Start
 	started.Jobs, started.Elsewhere = nil, []event.PlannedJob{}
-	for i, planned := range r.Start.Jobs {
-		if planned.ID == j.ID {
-			started.Shard = &event.Shard{Index: i + 1, Total: len(r.Start.Jobs)}
-			planned.Shard = i + 1
-			started.Jobs = []event.PlannedJob{planned}
-		}
+	if i := r.Index(j.Key); i >= 0 && i < len(r.Start.Jobs) && r.Start.Jobs[i].ID == j.ID {
+		planned := r.Start.Jobs[i]
+		started.Shard = &event.Shard{Index: i + 1, Total: len(r.Start.Jobs)}
+		planned.Shard = i + 1
+		started.Jobs = []event.PlannedJob{planned}
 	}
 	return &started
 }

@@ -145,20 +145,18 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 
 // jobPlan returns the plan of a run for one of its jobs, as a shard with that job.
 func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, error) {
-	for i, j := range plan.Jobs {
-		if j.ID != claim.Job.ID {
-			continue
-		}
-		own := *plan
-		j.Needs = nil // they have passed
-		own.Jobs, own.Elsewhere, own.Parallel = []tasks.Job{j}, nil, 1
-		own.Shard = tasks.Shard{Index: i + 1, Total: len(plan.Jobs)}
-		if own.Budget.Time > 0 {
-			own.Budget.Time = max(claim.Run.Submitted.Add(own.Budget.Time).Sub(now), time.Nanosecond)
-		}
-		return &own, nil
+	i := claim.Run.Index(claim.Job.Key)
+	if i < 0 || i >= len(plan.Jobs) || plan.Jobs[i].ID != claim.Job.ID {
+		return nil, fmt.Errorf("job %s is not in the plan", claim.Job.ID)
 	}
-	return nil, fmt.Errorf("job %s is not in the plan", claim.Job.ID)
+	own, j := *plan, plan.Jobs[i]
+	j.Needs = nil // they have passed
+	own.Jobs, own.Elsewhere, own.Parallel = []tasks.Job{j}, nil, 1
+	own.Shard = tasks.Shard{Index: i + 1, Total: len(plan.Jobs)}
+	if own.Budget.Time > 0 {
+		own.Budget.Time = max(claim.Run.Submitted.Add(own.Budget.Time).Sub(now), time.Nanosecond)
+	}
+	return &own, nil
 }
 
 // refusal is what others may know of why the plan of a run can't be loaded. A mistake in a file

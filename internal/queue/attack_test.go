@@ -273,9 +273,12 @@ func TestTheServerIsGone(t *testing.T) {
 	}
 	c.Close()
 	q.Close()
-	stacks := make([]byte, 1<<20)
-	if text := string(stacks[:runtime.Stack(stacks, true)]); strings.Contains(text, "queue.(*Claim)") {
-		t.Errorf("goroutines are left:\n%s", text)
+	stacks, text := make([]byte, 1<<20), "queue.(*Claim)"
+	for deadline := time.Now().Add(time.Minute); strings.Contains(text, "queue.(*Claim)"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", text)
+		}
+		text = string(stacks[:runtime.Stack(stacks, true)])
 	}
 }
 

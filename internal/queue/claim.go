@@ -110,11 +110,11 @@ func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, erro
 	if err != nil {
 		return nil, Job{}, err
 	}
-	j, found := r.Job(o.Key)
-	if !found {
+	i := r.Index(o.Key)
+	if i < 0 {
 		return nil, Job{}, errors.Join(fmt.Errorf("run %s has no job %q", r.ID, o.Key), msg.TermWithReason("unknown job"))
 	}
-	return r, j, nil
+	return r, r.Jobs[i], nil
 }
 
 // begin begins the delivery. It returns false without an error if the worker has nothing to do.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -33,6 +34,10 @@ type Run struct {
 	Policies      []string        `json:"policies"`          // files that bound the plan
 	Options       json.RawMessage `json:"options"`           // of the command line
 	Files         []File          `json:"files"`             // inputs: manifests and what they name
+
+	index  sync.Once
+	byKey  map[string]int   // indices of jobs
+	needed map[string][]int // indices of the jobs that need one
 }
 
 // File is an input of a run.
@@ -138,13 +143,26 @@ func parseRun(id string, text []byte) (*Run, error) {
 	return r, nil
 }
 
-// Job returns the job of the run with a key.
-func (r *Run) Job(key string) (Job, bool) {
-	at := slices.IndexFunc(r.Jobs, func(j Job) bool { return j.Key == key })
-	if at < 0 {
-		return Job{}, false
+// indexed indexes the jobs, which don't change: a run can have tens of thousands.
+func (r *Run) indexed() *Run {
+	r.index.Do(func() {
+		r.byKey, r.needed = make(map[string]int, len(r.Jobs)), map[string][]int{}
+		for i, j := range r.Jobs {
+			r.byKey[j.Key] = i
+			for _, key := range slices.Compact(slices.Sorted(slices.Values(j.Needs))) {
+				r.needed[key] = append(r.needed[key], i)
+			}
+		}
+	})
+	return r
+}
+
+// Index returns the index of the job with a key; -1 if the run has none.
+func (r *Run) Index(key string) int {
+	if i, found := r.indexed().byKey[key]; found {
+		return i
 	}
-	return r.Jobs[at], true
+	return -1
 }
 
 // Has reports whether a path is an input of the run.

@@ -237,7 +237,7 @@ func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
 	if why, err := q.Cancelled(ctx, r.ID); err != nil || why != "" {
 		return err
 	}
-	for _, key := range j.Needs {
+	for _, key := range slices.Backward(j.Needs) { // the last ones end last
 		if _, found, err := q.Result(ctx, r.ID, key); err != nil || !found {
 			return err
 		}
@@ -260,10 +260,8 @@ func (q *Queue) postReady(ctx context.Context, r *Run, j Job) error {
 
 // postNeeding queues the jobs that waited for a job.
 func (q *Queue) postNeeding(ctx context.Context, r *Run, key string) error {
-	for _, j := range r.Jobs {
-		if !slices.Contains(j.Needs, key) {
-			continue
-		}
+	for _, i := range r.indexed().needed[key] {
+		j := r.Jobs[i]
 		if err := q.postReady(ctx, r, j); err != nil {
 			return fmt.Errorf("queue job %s, which needs one that has ended: %w", j.ID, err)
 		}
