@@ -23,6 +23,10 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 	if err != nil {
 		return 0, err
 	}
+	queued, err := q.subjects(ctx, "*.*")
+	if err != nil {
+		return 0, err
+	}
 	running := a.holders()
 	for _, j := range r.Jobs {
 		if _, ended := results[j.Key]; ended {
@@ -32,7 +36,10 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 		if running[j.Key] > 0 {
 			continue // its worker ends it
 		}
-		by, seq, err := q.queued(ctx, r, j)
+		if queued[j.Key] == "" {
+			continue
+		}
+		by, seq, err := q.queuedAs(ctx, queued[j.Key], j)
 		if err == nil && by == r.ID {
 			err = q.takeOut(ctx, seq)
 		}

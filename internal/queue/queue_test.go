@@ -88,6 +88,41 @@ func finish(t *testing.T, c *queue.Claim, outcome event.Outcome) {
 	}
 }
 
+// A job that is submitted with another lease, or by a plan with other requirements, is the same job.
+func TestAJobIsQueuedOnceWithAnyLease(t *testing.T) {
+	t.Parallel()
+	q := open(t, queuetest.Start(t))
+	longer := run("r2", "a", "b")
+	longer.Lease = 2 * lease
+	between := func(string) ([]byte, error) { // after Submit has looked for the jobs, before it queues them
+		submit(t, q, run("r1", "a"))
+		time.Sleep(200 * time.Millisecond) // the server recognises copies of messages for less
+		return []byte("m"), nil
+	}
+	if done, err := q.Submit(t.Context(), longer, between); err != nil || done.Queued != 1 || done.Present["r1"] != 1 {
+		t.Errorf("submitted with another lease at the same time: %+v, %v", done, err)
+	}
+	longer.ID, longer.Lease = "r3", 3*lease
+	if done := submit(t, q, longer); done.Queued != 0 || done.Present["r1"] != 1 || done.Present["r2"] != 1 {
+		t.Errorf("submitted with another lease: %+v", done)
+	}
+	anywhere := run("r4", "a", "b")
+	anywhere.Jobs[0].Requires, anywhere.Jobs[1].Requires = nil, nil
+	if done := submit(t, q, anywhere); done.Queued != 0 || done.Present["r1"] != 1 || done.Present["r2"] != 1 {
+		t.Errorf("submitted with other requirements: %+v", done)
+	}
+	c, claimed := claims(t, q, "w1"), map[string]bool{}
+	for range 2 {
+		claim := next(t, c)
+		claimed[claim.Run.ID+" "+claim.Job.ID] = true
+		finish(t, claim, event.Passed)
+	}
+	none(t, c)
+	if !claimed["r1 a"] || !claimed["r2 b"] {
+		t.Errorf("claimed %v", claimed)
+	}
+}
+
 func TestJobsAreDeliveredOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))

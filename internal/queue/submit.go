@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,8 +34,15 @@ type Submitted struct {
 func (q *Queue) Submit(ctx context.Context, r *Run, contents func(path string) ([]byte, error)) (*Submitted, error) {
 	done := &Submitted{Present: map[string]int{}}
 	present := map[string]string{} // run, by key
+	queued, err := q.subjects(ctx, "*.*")
+	if err != nil {
+		return nil, err
+	}
 	for _, j := range r.Jobs {
-		run, err := q.queuedBy(ctx, r, j)
+		if queued[j.Key] == "" {
+			continue
+		}
+		run, _, err := q.queuedAs(ctx, queued[j.Key], j)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +181,9 @@ func (q *Queue) post(r *Run, j Job) (pending, error) {
 		return pending{}, err
 	}
 	msg := &nats.Msg{Subject: q.jobSubject(r.class(j), j.Key), Data: text, Header: nats.Header{}}
-	sent, err := q.js.PublishMsgAsync(msg, jetstream.WithMsgID(j.Key))
+	// A run with another lease, or where the job has other requirements, has it in another class.
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqSubjHeader, q.jobSubject("*", j.Key))
+	sent, err := q.js.PublishMsgAsync(msg, jetstream.WithMsgID(j.Key), jetstream.WithExpectLastSequencePerSubject(0))
 	return pending{j, sent}, err
 }
 
@@ -189,13 +199,13 @@ func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err e
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		by, found := q.queuedBy(ctx, r, p.job)
+		by, _, found := q.queued(ctx, p.job)
 		switch {
 		case found != nil:
 			return "", found
 		case by != "":
 			return by, nil
-		case err != nil && !isFull(err) && !temporary(err):
+		case err != nil && !isFull(err) && !isConflict(err) && !temporary(err):
 			return "", err
 		}
 		pause(ctx) // it has just ended, or the server is restarting
@@ -205,17 +215,40 @@ func (q *Queue) posted(ctx context.Context, r *Run, p pending) (by string, err e
 	}
 }
 
-// queuedBy returns the run that has queued a job that has not ended; "" for none.
-func (q *Queue) queuedBy(ctx context.Context, r *Run, j Job) (run string, err error) {
-	run, _, err = q.queued(ctx, r, j)
-	return run, err
+// subjects returns the subjects of the jobs in the queue whose class and key match, by the key.
+func (q *Queue) subjects(ctx context.Context, match string) (map[string]string, error) {
+	all := map[string]string{}
+	err := retry(ctx, func(ctx context.Context) error {
+		info, err := q.jobs.Info(ctx, jetstream.WithSubjectFilter(q.name+".job."+match))
+		if err != nil {
+			return err
+		}
+		for subject := range info.State.Subjects {
+			all[subject[strings.LastIndexByte(subject, '.')+1:]] = subject
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs in the queue: %w", err)
+	}
+	return all, nil
 }
 
-// queued is like queuedBy, and returns the sequence number of the job's message.
-func (q *Queue) queued(ctx context.Context, r *Run, j Job) (run string, seq uint64, err error) {
+// queued returns the run that has queued a job that has not ended, and the sequence number of the
+// job's message; "" for none.
+func (q *Queue) queued(ctx context.Context, j Job) (run string, seq uint64, err error) {
+	subjects, err := q.subjects(ctx, "*."+j.Key)
+	if err != nil || len(subjects) == 0 {
+		return "", 0, err
+	}
+	return q.queuedAs(ctx, subjects[j.Key], j)
+}
+
+// queuedAs is like queued for a job whose message has that subject.
+func (q *Queue) queuedAs(ctx context.Context, subject string, j Job) (run string, seq uint64, err error) {
 	var msg *jetstream.RawStreamMsg
 	err = retry(ctx, func(ctx context.Context) error {
-		msg, err = q.jobs.GetLastMsgForSubject(ctx, q.jobSubject(r.class(j), j.Key))
+		msg, err = q.jobs.GetLastMsgForSubject(ctx, subject)
 		return err
 	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
