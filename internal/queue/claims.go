@@ -22,8 +22,11 @@ type Claims struct {
 	sub    *nats.Subscription
 
 	consumers map[string]jetstream.Consumer // by class
+	listed    time.Time                     // when the classes were listed; zero to list them now
 	lacks     map[string]string             // by class: the variables that this worker lacks; "" for none
 	yielded   map[string]time.Time          // by class: when the worker last left its jobs to others
+	asked     time.Time                     // of Lacks: when it asked the server
+	waiting   []string                      // of Lacks: its last result
 }
 
 // Claims returns the claims of a worker with an id. has reports whether its environment has a
@@ -44,8 +47,8 @@ func (q *Queue) Claims(worker string, has func(variable string) bool, accept fun
 // Close ends the claims that Next could make.
 func (c *Claims) Close() { c.sub.Unsubscribe() } //nolint:errcheck // it ends with the connection
 
-// poll is how often a worker asks for jobs when it hears of none: those of workers that were
-// killed are delivered again without a message to others.
+// poll is how often a worker asks for jobs when it hears of none, because those of workers that were
+// killed are delivered again without a message to others, and how often it lists the classes.
 const poll = time.Second
 
 // Next waits for a job and claims it. It returns nil without an error when no job can be
@@ -62,6 +65,7 @@ func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
 		}
 		select {
 		case <-c.wake:
+			c.listed = time.Time{} // the job may be of a new class
 		case <-time.After(min(poll, max(idle-c.q.now().Sub(began), time.Millisecond))):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -71,20 +75,36 @@ func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
 
 // try claims a job if there is one.
 func (c *Claims) try(ctx context.Context) (*Claim, error) {
-	if err := c.refresh(ctx); err != nil {
-		return nil, err
+	if c.q.now().Sub(c.listed) >= poll {
+		if err := c.refresh(ctx); err != nil {
+			return nil, err
+		}
 	}
+	if len(c.consumers) > 1 { // a class without jobs does not delay those of others
+		claim, err := c.tryAll(ctx, func(j jetstream.Consumer) (jetstream.MessageBatch, error) { return j.FetchNoWait(1) })
+		if claim != nil || err != nil {
+			return claim, err
+		}
+	}
+	return c.tryAll(ctx, func(j jetstream.Consumer) (jetstream.MessageBatch, error) {
+		return j.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
+	})
+}
+
+// tryAll tries all classes.
+func (c *Claims) tryAll(ctx context.Context, fetch func(jetstream.Consumer) (jetstream.MessageBatch, error)) (*Claim, error) {
 	var errs []error
 	for class, consumer := range c.consumers {
 		if c.lacks[class] != "" || c.yields(class) {
 			continue
 		}
-		claim, err := c.tryClass(ctx, class, consumer)
+		claim, err := c.tryClass(ctx, class, func() (jetstream.MessageBatch, error) { return fetch(consumer) })
 		if claim != nil || ctx.Err() != nil {
 			return claim, err
 		}
 		if err != nil { // the other classes don't wait for this one
 			delete(c.consumers, class)
+			c.listed = time.Time{}
 			errs = append(errs, err)
 		}
 	}
@@ -116,13 +136,13 @@ func (c *Claims) yield(class string) bool {
 func (c *Claims) yields(class string) bool { return c.q.now().Sub(c.yielded[class]) < yieldTime }
 
 // tryClass claims a job of a class.
-func (c *Claims) tryClass(ctx context.Context, class string, consumer jetstream.Consumer) (*Claim, error) {
+func (c *Claims) tryClass(ctx context.Context, class string, fetch func() (jetstream.MessageBatch, error)) (*Claim, error) {
 	for range refusals {
 		if c.yields(class) {
 			return nil, nil
 		}
 		before := c.q.now()
-		batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(time.Second/4))
+		batch, err := fetch()
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +181,11 @@ func (c *Claims) refresh(ctx context.Context) error {
 		}
 		c.lacks[class], c.consumers[class] = c.missing(requires), consumer
 	}
-	return list.Err()
+	err := list.Err()
+	if err == nil {
+		c.listed = c.q.now()
+	}
+	return err
 }
 
 // missing names the variables that the worker lacks; "" for none.
@@ -175,8 +199,12 @@ func (c *Claims) missing(requires [][]string) string {
 	return strings.Join(lacks, ", ")
 }
 
-// Lacks lists what variables the worker lacks for jobs that wait.
+// Lacks lists what variables the worker lacks for jobs that wait, or did a moment ago.
 func (c *Claims) Lacks(ctx context.Context) []string {
+	if c.q.now().Sub(c.asked) < poll {
+		return c.waiting
+	}
+	c.asked = c.q.now()
 	var all []string
 	for class, lacks := range c.lacks {
 		if lacks == "" {
@@ -191,5 +219,6 @@ func (c *Claims) Lacks(ctx context.Context) []string {
 		}
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	c.waiting = slices.Compact(all)
+	return c.waiting
 }

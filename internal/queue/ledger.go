@@ -55,7 +55,8 @@ func (c *Claim) closeAccounts(ctx context.Context, result Result, closes func(ho
 
 // Ledger is the budget of the run, for the requests of a claim. It is a [money.Ledger].
 type Ledger struct {
-	claim *Claim
+	claim    *Claim
+	watching sync.Once
 
 	mu      sync.Mutex
 	changed chan struct{}
@@ -71,8 +72,15 @@ type sign struct {
 // Ledger returns the budget of the run for the requests of this claim. It is called once.
 func (c *Claim) Ledger() *Ledger {
 	l := &Ledger{claim: c, changed: make(chan struct{}), seen: map[string]sign{}}
-	c.beats.Go(func() { l.watch(c.lease) })
+	if c.Run.CostUSD > 0 { // without a limit nobody waits for money
+		l.start()
+	}
 	return l
+}
+
+// start starts to watch the budget.
+func (l *Ledger) start() {
+	l.watching.Do(func() { l.claim.beats.Go(func() { l.watch(l.claim.lease) }) })
 }
 
 // missed is how often those who wait for money look again: a change may have been missed.
@@ -107,6 +115,7 @@ func (l *Ledger) watch(ctx context.Context) {
 
 // Changed is closed after the next change by any worker.
 func (l *Ledger) Changed() <-chan struct{} {
+	l.start()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed
