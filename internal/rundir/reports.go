@@ -31,7 +31,8 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Work() string { return d.work }
 
 // CopyEvents makes Log pass on each line of events.jsonl: with durable, the copy must be stored
-// when to returns. Its errors are those of the log. It is called before Log.
+// when to returns. Its errors are those of the log. The reports are made from the copy: Finish writes
+// none. It is called before Log.
 func (d *Dir) CopyEvents(to func(line []byte, durable bool) error) { d.copy = to }
 
 // Log returns the sink that writes events.jsonl. It is called once.
@@ -151,6 +152,9 @@ func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 // writeReports writes every format atomically, the smallest first, so that as many
 // reports as possible fit on a full disk.
 func (d *Dir) writeReports(rep *report.Report) error {
+	if d.copy != nil {
+		return nil
+	}
 	type file struct {
 		name string
 		text []byte
