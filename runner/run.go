@@ -100,7 +100,7 @@ type Stops struct {
 type Equipment struct {
 	Custom []tools.Tool                          // of the manifests
 	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
-	System []string                              // directories that are searched for private files; empty: those of sandbox.NewPrivate
+	System *sandbox.Private                      // private files of the system; nil: those of sandbox.NewPrivate
 }
 
 // About is what the record of a run contains. The run uses it only for texts of pull
@@ -220,7 +220,7 @@ func (r *run) restoreHeaders(ctx context.Context) {
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
-		refused: map[string]string{}, private: sandbox.NewPrivate(o.Equipment.System...),
+		refused: map[string]string{}, private: cmp.Or(o.Equipment.System, sandbox.NewPrivate()),
 		publications: make(chan struct{}, MaxPublications),
 	}
 	if spent := o.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -212,7 +213,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
 		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: c.level, Sandbox: c.sandbox,
-		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: p.world.System},
+		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {
 		if fault := r.out.Finish(emit, events, fold, broken); fault != nil {

@@ -194,10 +194,11 @@ var packed = []string{"patches", "sessions", "outputs"}
 // maxUnpacked limits the files of a job, in bytes.
 const maxUnpacked = 4 << 30
 
-// pack returns the files below a report directory that its reports refer to; nil for none.
-func pack(dir string) ([]byte, error) {
+// pack returns the files below a report directory that its reports refer to; nil for none. It resets
+// the writer, which can be used again: a new one allocates most of a megabyte.
+func pack(dir string, compressed *gzip.Writer) ([]byte, error) {
 	var buffer bytes.Buffer
-	compressed := gzip.NewWriter(&buffer)
+	compressed.Reset(&buffer)
 	archive := tar.NewWriter(compressed)
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) { // the job was not run

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -196,7 +197,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
 		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: w.System},
+		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})
 	if fault := r.out.Finish(emit, events, fold, broken); fault != nil {
 		return done, failure{event.ExitInternal, errors.Join(err, fault)}

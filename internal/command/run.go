@@ -56,7 +56,8 @@ type runOptions struct {
 	after         []string // runs of earlier waves, in addition to those that are found
 	invocation    *event.Invocation
 
-	change func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
+	change   func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
+	accounts *models.Accounts                         // shared with other runs of this process; nil for none
 }
 
 func runCommand(w World) *cli.Command {
@@ -196,6 +197,7 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
 	c.models.Environ = environ(w)
+	c.models.Accounts = cmp.Or(o.accounts, c.models.Accounts)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
 	}
@@ -245,7 +247,8 @@ type starting struct {
 	claim func() (*rundir.Dir, error)
 	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
 
-	queued *queue.Claim // whose job this is; nil for a run of this process alone
+	queued  *queue.Claim     // whose job this is; nil for a run of this process alone
+	private *sandbox.Private // files of the system, found for other jobs of its run; nil to search for them
 }
 
 // start runs a plan and writes the reports.
@@ -319,7 +322,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	return execute(ctx, w, out, plan, pulls, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: w.System}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 

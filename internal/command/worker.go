@@ -59,7 +59,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	}
 	defer q.Close()
 	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1)}
-	k.accounts = models.NewAccounts(w.Now, k.announces)
+	k.accounts = models.NewAccounts(w.Now, w.Proxy, k.announces)
 	k.probe = probing(ctx, o.sandbox)
 	k.host, _ = os.Hostname() // only for people
 	var random [4]byte

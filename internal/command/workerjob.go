@@ -1,6 +1,7 @@
 package command
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 	}
 	var files []byte
 	if err == nil {
-		files, err = pack(filepath.Join(dir, "report"))
+		files, err = k.pack(filepath.Join(dir, "report"))
 	}
 	if err == nil {
 		err = claim.Finish(after, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, files)
@@ -72,6 +73,16 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		cost = fmt.Sprintf(", $%s", *end.CostUSD)
 	}
 	k.say("%s %s of run %s (%s%s)%s", end.Outcome, claim.Job.ID, claim.Run.ID, figures.Duration(k.world.Now().Sub(began).Milliseconds()), cost, colon(end.Reason))
+}
+
+// pack packs the files of a job.
+func (k *worker) pack(dir string) ([]byte, error) {
+	packer, ok := k.packers.Get().(*gzip.Writer)
+	if !ok {
+		packer = gzip.NewWriter(nil)
+	}
+	defer k.packers.Put(packer)
+	return pack(dir, packer)
 }
 
 // lingerFor is how long a worker that is being stopped waits for the server.
@@ -171,17 +182,16 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 		return end, err
 	}
 	var opts runOptions
-	opts.noBaseline, opts.sandbox, opts.log = given.NoBaseline, k.opts.sandbox, view.Options{Format: "console", Level: "error", Quiet: true}
+	opts.noBaseline, opts.sandbox, opts.accounts, opts.log = given.NoBaseline, k.opts.sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
 	c, err := checkPlan(ctx, k.world, opts, plan, k.probe)
 	if err != nil {
 		return end, err
 	}
-	c.models.Accounts = k.accounts
 	log, err := view.New(io.Discard, opts.log, k.world.Getenv)
 	if err != nil {
 		return end, err
 	}
-	s := starting{id: claim.Run.ID, log: log, queued: claim}
+	s := starting{id: claim.Run.ID, log: log, queued: claim, private: k.privateOf(claim.Run.ID)}
 	files := filepath.Join(dir, "report")
 	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(files, s.id, k.world.Now) }
 	if len(claim.Log) > 0 {

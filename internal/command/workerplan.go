@@ -47,6 +47,7 @@ type worker struct {
 
 	accounts *models.Accounts  // of providers, for all jobs
 	pauses   chan announcement // of these
+	packers  sync.Pool         // of *gzip.Writer
 
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -75,8 +76,9 @@ type queuedPlan struct {
 	plan *tasks.Plan
 	err  error
 
-	loaded bool // guarded by the worker's lock, as is used
-	used   time.Time
+	loaded  bool // guarded by the worker's lock, as are the others
+	used    time.Time
+	private *sandbox.Private // files of the system, which a run searches for once
 }
 
 // accept returns why this worker runs no job of a run; nil if it does.
@@ -84,6 +86,17 @@ func (k *worker) accept(ctx context.Context, r *queue.Run) error {
 	_, err := k.plan(ctx, r)
 	k.forget(r.ID)
 	return err
+}
+
+// privateOf returns the private files of the system for jobs of a run; nil if its plan is not in
+// memory.
+func (k *worker) privateOf(run string) *sandbox.Private {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.plans[run]; p != nil {
+		return p.private
+	}
+	return nil
 }
 
 // mostPlans is how many plans a worker has in memory, besides those of jobs that it runs.
@@ -120,7 +133,7 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	k.mu.Lock()
 	p := k.plans[r.ID]
 	if p == nil {
-		p = &queuedPlan{}
+		p = &queuedPlan{private: sandbox.NewPrivate(k.world.System...)}
 		k.plans[r.ID] = p
 	}
 	p.used = k.world.Now()

@@ -3,11 +3,14 @@ package models
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -19,6 +22,7 @@ import (
 type Accounts struct {
 	policy  model.LimitPolicy
 	onPause func(account string, d time.Duration)
+	client  *http.Client // of all models; nil for one of each
 
 	mu       sync.Mutex
 	limiters map[string]*model.Limiter
@@ -27,11 +31,13 @@ type Accounts struct {
 // NewAccounts returns accounts for a process that runs many plans: a key that was rejected is
 // sent again after a minute. Unless onPause is nil, it is called when a rejection pauses the
 // requests of an account, to announce it to other processes, which call Pause of its limiter.
-// It must not block.
-func NewAccounts(now func() time.Time, onPause func(account string, d time.Duration)) *Accounts {
+// It must not block. The models of all plans share connections, which use proxy, unless it is nil.
+func NewAccounts(now func() time.Time, proxy func(*http.Request) (*url.URL, error), onPause func(account string, d time.Duration)) *Accounts {
 	policy := model.DefaultLimitPolicy(now)
 	policy.Rejected = time.Minute
-	return newAccounts(policy, onPause)
+	a := newAccounts(policy, onPause)
+	a.client = provider.NewHTTPClient(proxy)
+	return a
 }
 
 func newAccounts(policy model.LimitPolicy, onPause func(account string, d time.Duration)) *Accounts {

@@ -2,7 +2,11 @@ package models
 
 import (
 	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +14,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -19,7 +25,7 @@ func TestSetsShareAccounts(t *testing.T) {
 		For     time.Duration
 	}
 	var announced []pause
-	accounts := NewAccounts(time.Now, func(account string, d time.Duration) {
+	accounts := NewAccounts(time.Now, nil, func(account string, d time.Duration) {
 		announced = append(announced, pause{account, d.Round(time.Second)})
 	})
 	limiter := func(key string, accounts *Accounts) *model.Limiter {
@@ -48,6 +54,41 @@ func TestSetsShareAccounts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]pause{{id, time.Minute}}, announced); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A worker of a queue has a Set for each job.
+func TestSetsShareConnections(t *testing.T) {
+	for _, shared := range []bool{true, false} {
+		provider := wiretest.New(nil)
+		provider.Play = func(wiretest.Request) *script.Turn { return &script.Turn{Text: "Done.", Finish: model.FinishStop} }
+		server := httptest.NewUnstartedServer(provider)
+		var opened atomic.Int64
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				opened.Add(1)
+			}
+		}
+		server.Start()
+		t.Cleanup(server.Close)
+		plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "here/m", 0)}, Providers: map[string]tasks.Provider{"here": {Kind: "responses", BaseURL: server.URL + "/v1"}}}
+		accounts := NewAccounts(time.Now, nil, nil)
+		for range 3 {
+			s := newSet(plan, nil)
+			if shared {
+				s.Accounts = accounts
+			}
+			c, err := s.Open(plan.Jobs[0], "", func(event.Retry) {})
+			if err == nil {
+				_, err = c.Model.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.User, Text: "Work."}}}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := opened.Load(); (n == 1) != shared {
+			t.Errorf("%d connections for 3 requests; shared: %t", n, shared)
+		}
 	}
 }
 

@@ -411,7 +411,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if err != nil {
 		return wired{}, err
 	}
-	conf.MaxOutput = m.Facts(id).MaxOutput
+	conf.MaxOutput, conf.HTTPClient = m.Facts(id).MaxOutput, m.Accounts.client
 	if conf.BaseURL == "" {
 		_, conf.BaseURL = m.first(kind.BaseEnv)
 		if err := checkEndpoint(m.plan.Policies, strings.Join(kind.BaseEnv, " or "), conf.BaseURL); err != nil {

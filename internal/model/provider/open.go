@@ -39,6 +39,11 @@ type Config struct {
 	Now        func() time.Time                      // for a Retry-After that is a date
 }
 
+// NewHTTPClient returns a client for several models: see [Config].
+func NewHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
+	return wire.NewHTTPClient(proxy)
+}
+
 // API is one of OpenAI's.
 type API string
 

@@ -50,7 +50,7 @@ type Endpoint struct {
 func NewEndpoint(o Options, api API) *Endpoint {
 	client := o.HTTPClient
 	if client == nil {
-		client = newHTTPClient(o.Proxy)
+		client = NewHTTPClient(o.Proxy)
 	}
 	l := &Endpoint{
 		Faults:    Faults{secrets: secrets(o), now: o.Now},

@@ -57,7 +57,9 @@ const (
 	keepConn      = 90 * time.Second       // how long an idle connection stays open
 )
 
-func newHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
+// NewHTTPClient returns a client for models, which follows no redirects. Models that share it share its
+// connections. proxy may be nil.
+func NewHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	return &http.Client{
 		// A redirected POST would become a GET of another URL. An error with the new
 		// location is more useful.
