@@ -41,6 +41,10 @@ func (o *queueReportOptions) parse(args []string) (err error) {
 // pollRun is how often a run is looked at until it has ended.
 const pollRun = time.Second
 
+// pollAgain returns how long to wait before a run is looked at again, after that took so long: the
+// more jobs have ended, the more the server sends.
+func pollAgain(took time.Duration) time.Duration { return min(max(pollRun, 10*took), 10*pollRun) }
+
 // reportQueued writes all files that the pool would have written for a run.
 func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 	q, r, err := queuedRun(ctx, w, o.server, o.run)
@@ -77,6 +81,7 @@ const quietTime = time.Minute
 func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) error {
 	ended, since := 0, w.Now()
 	for {
+		began := w.Now()
 		n, err := q.Ended(ctx, r.ID)
 		if err != nil {
 			return fail(event.ExitUnavailable, "%w", err)
@@ -103,7 +108,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 		select {
 		case <-ctx.Done():
 			return failure{exitOf(context.Cause(ctx)), context.Cause(ctx)}
-		case <-time.After(pollRun):
+		case <-time.After(pollAgain(w.Now().Sub(began))):
 		}
 	}
 }

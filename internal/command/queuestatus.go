@@ -70,6 +70,7 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 	defer q.Close()
 	last := ""
 	for {
+		began := w.Now()
 		s, err := stateOf(ctx, w, q, r)
 		if err != nil {
 			return fail(event.ExitUnavailable, "%w", err)
@@ -86,7 +87,7 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 		select {
 		case <-ctx.Done():
 			return failure{exitOf(context.Cause(ctx)), context.Cause(ctx)}
-		case <-time.After(pollRun):
+		case <-time.After(pollAgain(w.Now().Sub(began))):
 		}
 	}
 }
