@@ -72,6 +72,7 @@ type machines struct {
 	mu     sync.Mutex
 	asked  func(job string, n int) *script.Turn // called with the name of each request; may be nil, and so may its result
 	served int
+	spent  map[string]time.Duration // of CPU, by the log of processes that have ended, and by submit
 }
 
 // process is a process that runs in the background.
@@ -89,7 +90,7 @@ func newMachines(t *testing.T, repos, tasks int, task string) *machines {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	m := &machines{world: &world{t: t, dir: t.TempDir()}, repos: repos, tasks: tasks, workers: map[int]*process{}}
+	m := &machines{world: &world{t: t, dir: t.TempDir()}, repos: repos, tasks: tasks, workers: map[int]*process{}, spent: map[string]time.Duration{}}
 	for _, sub := range []string{"home", "shop", "acme", "store"} {
 		if err := os.Mkdir(filepath.Join(m.dir, sub), 0o700); err != nil {
 			t.Fatal(err)
@@ -239,10 +240,20 @@ func (m *machines) background(log string, cmd *exec.Cmd) *process {
 	}
 	go func() {
 		p.err = cmd.Wait()
+		m.spend(log, cmd)
 		out.Close()
 		close(p.done)
 	}()
 	return p
+}
+
+// spend adds up the CPU time of a command that has ended.
+func (m *machines) spend(name string, cmd *exec.Cmd) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := cmd.ProcessState; s != nil {
+		m.spent[name] += s.UserTime() + s.SystemTime()
+	}
 }
 
 // end sends a signal to a process and waits for its end.
@@ -372,6 +383,7 @@ func (m *machines) submit(flags ...string) string {
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
+	m.spend("submit", cmd)
 	if err != nil {
 		m.t.Fatalf("queue submit: %v\n%s", err, problems.String())
 	}
