@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -10,8 +12,8 @@ import (
 
 // around is what happened around the sessions of a job.
 type around struct {
-	phases     []Phase // of the last run
-	phasedIn   int     // inRun of the last one
+	phases     []Phase   // of the last execution
+	phasedIn   execution // of the last one
 	script     *event.Script
 	basis      basis
 	network    []NetworkDenial
@@ -30,6 +32,22 @@ func reporter(t event.Type) func(*job, event.Event) {
 	}
 }
 
+// execution numbers the executions of a job by the run.started and job.started events before an event. In a
+// merged stream, which has one run.started event, job.started shows that a killed job was executed again.
+type execution struct{ run, start int }
+
+func (j *job) takeVerify(e event.Event) {
+	if e.Verify != nil {
+		v := Verify{*e.Verify, stamp(e.Time.Add(-time.Duration(e.Verify.ElapsedMS) * time.Millisecond))}
+		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
+		if j.verifiedIn != j.in {              // a job that starts again repeats the attempt that a kill interrupted
+			j.verifiedIn = j.in
+			j.verify = slices.DeleteFunc(j.verify, func(earlier Verify) bool { return earlier.Attempt >= v.Attempt })
+		}
+		j.verify = append(j.verify, v)
+	}
+}
+
 // takePhase adds a phase that has ended.
 func (j *job) takePhase(e event.Event) {
 	p := e.Phase
@@ -37,8 +55,8 @@ func (j *job) takePhase(e event.Event) {
 		return
 	}
 	a := &j.around
-	if a.phasedIn != j.inRun { // a run that is resumed starts again
-		a.phases, a.phasedIn = nil, j.inRun
+	if a.phasedIn != j.in { // a job that starts again repeats them
+		a.phases, a.phasedIn = nil, j.in
 	}
 	from := e.Time.Add(-time.Duration(p.ElapsedMS) * time.Millisecond)
 	if from.Before(j.begunAt) { // the first phase has no event before its end

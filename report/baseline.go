@@ -22,8 +22,8 @@ type Baseline struct {
 
 func (j *job) takeBaseline(e event.Event) {
 	if b := e.Baseline; b != nil {
-		if j.baselineIn != j.inRun { // a run that is resumed repeats it
-			j.baseline, j.baselineIn = nil, j.inRun
+		if j.baselineIn != j.in { // a job that starts again repeats it
+			j.baseline, j.baselineIn = nil, j.in
 		}
 		j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault)})
 	}

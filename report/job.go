@@ -18,17 +18,17 @@ type job struct {
 	planned  *event.PlannedJob // nil for a job that is not in the plan
 	begun    bool
 	begunAt  time.Time
-	inRun    int // number of run.started events before its last event
+	in       execution // of its last event
 	start    *event.JobStart
 	end      *event.JobEnd
 	endedAt  time.Time
-	endedIn  int       // inRun when it ended
+	endedIn  int       // in.run when it ended
 	earlier  []earlier // replaced runs of the job, in a merged stream
 	attempts int
 	baseline []Baseline
 	verify   []Verify
 
-	verifiedIn, baselineIn int // inRun of the last event of each
+	verifiedIn, baselineIn execution // of the last event of each
 	changes                []event.Change
 	commit                 *event.Commit
 	pushed                 *Published
@@ -125,7 +125,7 @@ func taker(t event.Type) func(*job, event.Event) {
 
 // see marks the job as started by its first event.
 func (j *job) see(t time.Time, starts int) *job {
-	j.inRun = starts
+	j.in.run = starts
 	if !j.begun {
 		j.begun, j.begunAt = true, t
 	}
@@ -135,6 +135,7 @@ func (j *job) see(t time.Time, starts int) *job {
 func (j *job) takeStart(e event.Event) {
 	if e.JobStart != nil {
 		j.reopen()
+		j.in.start++
 		j.start = clone(e.JobStart)
 		j.around.basis.start(e.JobStart)
 	}
@@ -145,7 +146,7 @@ func (j *job) takeEnd(e event.Event) {
 		j.reopen()
 		end := *e.JobEnd
 		end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
-		j.end, j.endedAt, j.endedIn = &end, e.Time, j.inRun
+		j.end, j.endedAt, j.endedIn = &end, e.Time, j.in.run
 	}
 }
 
@@ -156,7 +157,7 @@ func (j *job) reopen() {
 	if j.end == nil {
 		return
 	}
-	if j.endedIn == j.inRun {
+	if j.endedIn == j.in.run {
 		j.earlier = append(j.earlier, earlier{j.endedAt, brief(settled(*j.end, j.spent()))})
 	}
 	j.end = nil
@@ -278,18 +279,6 @@ func (j *job) addCall(key callKey) *call {
 	}
 	j.open[key] = c
 	return c
-}
-
-func (j *job) takeVerify(e event.Event) {
-	if e.Verify != nil {
-		v := Verify{*e.Verify, stamp(e.Time.Add(-time.Duration(e.Verify.ElapsedMS) * time.Millisecond))}
-		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
-		if j.verifiedIn != j.inRun {           // a run that is resumed repeats the attempt that a kill interrupted
-			j.verifiedIn = j.inRun
-			j.verify = slices.DeleteFunc(j.verify, func(earlier Verify) bool { return earlier.Attempt >= v.Attempt })
-		}
-		j.verify = append(j.verify, v)
-	}
 }
 
 func (j *job) takeRevert(e event.Event) {

@@ -212,6 +212,24 @@ func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
 	}
 }
 
+// TestMergedRunThatWasResumed merges a run with a job that was killed and started again: what is repeated is
+// reported once.
+func TestMergedRunThatWasResumed(t *testing.T) {
+	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", PlanHash: "9b1c", Jobs: []event.PlannedJob{{ID: "a", Index: 1}}}}
+	begin := []event.Event{
+		{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{}},
+		{Type: event.PhaseEnded, Job: "a", Phase: &event.Phase{Name: "prepare", ElapsedMS: 1}},
+		{Type: event.BaselineEnded, Job: "a", Baseline: &event.Baseline{Name: "test", Passed: true, In: event.InWorkspace}},
+		{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "test", Attempt: 1, Passed: true}},
+	}
+	events := slices.Concat([]event.Event{run}, begin, []event.Event{run}, begin, []event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed}), runEnded(event.Passed, event.ExitOK)})
+	merged, _ := merge(t, saved{"r", store(t, 0, events...)})
+	j := merged.Report.Jobs[0]
+	if len(j.Phases) != 1 || len(j.Baseline) != 1 || len(j.Verify) != 1 {
+		t.Errorf("phases %v, baseline %v, verify %v", j.Phases, j.Baseline, j.Verify)
+	}
+}
+
 // byPlan orders warnings by their job's place; those about the run come first.
 func byPlan(r *report.Report) func(a, b report.Warning) int {
 	position := func(w report.Warning) int {
