@@ -27,6 +27,7 @@ func TestQueueKilled(t *testing.T) {
 		}
 		return nil
 	}
+	began := time.Now()
 	id := m.submit("--lease", "10s", "--max-deliveries", "50")
 	for machine := range 3 {
 		m.start(machine, nil, "--jobs", "2")
@@ -54,6 +55,11 @@ func TestQueueKilled(t *testing.T) {
 	if kills < 5 {
 		t.Errorf("only %d kills", kills)
 	}
+	deliveries := 0
+	for _, r := range m.results(id) {
+		deliveries += r.Delivery
+	}
+	t.Logf("%d jobs, %d kills of workers and 2 of the server, %d deliveries, %s", m.repos*m.tasks, kills-2, deliveries, time.Since(began).Round(time.Second))
 	m.leave()
 	m.checkPassed()
 }

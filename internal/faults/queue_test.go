@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/cgi"
@@ -163,6 +164,11 @@ func (m *machines) serveGit() http.Handler {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
+		body, err := io.ReadAll(r.Body) // the backend waits forever for the rest of what a killed worker began to send
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		backend.ServeHTTP(w, r)
 	})
 }
