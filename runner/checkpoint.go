@@ -19,14 +19,30 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 	if s.parent != "" {
 		return nil
 	}
+	var last gitops.Saved
 	return func(ctx context.Context) string {
-		tree, err := w.site.save(ctx, w.job.opts)
-		if err != nil && !w.unsaved {
-			w.unsaved = true
-			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+		saved, err := w.saveTurn(ctx, last)
+		if err != nil {
+			w.tree.Touch() // the next one searches again
+			if !w.unsaved {
+				w.unsaved = true
+				w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+			}
+			return ""
 		}
-		return tree
+		last = saved
+		return saved.Tree
 	}
+}
+
+// saveTurn saves the state after a turn. It does not search the worktree if nothing but files
+// that built-in tools wrote can have changed since the last state.
+func (w *work) saveTurn(ctx context.Context, last gitops.Saved) (gitops.Saved, error) {
+	files, only := w.tree.Written()
+	if only && last.Tree != "" && w.extensions == nil && w.languages == nil && w.site.hooks == nil {
+		return w.site.saved(w.job.opts).SaveFiles(ctx, w.site.comparedWith(), w.site.base, last, files)
+	}
+	return w.site.save(ctx, w.job.opts)
 }
 
 // saved returns the states of the worktree that are saved in the report directory.
@@ -37,18 +53,22 @@ func (s *site) saved(o *Options) gitops.Checkpoints {
 	}
 }
 
-// save saves the state of the worktree and returns its tree.
-func (s *site) save(ctx context.Context, o *Options) (string, error) {
+// save saves the state of the worktree.
+func (s *site) save(ctx context.Context, o *Options) (gitops.Saved, error) {
 	for _, dir := range []string{path.Dir(snapshots), snapshots} {
 		if err := o.Dir.Mkdir(dir); err != nil {
-			return "", err
+			return gitops.Saved{}, err
 		}
 	}
-	from := s.before
+	return s.saved(o).Save(ctx, s.comparedWith(), s.base)
+}
+
+// comparedWith returns the snapshot of the base, limited to what the job changes.
+func (s *site) comparedWith() *gitops.Snapshot {
 	if s.inPlace {
-		from = s.committed
+		return s.committed
 	}
-	return s.saved(o).Save(ctx, from, s.base)
+	return s.before
 }
 
 // freshStatus is how long the tree counts as it was when the preflight found it clean: the first
@@ -84,7 +104,8 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 	if s.before.Equal(s.committed) {
 		return s.tree.RootTree(s.base)
 	}
-	return s.save(ctx, j.opts)
+	saved, err := s.save(ctx, j.opts)
+	return saved.Tree, err
 }
 
 // readCommitted sets the state of the base in the directory that the job changes.

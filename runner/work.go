@@ -164,6 +164,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *stop) {
 	w.result.attempts++
 	w.site.touched = true
+	w.tree.Touch() // by the verify commands of the previous attempt
 	first := w.result.attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation

@@ -27,7 +27,7 @@ type applyPatchInput struct {
 }
 
 func applyPatchTool() Tool {
-	return Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Deadline: 2 * time.Minute}, prepareApplyPatch)
+	return Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Writes: true, Deadline: 2 * time.Minute}, prepareApplyPatch)
 }
 
 // patching is a patch with its resolved paths.

@@ -25,7 +25,7 @@ type editInput struct {
 }
 
 func editTool() Tool {
-	return Define(Spec{Name: "edit", Description: editDescription, Deadline: time.Minute}, prepareEdit)
+	return Define(Spec{Name: "edit", Description: editDescription, Writes: true, Deadline: time.Minute}, prepareEdit)
 }
 
 func prepareEdit(env *Env, in editInput) (Pending, error) {

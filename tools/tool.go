@@ -20,6 +20,7 @@ type Spec struct {
 	Schema      map[string]any // JSON Schema of the arguments
 	ReadOnly    bool           // has no side effects: such calls of one turn may run in parallel
 	Parallel    bool           // may run in parallel with others of its turn although it has side effects
+	Writes      bool           // changes nothing but the files that it reports to [Tree]
 	Internal    bool           // affects only the session's state, or acts through nested calls
 	Tail        bool           // truncate the output to its tail, not its head
 	Cached      bool           // the result stays the same until a file is written or a command run

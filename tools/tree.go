@@ -1,6 +1,12 @@
 package tools
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/millhand/millhand/internal/workspace"
+)
 
 // Tree is shared by the sessions of one workspace. It serializes changes of
 // files, so that concurrent edits of a file don't lose each other, and counts
@@ -11,23 +17,55 @@ type Tree struct {
 
 	mu      sync.Mutex
 	changes int64
+	written map[string]bool // absolute paths of files that built-in tools changed
+	only    bool            // nothing else changed since Written
 }
 
 // change runs a function that reads and writes files, one at a time.
-func (t *Tree) change(do func() (Result, error)) (Result, error) {
+func (t *Tree) change(paths []workspace.Path, do func() (Result, error)) (Result, error) {
 	if t == nil {
 		return do()
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
+	defer t.wrote(paths)
 	return do()
 }
 
-// touch increments the number of changes.
-func (t *Tree) touch() {
+func (t *Tree) wrote(paths []workspace.Path) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.written == nil {
+		t.written = map[string]bool{}
+	}
+	for _, p := range paths {
+		t.written[p.Abs] = true
+	}
+}
+
+// Written returns the absolute paths of the files that built-in tools changed since the last
+// call, and reports whether no other call can have changed the workspace since then.
+func (t *Tree) Written() (files []string, only bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	files, only = slices.Sorted(maps.Keys(t.written)), t.only
+	t.written, t.only = nil, true
+	return files, only
+}
+
+// Touch records that the workspace may have changed anywhere.
+func (t *Tree) Touch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.only = false
+}
+
+// touch counts a change by a call of a tool.
+func (t *Tree) touch(s Spec) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes++
+	t.only = t.only && s.Writes
 }
 
 // count returns the number of changes.

@@ -20,7 +20,7 @@ type writeInput struct {
 }
 
 func writeTool() Tool {
-	return Define(Spec{Name: "write", Description: writeDescription, Deadline: time.Minute}, prepareWrite)
+	return Define(Spec{Name: "write", Description: writeDescription, Writes: true, Deadline: time.Minute}, prepareWrite)
 }
 
 func prepareWrite(env *Env, in writeInput) (Pending, error) {

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -24,65 +26,169 @@ type Checkpoints struct {
 	Secret func(content []byte) bool
 }
 
-// Save stores the state of the working tree and returns the hash of its tree. from is the snapshot of the commit base ("" for none), limited to the directory
-// that is saved. Paths that can't be committed are left out.
-func (c Checkpoints) Save(ctx context.Context, from *Snapshot, base string) (hash string, err error) {
-	failpoint.Hit(failpoint.SnapshotBefore, "")
-	hash, err = c.save(ctx, from, base)
-	failpoint.Hit(failpoint.SnapshotAfter, "")
-	if err != nil {
-		return "", fmt.Errorf("save the state of %s: %w", c.Repo.Git.Root, err)
-	}
-	return hash, nil
+// Saved is a state of a working tree that was saved.
+type Saved struct {
+	Tree  string           // its hash
+	after map[string]state // of the paths that differed from the base, also of those that were left out
 }
 
-func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (string, error) {
+// Save stores the state of the working tree. from is the snapshot of the commit base ("" for none), limited to the directory
+// that is saved. Paths that can't be committed are left out.
+func (c Checkpoints) Save(ctx context.Context, from *Snapshot, base string) (Saved, error) {
+	return c.hit(func() (Saved, error) { return c.save(ctx, from, base) })
+}
+
+// SaveFiles is like Save, for a working tree in which nothing but these files was written since
+// the last state: it does not search for others if git knew all of them. They are
+// absolute.
+func (c Checkpoints) SaveFiles(ctx context.Context, from *Snapshot, base string, last Saved, files []string) (Saved, error) {
+	return c.hit(func() (Saved, error) {
+		saved, ok, err := c.saveFiles(ctx, from, last, files)
+		if err == nil && !ok {
+			saved, err = c.save(ctx, from, base)
+		}
+		return saved, err
+	})
+}
+
+func (c Checkpoints) hit(save func() (Saved, error)) (saved Saved, err error) {
+	failpoint.Hit(failpoint.SnapshotBefore, "")
+	saved, err = save()
+	failpoint.Hit(failpoint.SnapshotAfter, "")
+	if err != nil {
+		return Saved{}, fmt.Errorf("save the state of %s: %w", c.Repo.Git.Root, err)
+	}
+	return saved, nil
+}
+
+func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Saved, error) {
 	r := c.Repo
 	tree, err := r.openWorkTree(false)
 	if err != nil {
-		return "", err
+		return Saved{}, err
 	}
 	defer tree.close()
 	w := tree.walkFrom(from)
 	w.largest = maxFileSize
 	if err := w.runAll(ctx); err != nil {
-		return "", err
+		return Saved{}, err
+	}
+	before, err := r.RootTree(base)
+	if err != nil {
+		return Saved{}, err
 	}
 	cs := &ChangeSet{from: from, edits: w.edits(from)}
-	if err := cs.refuse(tree, w.refused); err != nil {
-		return "", err
+	return c.store(tree, cs, w.refused, Saved{Tree: before})
+}
+
+// saveFiles reports whether the files could be saved without a search.
+func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, files []string) (saved Saved, ok bool, err error) {
+	tree, err := c.Repo.openWorkTree(false)
+	if err != nil {
+		return saved, false, err
+	}
+	defer tree.close()
+	w := &walk{tree: tree, known: from.files, largest: maxFileSize}
+	for _, file := range files {
+		path, err := filepath.Rel(c.Repo.Git.Root, file)
+		if err != nil {
+			return saved, false, nil //nolint:nilerr // it is searched for
+		}
+		if ok, err := w.addFile(filepath.ToSlash(path), from, last); err != nil || !ok {
+			return saved, false, err
+		}
+	}
+	if err := w.hash(ctx); err != nil {
+		return saved, false, err
+	}
+	cs := &ChangeSet{from: from, edits: map[string]edit{}}
+	for i := range w.files {
+		f := &w.files[i]
+		cs.edits[f.path] = edit{before: from.files[f.path], after: f.state, stored: w.stored(f)}
+	}
+	saved, err = c.store(tree, cs, nil, last)
+	return saved, err == nil, err
+}
+
+// addFile adds a file to those that are looked at. It reports false for one that has to be searched
+// for, because rules of git decide on it or depend on it.
+func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err error) {
+	at, changed := last.after[path]
+	if !changed {
+		at = from.files[path]
+	}
+	dir, name := filepath.Split(filepath.FromSlash(path))
+	if !isPlain(at.mode) || from.files[path].mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
+		return false, nil
+	}
+	if c, err := w.tree.conversionOf(path); err != nil || c.clean != nil || c.ident {
+		return false, err
+	}
+	in, err := w.tree.dir.Open(cmp.Or(dir, "."))
+	if err != nil {
+		return false, nil //nolint:nilerr // as above
+	}
+	defer in.Close()
+	f, ok, err := w.file(in, directory{}, path)
+	if err != nil || !ok || !isPlain(f.state.mode) {
+		return false, err
+	}
+	w.files = append(w.files, f)
+	return true, nil
+}
+
+// store stores the changes, and the tree that the last state becomes with them.
+func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, last Saved) (Saved, error) {
+	after := maps.Clone(last.after)
+	if after == nil {
+		after = map[string]state{}
+	}
+	for path, e := range cs.edits {
+		after[path] = e.after
+	}
+	changed := slices.Sorted(maps.Keys(cs.edits))
+	if err := cs.refuse(tree, refused); err != nil {
+		return Saved{}, err
 	}
 	for _, f := range cs.Refused {
 		delete(cs.edits, f.Path)
 	}
-	before, err := r.RootTree(base)
-	if err != nil || len(cs.edits) == 0 {
-		return before, err
-	}
 	out := &objectWriter{dir: c.Store, dirs: map[string]bool{}, cache: true}
-	var paths []placed
-	for _, path := range slices.Sorted(maps.Keys(cs.edits)) {
-		after := cs.edits[path].after
-		if after.mode != 0 && !out.stored(after.hash) {
-			data, err := tree.readAll(path, cs.edits[path])
-			if err != nil {
-				return "", err
-			}
-			if c.Secret(data) {
-				continue
-			}
-			if hash, err := out.writeBytes(plumbing.BlobObject, data); err != nil || hash != after.hash {
-				return "", errors.Join(err, fmt.Errorf("%s: %w", path, errReplaced))
+	paths := make([]placed, 0, len(changed))
+	for _, path := range changed {
+		e, ok := cs.edits[path]
+		if ok {
+			var err error
+			if ok, err = c.storeFile(tree, out, path, e); err != nil {
+				return Saved{}, err
 			}
 		}
-		paths = append(paths, placed{path, after})
+		if !ok {
+			e.after = cs.from.files[path] // as if it had not changed
+		}
+		paths = append(paths, placed{path, e.after})
 	}
-	objects, err := r.Git.Objects.With(c.Store)
+	objects, err := c.Repo.Git.Objects.With(c.Store)
 	if err != nil {
-		return "", err
+		return Saved{}, err
 	}
-	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(before), paths)
-	return hash.String(), err
+	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
+	return Saved{hash.String(), after}, err
+}
+
+// storeFile stores the content of a changed path, unless it contains a secret.
+func (c Checkpoints) storeFile(tree *workTree, out *objectWriter, path string, e edit) (ok bool, err error) {
+	if e.after.mode == 0 || out.stored(e.after.hash) {
+		return true, nil
+	}
+	data, err := tree.readAll(path, e)
+	if err != nil || c.Secret(data) {
+		return false, err
+	}
+	if hash, err := out.writeBytes(plumbing.BlobObject, data); err != nil || hash != e.after.hash {
+		return false, errors.Join(err, fmt.Errorf("%s: %w", path, errReplaced))
+	}
+	return true, nil
 }
 
 // RootTree returns the tree of a commit; "" is the empty tree.

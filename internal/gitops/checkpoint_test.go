@@ -59,8 +59,8 @@ func TestCheckpoints(t *testing.T) {
 	c := checkpointsOf(t, r)
 	unchanged, err := c.Save(t.Context(), from, base)
 	must(t, err)
-	if want := strings.TrimSpace(s.Run("rev-parse", base+"^{tree}")); unchanged != want {
-		t.Errorf("the tree of an unchanged working tree is %s, want %s", unchanged, want)
+	if want := strings.TrimSpace(s.Run("rev-parse", base+"^{tree}")); unchanged.Tree != want {
+		t.Errorf("the tree of an unchanged working tree is %s, want %s", unchanged.Tree, want)
 	}
 
 	s.Write("a", "2\n", "new/x", "1\n", "ignored.o", "1\n", "run.sh", "exit\n", "secret", "hunter2\n", "bytes", "\x00\xff")
@@ -70,10 +70,11 @@ func TestCheckpoints(t *testing.T) {
 	s.Write("dir", "a file\n", "file/inside", "1\n")
 	want := contents(t, s)
 	delete(want, "secret")
-	tree, err := c.Save(t.Context(), from, base)
+	saved, err := c.Save(t.Context(), from, base)
 	must(t, err)
-	if again, err := c.Save(t.Context(), from, base); err != nil || again != tree {
-		t.Errorf("saved again: %s, %v; want %s", again, err, tree)
+	tree := saved.Tree
+	if again, err := c.Save(t.Context(), from, base); err != nil || again.Tree != tree {
+		t.Errorf("saved again: %s, %v; want %s", again.Tree, err, tree)
 	}
 	if !c.Has(tree) || c.Has(strings.Repeat("1", 40)) {
 		t.Errorf("%s is missing, or another one is not", tree)
@@ -96,15 +97,73 @@ func TestCheckpoints(t *testing.T) {
 	if out := s.Run("fsck", "--strict"); strings.Contains(out, "error") {
 		t.Error(out)
 	}
-	saved, changed, err := c.Snapshot(tree, base)
+	state, changed, err := c.Snapshot(tree, base)
 	must(t, err)
 	if !slices.Contains(changed, "gone") || slices.Contains(changed, ".gitignore") {
 		t.Errorf("changed: %v", changed)
 	}
 	s.Write("a", "4\n")
-	cs, err := r.Changes(t.Context(), saved)
+	cs, err := r.Changes(t.Context(), state)
 	must(t, err)
 	if diff := cmp.Diff([]string{"a"}, paths(cs)); diff != "" || cs.Changes[0].Added != 1 || cs.Changes[0].Removed != 1 {
 		t.Errorf("%+v %s", cs.Changes, diff)
+	}
+}
+
+// A state that is saved by the files that were written is the one that a search would save.
+func TestCheckpointsOfFiles(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write(".gitignore", "*.o\n", ".gitattributes", "*.txt text=auto\n*.id ident\n", "a", "1\n", "dir/b", "1\n", "dir/c", "1\n", "e.txt", "1\n", "f.id", "$Id$\n")
+	base := s.Commit()
+	r := opened(s)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	c := checkpointsOf(t, r)
+	last, err := c.Save(t.Context(), from, base)
+	must(t, err)
+	for _, step := range []struct {
+		write    []string
+		searched bool // a file that nobody names is found, too
+	}{
+		{write: []string{"a", "2\n"}},
+		{write: []string{"dir/b", "2\n", "dir/c", "3\n", "e.txt", "1\r\n2\r\n"}},
+		{write: []string{"a", "1\n"}},       // as it was
+		{write: []string{"a", "hunter2\n"}}, // a secret
+		{write: []string{"a", "4\n"}},
+		{write: []string{"new", "1\n"}, searched: true},
+		{write: []string{"new", "2\n"}, searched: true}, // nothing of git knows it
+		{write: []string{"ignored.o", "1\n"}, searched: true},
+		{write: []string{".gitignore", "*.p\n"}, searched: true},
+		{write: []string{"f.id", "$Id$ 2\n"}, searched: true},
+	} {
+		s.Write(step.write...)
+		s.Write("beside", strings.Join(step.write, ""))
+		var files []string
+		for i := 0; i < len(step.write); i += 2 {
+			files = append(files, filepath.Join(r.Git.Root, step.write[i]))
+		}
+		last, err = c.SaveFiles(t.Context(), from, base, last, files)
+		must(t, err)
+		if _, saved, err := c.read(last.Tree); err != nil || (saved.files["beside"].mode != 0) != step.searched {
+			t.Errorf("after %q: %v, want searched %v", step.write, err, step.searched)
+		}
+		s.Remove("beside")
+		if step.searched {
+			last, err = c.SaveFiles(t.Context(), from, base, last, []string{filepath.Join(r.Git.Root, "beside")})
+			must(t, err)
+		}
+		want, err := c.Save(t.Context(), from, base)
+		must(t, err)
+		if want.Tree != last.Tree {
+			t.Errorf("after %q: %s, want %s", step.write, last.Tree, want.Tree)
+		}
+	}
+	s.Remove("a")
+	must(t, os.Symlink("/etc/passwd", filepath.Join(s.Root, "a")))
+	if last, err = c.SaveFiles(t.Context(), from, base, last, []string{filepath.Join(r.Git.Root, "a")}); err != nil {
+		t.Fatal(err)
+	}
+	if want, err := c.Save(t.Context(), from, base); err != nil || want.Tree != last.Tree {
+		t.Errorf("a symlink: %s, %v; want %s", last.Tree, err, want.Tree)
 	}
 }
