@@ -39,11 +39,15 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 // that built-in tools wrote can have changed since the last state.
 func (w *work) saveTurn(ctx context.Context, last gitops.Saved) (gitops.Saved, error) {
 	files, only := w.tree.Written()
-	if only && last.Tree != "" && w.extensions == nil && w.languages == nil && w.site.hooks == nil {
+	if only && last.Tree != "" && w.alone() {
 		return w.site.saved(w.job.opts).SaveFiles(ctx, w.site.comparedWith(), w.site.base, last, files)
 	}
 	return w.site.save(ctx, w.job.opts)
 }
+
+// alone reports whether only calls and commands of the job can change its files: it has no extensions,
+// language servers and hooks.
+func (w *work) alone() bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
 
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) gitops.Checkpoints {

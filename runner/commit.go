@@ -37,13 +37,14 @@ type landing struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
-	cs, left, err := l.search(ctx)
+	f, err := l.site.find(ctx, l.job)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
 	if err != nil {
 		return gitFailed(ctx, "find the job's changes", err)
 	}
+	cs, left := f.changes, f.left
 	l.changes = cs
 	changes := make([]event.Change, 0, len(cs.Changes))
 	for _, c := range cs.Changes {
@@ -98,16 +99,6 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return exceeded(over)
-}
-
-// search returns the changes of the job, and in the user's own tree what they leave out.
-func (l *landing) search(ctx context.Context) (cs *gitops.ChangeSet, left *gitops.LeftOut, err error) {
-	s := l.site
-	if s.staysIgnored() {
-		return gitops.ChangesAndLeftOut(ctx, s.tree, s.before, l.job.uncollected(s))
-	}
-	cs, err = s.tree.Changes(ctx, s.before)
-	return cs, nil, err
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which

@@ -34,11 +34,11 @@ func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
 	if w.job.spec.Change.IsZero() {
 		return nil, nil
 	}
-	cs, err := w.site.tree.Changes(ctx, w.site.before)
+	f, err := w.find(ctx)
 	if err != nil {
 		return nil, gitFailed(ctx, "find the job's changes", err)
 	}
-	over, err := w.site.excess(ctx, w.job.spec.Change, cs)
+	over, err := w.site.excess(ctx, w.job.spec.Change, f.changes)
 	if err != nil {
 		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}

@@ -81,25 +81,46 @@ func (j *job) uncollected(s *site) (without []string) {
 // the user's own tree, so that the edit rules hold for them.
 func (s *site) staysIgnored() bool { return s.inPlace && s.untracked.known }
 
-// changedPaths returns the paths that the job changed, those that git would not commit, and in the
-// user's own tree, if asked for, those that git ignores.
-func (s *site) changedPaths(ctx context.Context, j *job, all bool) (changed []string, refused []gitops.Refusal, ignored []string, err error) {
-	if !all || !s.staysIgnored() {
-		changed, refused, err = s.tree.ChangedPaths(ctx, s.before)
-		return changed, refused, nil, err
+// found is what a job changed since it started.
+type found struct {
+	changes *gitops.ChangeSet
+	left    *gitops.LeftOut // in the user's own tree, if its ignored files count; nil otherwise
+}
+
+// find searches for what the job changed, unless nothing can have changed since it was found.
+func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
+	if s.found != nil {
+		return s.found, nil
 	}
-	changed, refused, left, err := gitops.ChangedPathsAndLeftOut(ctx, s.tree, s.before, j.uncollected(s))
-	if err != nil {
-		return nil, nil, nil, err
+	f = &found{}
+	if s.staysIgnored() {
+		f.changes, f.left, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before, j.uncollected(s))
+	} else {
+		f.changes, err = s.tree.Changes(ctx, s.before)
 	}
-	now, err := left.Files(ctx)
+	return f, err
+}
+
+// paths returns the paths that the job changed, also those that can't be committed and, in the
+// user's own tree, those that git ignores.
+func (f *found) paths(ctx context.Context, s *site) (paths []string, err error) {
+	for _, c := range f.changes.Changes {
+		paths = append(paths, c.Path)
+	}
+	for _, r := range f.changes.Refused {
+		paths = append(paths, r.Path)
+	}
+	if f.left == nil {
+		return paths, nil
+	}
+	now, err := f.left.Files(ctx)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	for _, c := range now.Since(s.untracked.start) {
-		ignored = append(ignored, c.Path)
+		paths = append(paths, c.Path)
 	}
-	return changed, refused, ignored, nil
+	return paths, nil
 }
 
 // noteUntracked adds the files that verify, or the user, can see now.

@@ -164,6 +164,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *stop) {
 	w.result.attempts++
 	w.site.touched = true
+	w.site.found = nil
 	w.tree.Touch() // by the verify commands of the previous attempt
 	first := w.result.attempts == 1 && !w.continued
 	if !first {

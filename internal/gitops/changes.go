@@ -98,14 +98,14 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, prepare func(*walk))
 // ChangedPaths returns the sorted paths that differ from a snapshot, and those that
 // Commit would refuse, without reading new files.
 func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string, refused []Refusal, err error) {
-	paths, refused, err = r.changedPaths(ctx, from, func(*walk) {})
+	paths, refused, err = r.changedPaths(ctx, from)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
 	}
 	return paths, refused, nil
 }
 
-func (r *Repo) changedPaths(ctx context.Context, from *Snapshot, prepare func(*walk)) ([]string, []Refusal, error) {
+func (r *Repo) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Refusal, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +113,6 @@ func (r *Repo) changedPaths(ctx context.Context, from *Snapshot, prepare func(*w
 	defer tree.close()
 	w := tree.walkFrom(from)
 	w.lazy, w.largest = true, maxFileSize
-	prepare(w)
 	if err := w.runAll(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -89,11 +89,13 @@ func leftOutOf(w *walk, without []string) *LeftOut {
 	return l
 }
 
-// Files returns the state of the files that were left out, like [Repo.Untracked]. It is called once.
+// Files returns the state of the files that were left out, like [Repo.Untracked]. Those in
+// directories are searched for by the first call.
 func (l *LeftOut) Files(ctx context.Context) (*Untracked, error) {
 	if err := l.files.addAll(ctx, l.dirs, l.without); err != nil {
 		return nil, fmt.Errorf("list ignored files in %s: %w", l.files.root, err)
 	}
+	l.dirs = nil
 	return l.files, nil
 }
 
@@ -105,16 +107,6 @@ func ChangesAndLeftOut(ctx context.Context, r *Repo, from *Snapshot, without []s
 		return nil, nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
 	}
 	return cs, left, nil
-}
-
-// ChangedPathsAndLeftOut returns the paths that differ from a snapshot, like
-// [Repo.ChangedPaths], and what they leave out, by one walk.
-func ChangedPathsAndLeftOut(ctx context.Context, r *Repo, from *Snapshot, without []string) (paths []string, refused []Refusal, left *LeftOut, err error) {
-	paths, refused, err = r.changedPaths(ctx, from, func(w *walk) { left = leftOutOf(w, without) })
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
-	}
-	return paths, refused, left, nil
 }
 
 // addAll records the files in directories and below them, one level after the other.
