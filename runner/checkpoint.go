@@ -131,6 +131,8 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	s.before = s.committed
+	if s.before = s.committed; s.below == "" {
+		s.left = clean.left
+	}
 	return s.tree.RootTree(s.base)
 }

@@ -59,7 +59,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	var unlisted error
 	if left != nil {
 		var now *gitops.Untracked
-		if now, unlisted = left.Files(ctx); unlisted != nil {
+		if now, unlisted = left.Files(ctx, l.job.uncollected(l.site)); unlisted != nil {
 			l.job.warn(unlisted.Error())
 		} else {
 			paths = l.site.untracked.note(now)

@@ -141,7 +141,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if !p.BarsAny() {
 		return nil, refused, nil
 	}
-	changed, err := f.paths(ctx, w.site)
+	changed, err := f.paths(ctx, w.job, w.site)
 	if err != nil {
 		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}

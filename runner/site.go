@@ -44,8 +44,9 @@ type site struct {
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
-	found     *found // at the end of the last attempt; nil if files can have changed since
-	hooks     *hook.Set // of the job; nil before setup, and without any
+	left      *gitops.LeftOut // by the preflight, if it had just found the user's own tree clean; nil otherwise
+	found     *found          // at the end of the last attempt; nil if files can have changed since
+	hooks     *hook.Set       // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
 	touched  bool      // an attempt has started: there may be changes to save

@@ -64,6 +64,7 @@ type status struct {
 type cleanTree struct {
 	commit string
 	at     time.Time
+	left   *gitops.LeftOut
 }
 
 func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, err error) {
@@ -73,7 +74,7 @@ func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, e
 	}
 	found, err := repo.Status(ctx)
 	if found.AtHead {
-		s.clean = cleanTree{found.Head, began}
+		s.clean = cleanTree{found.Head, began, found.Left}
 	}
 	s.dirty = inDirectory(found.Dirty, below)
 	return s, err

@@ -56,7 +56,12 @@ func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
 	s.untracked.kinds = map[string]gitops.Kind{}
 	if s.inPlace || len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec) {
 		var err error
-		if s.untracked.start, err = j.untrackedFiles(ctx, s); err != nil {
+		if s.left != nil && s.opening != nil { // nothing has run since the preflight
+			s.untracked.start, err = s.left.Files(ctx, j.uncollected(s))
+		} else {
+			s.untracked.start, err = j.untrackedFiles(ctx, s)
+		}
+		if err != nil {
 			return j.notVerified(ctx, err)
 		}
 	}
@@ -94,7 +99,7 @@ func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
 	}
 	f = &found{}
 	if s.staysIgnored() {
-		f.changes, f.left, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before, j.uncollected(s))
+		f.changes, f.left, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before)
 	} else {
 		f.changes, err = s.tree.Changes(ctx, s.before)
 	}
@@ -103,7 +108,7 @@ func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
 
 // paths returns the paths that the job changed, also those that can't be committed and, in the
 // user's own tree, those that git ignores.
-func (f *found) paths(ctx context.Context, s *site) (paths []string, err error) {
+func (f *found) paths(ctx context.Context, j *job, s *site) (paths []string, err error) {
 	for _, c := range f.changes.Changes {
 		paths = append(paths, c.Path)
 	}
@@ -113,7 +118,7 @@ func (f *found) paths(ctx context.Context, s *site) (paths []string, err error) 
 	if f.left == nil {
 		return paths, nil
 	}
-	now, err := f.left.Files(ctx)
+	now, err := f.left.Files(ctx, j.uncollected(s))
 	if err != nil {
 		return nil, err
 	}

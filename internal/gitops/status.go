@@ -23,6 +23,7 @@ type Status struct {
 	Dirty []string // see [Repo.Dirty]
 	// AtHead reports that a snapshot of the working tree would be that of HEAD.
 	AtHead bool
+	Left   *LeftOut // what is in neither
 }
 
 // Status compares the index and the working tree with HEAD. It is called before other programs
@@ -68,6 +69,7 @@ func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot,
 	}
 	w := newWalk(tree, idx, nil)
 	w.lazy = true
+	s.Left = leftOutOf(w)
 	if err := w.run(ctx, rules); err != nil {
 		return s, err
 	}

@@ -57,29 +57,28 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 	}
 	w := newWalk(tree, idx, from.files)
 	w.below = from.below
-	left := leftOutOf(w, without)
+	left := leftOutOf(w)
 	if err := w.list(ctx, rules); err != nil {
 		return nil, err
 	}
-	return left.files, left.files.addAll(ctx, left.dirs, without)
+	return left.list(ctx, without)
 }
 
 // LeftOut is what a search for changes leaves out.
 type LeftOut struct {
-	mu      sync.Mutex
-	files   *Untracked
-	dirs    []string
-	without []string
+	mu    sync.Mutex
+	files *Untracked
+	dirs  []string
 }
 
 // leftOutOf records what a walk leaves out.
-func leftOutOf(w *walk, without []string) *LeftOut {
-	l := &LeftOut{files: &Untracked{root: w.tree.repo.Git.Root, files: map[string]stamp{}}, without: without}
+func leftOutOf(w *walk) *LeftOut {
+	l := &LeftOut{files: &Untracked{root: w.tree.repo.Git.Root, files: map[string]stamp{}}}
 	w.leftOut = func(in *os.File, path string, e fs.DirEntry) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
-		case path == ".git" || slices.Contains(without, path):
+		case path == ".git":
 		case e.IsDir():
 			l.dirs = append(l.dirs, path)
 		default:
@@ -91,18 +90,26 @@ func leftOutOf(w *walk, without []string) *LeftOut {
 
 // Files returns the state of the files that were left out, like [Repo.Untracked]. Those in
 // directories are searched for by the first call.
-func (l *LeftOut) Files(ctx context.Context) (*Untracked, error) {
-	if err := l.files.addAll(ctx, l.dirs, l.without); err != nil {
+func (l *LeftOut) Files(ctx context.Context, without []string) (*Untracked, error) {
+	files, err := l.list(ctx, without)
+	if err != nil {
 		return nil, fmt.Errorf("list ignored files in %s: %w", l.files.root, err)
 	}
+	return files, nil
+}
+
+func (l *LeftOut) list(ctx context.Context, without []string) (*Untracked, error) {
+	excluded := func(path string) bool { return slices.Contains(without, path) }
+	dirs := slices.DeleteFunc(l.dirs, excluded)
 	l.dirs = nil
-	return l.files, nil
+	maps.DeleteFunc(l.files.files, func(path string, _ stamp) bool { return excluded(path) })
+	return l.files, l.files.addAll(ctx, dirs, without)
 }
 
 // ChangesAndLeftOut returns the changes of a working tree since a snapshot, like
 // [Repo.Changes], and what they leave out, like [Repo.Untracked], by one walk.
-func ChangesAndLeftOut(ctx context.Context, r *Repo, from *Snapshot, without []string) (cs *ChangeSet, left *LeftOut, err error) {
-	cs, err = r.changes(ctx, from, func(w *walk) { left = leftOutOf(w, without) })
+func ChangesAndLeftOut(ctx context.Context, r *Repo, from *Snapshot) (cs *ChangeSet, left *LeftOut, err error) {
+	cs, err = r.changes(ctx, from, func(w *walk) { left = leftOutOf(w) })
 	if err != nil {
 		return nil, nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
 	}
