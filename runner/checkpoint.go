@@ -36,13 +36,20 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 }
 
 // saveTurn saves the state after a turn. It does not search the worktree if nothing but files
-// that built-in tools wrote can have changed since the last state.
+// that built-in tools wrote can have changed since the last state, which is the base at first.
 func (w *work) saveTurn(ctx context.Context, last gitops.Saved) (gitops.Saved, error) {
 	files, only := w.tree.Written()
-	if only && last.Tree != "" && w.alone() {
-		return w.site.saved(w.job.opts).SaveFiles(ctx, w.site.comparedWith(), w.site.base, last, files)
+	if !only || !w.alone() {
+		return w.site.save(ctx, w.job.opts)
 	}
-	return w.site.save(ctx, w.job.opts)
+	store, err := w.site.openStore(w.job.opts)
+	if err == nil && last.Tree == "" {
+		last.Tree, err = w.site.tree.RootTree(w.site.base)
+	}
+	if err != nil {
+		return last, err
+	}
+	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, last, files)
 }
 
 // alone reports whether only calls and commands of the job can change its files: it has no extensions,
@@ -59,12 +66,21 @@ func (s *site) saved(o *Options) gitops.Checkpoints {
 
 // save saves the state of the worktree.
 func (s *site) save(ctx context.Context, o *Options) (gitops.Saved, error) {
+	store, err := s.openStore(o)
+	if err != nil {
+		return gitops.Saved{}, err
+	}
+	return store.Save(ctx, s.comparedWith(), s.base)
+}
+
+// openStore returns the states that are saved, with their directory.
+func (s *site) openStore(o *Options) (gitops.Checkpoints, error) {
 	for _, dir := range []string{path.Dir(snapshots), snapshots} {
 		if err := o.Dir.Mkdir(dir); err != nil {
-			return gitops.Saved{}, err
+			return gitops.Checkpoints{}, err
 		}
 	}
-	return s.saved(o).Save(ctx, s.comparedWith(), s.base)
+	return s.saved(o), nil
 }
 
 // comparedWith returns the snapshot of the base, limited to what the job changes.

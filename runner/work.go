@@ -53,6 +53,9 @@ func noResult() *result { return &result{totals: session.Totals{CostUSD: new(mon
 
 func newWork(j *job, s *site) *work {
 	w := &work{job: j, site: s, tree: &tools.Tree{}, budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD), before: noResult().totals}
+	if s.opening != nil {
+		w.tree.Written() // nothing has run in it so far
+	}
 	w.sessions.earlier = map[string]session.Totals{}
 	if j.past != nil && !j.past.fresh {
 		w.budget.SpentBefore(j.past.spent())
@@ -165,7 +168,9 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	w.result.attempts++
 	w.site.touched = true
 	w.site.found = nil
-	w.tree.Touch() // by the verify commands of the previous attempt
+	if w.result.attempts > 1 {
+		w.tree.Touch() // by verify
+	}
 	first := w.result.attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
