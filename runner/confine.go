@@ -139,10 +139,11 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	return c, err
 }
 
-// searchEarly searches for the private files of the system while the first jobs are prepared.
+// searchEarly searches for the private files of the system while the first jobs are prepared, if
+// their first requests wait for commands.
 func (r *run) searchEarly() (wait func()) {
 	var searching sync.WaitGroup
-	if g := (CommandEnv{Level: r.opts.Level}); g.confines() && runsCommands(r.plan) {
+	if g := (CommandEnv{Level: r.opts.Level}); g.confines() && slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 }) {
 		searching.Go(func() { r.private.Paths() })
 	}
 	return searching.Wait

@@ -26,9 +26,10 @@ import (
 // has ended, only the directory and base of a site with a worktree are known. Everything that
 // reads files there, and each tool call, waits for it.
 type opening struct {
-	own  bool          // the user's own tree, whose files can be read meanwhile
-	done chan struct{} // closed at the end
-	end  *stop         // why it failed; nil if it did not
+	own   bool          // the user's own tree, whose files can be read meanwhile
+	start func()        // starts it, once
+	done  chan struct{} // closed at the end
+	end   *stop         // why it failed; nil if it did not
 }
 
 // settled waits until the site is complete, and returns why it can't be.
@@ -36,6 +37,7 @@ func (s *site) settled() *stop {
 	if s == nil || s.opening == nil {
 		return nil
 	}
+	s.opening.start()
 	<-s.opening.done
 	return s.opening.end
 }
@@ -131,17 +133,27 @@ func (e early) linked(ctx context.Context) (*site, *stop) {
 	return s, nil
 }
 
-// begin completes the site beside the first request. A failure ends the job, also in the middle
+// begin lets the site be completed beside the first request: it starts with the request, which it
+// would delay otherwise, or when something waits for it. A failure ends the job, also in the middle
 // of the request: nothing is lost, because no tool has run.
 func (e early) begin(ctx context.Context, s *site, own bool) {
 	s.opening = &opening{own: own, done: make(chan struct{})}
-	go func() {
-		defer close(s.opening.done)
-		if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
-			s.before = nil // there are no changes to find
-			e.job.fail(s.opening.end)
-		}
-	}()
+	s.opening.start = sync.OnceFunc(func() {
+		go func() {
+			defer close(s.opening.done)
+			if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
+				s.before = nil // there are no changes to find
+				e.job.fail(s.opening.end)
+			}
+		}()
+	})
+}
+
+// requested starts to complete the site, because the first request is sent now.
+func (s *site) requested() {
+	if s.opening != nil {
+		s.opening.start()
+	}
 }
 
 // fail ends the job while its session runs.

@@ -197,6 +197,9 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
 		w.job.opts.Emit(e)
+		if e.Type == event.TurnStarted {
+			w.site.requested()
+		}
 		w.extensions.Tell(ctx, e)
 	}
 }
