@@ -139,14 +139,17 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	return c, err
 }
 
-// searchEarly searches for the private files of the system while the first jobs are prepared, if
-// their first requests wait for commands.
-func (r *run) searchEarly() (wait func()) {
-	var searching sync.WaitGroup
-	if g := (CommandEnv{Level: r.opts.Level}); g.confines() && slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 }) {
-		searching.Go(func() { r.private.Paths() })
+// prepareSearch lets the search for private files of the system, which can take a while, begin with
+// the first request of a model, which it would delay otherwise, or at once if there are commands
+// before it.
+func (r *run) prepareSearch() {
+	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
+		return
 	}
-	return searching.Wait
+	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
+	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 }) {
+		r.search()
+	}
 }
 
 // scratch returns the private directories of the commands.

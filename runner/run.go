@@ -133,15 +133,17 @@ func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 
 // run is one execution of a plan.
 type run struct {
-	opts    Options
-	plan    *tasks.Plan
-	budget  *money.Budget
-	copies  *copies
-	headers *credentials.Hidden // removed while agents work; pushes use what preflight has read
-	private *sandbox.Private    // of all jobs: found once
-	trees   keyedLocks          // by root of a tree that is changed in place
-	before  baselines
-	program program
+	opts      Options
+	plan      *tasks.Plan
+	budget    *money.Budget
+	copies    *copies
+	headers   *credentials.Hidden // removed while agents work; pushes use what preflight has read
+	private   *sandbox.Private    // of all jobs: found once
+	search    func()              // begins to search for them, once
+	searching sync.WaitGroup
+	trees     keyedLocks // by root of a tree that is changed in place
+	before    baselines
+	program   program
 
 	publications chan struct{} // has an element for each job that is being published
 
@@ -171,10 +173,11 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
-	compiled, searched := r.compileEarly(), r.searchEarly()
+	compiled := r.compileEarly()
+	r.prepareSearch()
 	ends, others := r.jobs(ctx)
 	compiled()
-	searched()
+	r.searching.Wait()
 	settle()
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
@@ -221,7 +224,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
 		refused: map[string]string{}, private: cmp.Or(o.Equipment.System, sandbox.NewPrivate()),
-		publications: make(chan struct{}, MaxPublications),
+		publications: make(chan struct{}, MaxPublications), search: func() {},
 	}
 	if spent := o.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)

@@ -199,6 +199,7 @@ func (w *work) emitter(ctx context.Context) func(event.Event) {
 		w.job.opts.Emit(e)
 		if e.Type == event.TurnStarted {
 			w.site.requested()
+			w.job.run.search()
 		}
 		w.extensions.Tell(ctx, e)
 	}
