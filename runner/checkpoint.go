@@ -19,42 +19,51 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 	if s.parent != "" {
 		return nil
 	}
-	var last gitops.Saved
-	return func(ctx context.Context) string {
-		saved, err := w.saveTurn(ctx, last)
-		if err != nil {
-			w.tree.Touch() // the next one searches again
-			if !w.unsaved {
-				w.unsaved = true
-				w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
-			}
-			return ""
-		}
-		last = saved
-		return saved.Tree
-	}
+	return (&saver{work: w}).save
 }
 
-// saveTurn saves the state after a turn. It does not search the worktree if nothing but files
+// saver saves the states of a worktree after the turns of a session.
+type saver struct {
+	work *work
+	last gitops.Saved
+}
+
+func (s *saver) save(ctx context.Context) string {
+	w := s.work
+	saved, err := s.changed(ctx)
+	if err != nil {
+		w.tree.Touch() // the next one searches again
+		if !w.unsaved {
+			w.unsaved = true
+			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+		}
+		return ""
+	}
+	s.last = saved
+	return saved.Tree
+}
+
+// changed saves the state after a turn. It does not search the worktree if nothing but files
 // that built-in tools wrote can have changed since the last state, which is the base at first.
-func (w *work) saveTurn(ctx context.Context, last gitops.Saved) (gitops.Saved, error) {
+func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
+	w := s.work
 	files, only := w.tree.Written()
-	if !only || !w.alone() {
+	if !only || !alone(w) {
 		return w.site.save(ctx, w.job.opts)
 	}
 	store, err := w.site.openStore(w.job.opts)
-	if err == nil && last.Tree == "" {
-		last.Tree, err = w.site.tree.RootTree(w.site.base)
+	if err == nil && s.last.Tree == "" {
+		s.last.Tree, err = w.site.tree.RootTree(w.site.base)
 	}
 	if err != nil {
-		return last, err
+		return gitops.Saved{}, err
 	}
-	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, last, files)
+	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, s.last, files)
 }
 
-// alone reports whether only calls and commands of the job can change its files: it has no extensions,
+// alone reports whether only calls and commands of a job can change its files: it has no extensions,
 // language servers and hooks.
-func (w *work) alone() bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
+func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
 
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) gitops.Checkpoints {
@@ -148,7 +157,7 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 		return "", err
 	}
 	if s.before = s.committed; s.below == "" {
-		s.left = clean.left
+		s.untracked.left = clean.left
 	}
 	return s.tree.RootTree(s.base)
 }

@@ -65,7 +65,7 @@ type early struct{ job *job }
 // except those that a commit contains, and whether it works in the user's own tree.
 func (e early) possible() (ok, own bool) {
 	j := e.job
-	if !j.onlyCalls() || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy {
+	if !e.onlyCalls() || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy {
 		return false, false
 	}
 	var head gitdir.Head
@@ -81,8 +81,8 @@ func (e early) possible() (ok, own bool) {
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
 // of git.
-func (j *job) onlyCalls() bool {
-	p := j.plan
+func (e early) onlyCalls() bool {
+	j, p := e.job, e.job.plan
 	return j.past == nil && j.spec.Script == nil &&
 		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
 }
@@ -143,7 +143,7 @@ func (e early) begin(ctx context.Context, s *site, own bool) {
 			defer close(s.opening.done)
 			if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
 				s.before = nil // there are no changes to find
-				e.job.fail(s.opening.end)
+				e.fail(s.opening.end)
 			}
 		}()
 	})
@@ -157,7 +157,7 @@ func (s *site) requested() {
 }
 
 // fail ends the job while its session runs.
-func (j *job) fail(end *stop) { j.end(session.Timeout{Code: end.code, Reason: end.detail}) }
+func (e early) fail(end *stop) { e.job.end(session.Timeout{Code: end.code, Reason: end.detail}) }
 
 func (e early) complete(ctx context.Context, s *site) (end *stop) {
 	j := e.job
@@ -256,7 +256,7 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 			return errors.New(end.detail)
 		}
 		if _, end := w.site.box(); end != nil {
-			w.job.fail(end)
+			early{w.job}.fail(end)
 			return errors.New(end.detail)
 		}
 		return addFiles(ctx, env, w, s)

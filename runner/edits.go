@@ -130,7 +130,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
 	}
-	f, err := w.find(ctx)
+	f, err := foundBy(ctx, w)
 	if err != nil {
 		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}
@@ -146,16 +146,6 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}
 	return e.barred(changed), refused, nil
-}
-
-// find searches for what the job changed at the end of an attempt, once for all checks and the
-// commit if nothing can change files meanwhile.
-func (w *work) find(ctx context.Context) (*found, error) {
-	f, err := w.site.find(ctx, w.job)
-	if err == nil && w.alone() {
-		w.site.found = f
-	}
-	return f, err
 }
 
 // protected returns the stop of a job that changed paths which its profile denies.

@@ -34,7 +34,7 @@ func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
 	if w.job.spec.Change.IsZero() {
 		return nil, nil
 	}
-	f, err := w.find(ctx)
+	f, err := foundBy(ctx, w)
 	if err != nil {
 		return nil, gitFailed(ctx, "find the job's changes", err)
 	}

@@ -44,9 +44,8 @@ type site struct {
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
-	left      *gitops.LeftOut // by the preflight, if it had just found the user's own tree clean; nil otherwise
-	found     *found          // at the end of the last attempt; nil if files can have changed since
-	hooks     *hook.Set       // of the job; nil before setup, and without any
+	found     *found    // at the end of the last attempt; nil if files can have changed since
+	hooks     *hook.Set // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
 	touched  bool      // an attempt has started: there may be changes to save
@@ -136,7 +135,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 // job without one needs neither the sandbox nor private directories. In the user's own tree
 // it is opened at once, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *stop {
-	if g := (CommandEnv{Level: j.opts.Level}); !j.onlyCalls() || g.confines() && s.inPlace {
+	if g := (CommandEnv{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.confines() && s.inPlace {
 		return s.newBox(ctx, j)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens

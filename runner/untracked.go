@@ -21,6 +21,7 @@ type untracked struct {
 	known bool              // start is
 	start *gitops.Untracked // the state after setup; nil for no files
 	kinds map[string]gitops.Kind
+	left  *gitops.LeftOut // by the preflight, if it had just found the user's own tree clean; nil otherwise
 }
 
 // verifiesWorkspace reports whether a job has verify commands that run in its workspace.
@@ -56,8 +57,8 @@ func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
 	s.untracked.kinds = map[string]gitops.Kind{}
 	if s.inPlace || len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec) {
 		var err error
-		if s.left != nil && s.opening != nil { // nothing has run since the preflight
-			s.untracked.start, err = s.left.Files(ctx, j.uncollected(s))
+		if s.untracked.left != nil && s.opening != nil { // nothing has run since the preflight
+			s.untracked.start, err = s.untracked.left.Files(ctx, j.uncollected(s))
 		} else {
 			s.untracked.start, err = j.untrackedFiles(ctx, s)
 		}
@@ -102,6 +103,16 @@ func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
 		f.changes, f.left, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before)
 	} else {
 		f.changes, err = s.tree.Changes(ctx, s.before)
+	}
+	return f, err
+}
+
+// foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
+// and the commit, if nothing can change files meanwhile.
+func foundBy(ctx context.Context, w *work) (*found, error) {
+	f, err := w.site.find(ctx, w.job)
+	if err == nil && alone(w) {
+		w.site.found = f
 	}
 	return f, err
 }
