@@ -124,7 +124,7 @@ func readParts(inputs []Input) (*merge, error) {
 	return m, nil
 }
 
-// identity is what the copies of a part have in common.
+// identity is equal in all copies of the events of a run.
 type identity struct {
 	run     string
 	shard   event.Shard

@@ -133,7 +133,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 
 // openBox opens the sandbox. If only calls of the model run commands, the first call opens it: a
 // job without one needs neither the sandbox nor private directories. In the user's own tree
-// it is opened at once, because it searches the tree for nested repositories.
+// it is opened immediately, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *stop {
 	if g := (CommandEnv{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.confines() && s.inPlace {
 		return s.newBox(ctx, j)
