@@ -17,7 +17,7 @@ type joined struct {
 	fold  Fold
 	seq   int64
 	seen  map[string]bool     // warnings
-	open  map[*item][]*rivals // jobs that did not end there, or are not in the events
+	open  map[*item][]*rivals // jobs that did not end in these events, or are not in them
 	err   error
 }
 
