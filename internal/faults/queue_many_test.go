@@ -42,7 +42,9 @@ func TestQueueOfManyJobs(t *testing.T) {
 		return n
 	}, m.tasks)
 	ran := time.Since(began)
-	memory := fmt.Sprintf("workers %s and %s, server %s", m.peak(m.workers[0]), m.peak(m.workers[1]), m.peak(m.server))
+	for name, p := range map[string]*process{"worker 0": m.workers[0], "worker 1": m.workers[1], "the server": m.server} {
+		t.Logf("memory of %s: %s", name, m.memory(p))
+	}
 	store := int64(0)
 	_ = filepath.WalkDir(filepath.Join(m.dir, "store"), func(_ string, e fs.DirEntry, err error) error {
 		if info, statErr := e.Info(); err == nil && statErr == nil && info.Mode().IsRegular() {
@@ -52,8 +54,8 @@ func TestQueueOfManyJobs(t *testing.T) {
 	})
 	m.ended(id, 0)
 	m.leave()
-	t.Logf("%d jobs: run in %s by 2 workers with 2 jobs in parallel; most memory: %s; store %s, %s per 10,000 jobs",
-		m.tasks, ran.Round(time.Millisecond), memory, figures.Bytes(store), figures.Bytes(store*10000/int64(m.tasks)))
+	t.Logf("%d jobs: run in %s by 2 workers with 2 jobs in parallel; store %s, %s per 10,000 jobs",
+		m.tasks, ran.Round(time.Millisecond), figures.Bytes(store), figures.Bytes(store*10000/int64(m.tasks)))
 	for _, name := range slices.Sorted(maps.Keys(m.spent)) {
 		t.Logf("CPU time of %s: %s", strings.TrimSuffix(name, ".log"), m.spent[name].Round(time.Millisecond))
 	}
@@ -82,15 +84,15 @@ func (m *machines) progress(count func() int, want int) {
 	}
 }
 
-var peakLine = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
+var memoryLine = regexp.MustCompile(`Vm(HWM|RSS):\s*(\d+) kB`)
 
-// peak returns the most memory that a process had.
-func (m *machines) peak(p *process) string {
+// memory describes the memory of a process.
+func (m *machines) memory(p *process) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-	found := peakLine.FindSubmatch(text)
-	if found == nil {
-		return "?"
+	sizes := map[string]string{}
+	for _, found := range memoryLine.FindAllSubmatch(text, -1) {
+		kib, _ := strconv.ParseInt(string(found[2]), 10, 64)
+		sizes[string(found[1])] = figures.Bytes(kib << 10)
 	}
-	kib, _ := strconv.ParseInt(string(found[1]), 10, 64)
-	return figures.Bytes(kib << 10)
+	return fmt.Sprintf("at most %s, %s now", sizes["HWM"], sizes["RSS"])
 }

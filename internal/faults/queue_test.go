@@ -358,7 +358,7 @@ func (m *machines) ended(id string, want int) {
 		if code != want {
 			m.t.Errorf("exit code %d of queue report, want %d", code, want)
 		}
-	case <-time.After(3 * time.Minute):
+	case <-time.After(10 * time.Minute):
 		m.t.Fatal("the run does not end")
 	}
 }
