@@ -183,7 +183,7 @@ func endText(r *queue.Run, j queue.Job, result queue.Result) []byte {
 // startOf is the run.started event of a job of a run: like that of a shard with one job.
 func startOf(r *queue.Run, j queue.Job) *event.Run {
 	started := r.Start
-	started.Jobs, started.Elsewhere = nil, []event.PlannedJob{}
+	started.Jobs, started.Elsewhere, started.Sources = nil, []event.PlannedJob{}, nil
 	if i := r.Index(j.Key); i >= 0 && i < len(r.Start.Jobs) && r.Start.Jobs[i].ID == j.ID {
 		planned := r.Start.Jobs[i]
 		started.Shard = &event.Shard{Index: i + 1, Total: len(r.Start.Jobs)}

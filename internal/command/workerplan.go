@@ -156,7 +156,8 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	return p.plan, p.err
 }
 
-// jobPlan returns the plan of a run for one of its jobs, as a shard with that job.
+// jobPlan returns the plan of a run for one of its jobs, as a shard with that job. It has no lists of
+// repositories, which planText has: the events of thousands of jobs would repeat them.
 func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, error) {
 	i := claim.Run.Index(claim.Job.Key)
 	if i < 0 || i >= len(plan.Jobs) || plan.Jobs[i].ID != claim.Job.ID {
@@ -164,7 +165,7 @@ func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, 
 	}
 	own, j := *plan, plan.Jobs[i]
 	j.Needs = nil // they have passed
-	own.Jobs, own.Elsewhere, own.Parallel = []tasks.Job{j}, nil, 1
+	own.Jobs, own.Elsewhere, own.Sources, own.Parallel = []tasks.Job{j}, nil, nil, 1
 	own.Shard = tasks.Shard{Index: i + 1, Total: len(plan.Jobs)}
 	if own.Budget.Time > 0 {
 		own.Budget.Time = max(claim.Run.Submitted.Add(own.Budget.Time).Sub(now), time.Nanosecond)

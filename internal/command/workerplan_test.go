@@ -16,8 +16,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
 )
 
 // testWorker returns a worker with a secret key.
@@ -146,6 +149,28 @@ func TestAWorkerForgetsPlans(t *testing.T) {
 	}
 	if !slices.Contains(dirs, k.inputs("r0")) || k.plans["r0"] == nil {
 		t.Error("the plan of a job that runs is dropped")
+	}
+}
+
+// The lists of repositories of a run are in its events once.
+func TestJobsDoNotRepeatSources(t *testing.T) {
+	plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "a"}, {ID: "b", Needs: []string{"a"}}}, Sources: []tasks.Listed{{Repos: []tasks.ListedRepo{{Name: "acme/api"}}}}}
+	r := &queue.Run{
+		ID: "r", Jobs: []queue.Job{{ID: "a", Key: "ka"}, {ID: "b", Key: "kb"}},
+		Start: event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}, Sources: runner.Sources(plan)},
+	}
+	own, err := jobPlan(plan, &queue.Claim{Run: r, Job: r.Jobs[1]}, time.Now())
+	if err != nil || len(own.Jobs) != 1 || own.Jobs[0].ID != "b" || own.Jobs[0].Needs != nil || own.Sources != nil || own.Shard != (tasks.Shard{Index: 2, Total: 2}) {
+		t.Errorf("plan %+v, %v", own, err)
+	}
+	if s := startOf(r, r.Jobs[1]); len(s.Jobs) != 1 || s.Jobs[0].ID != "b" || s.Sources != nil || s.Shard.Index != 2 {
+		t.Errorf("start %+v", s)
+	}
+	if !strings.Contains(string(planText(r)), "acme/api") {
+		t.Error("the events of the run have no lists")
+	}
+	if _, err := jobPlan(plan, &queue.Claim{Run: r, Job: queue.Job{ID: "c", Key: "ka"}}, time.Now()); err == nil {
+		t.Error("a plan for a job that the run does not have")
 	}
 }
 
