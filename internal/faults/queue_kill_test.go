@@ -59,7 +59,7 @@ func TestQueueKilled(t *testing.T) {
 	for _, r := range m.results(id) {
 		deliveries += r.Delivery
 	}
-	t.Logf("%d jobs, %d kills of workers and 2 of the server, %d deliveries, %s", m.repos*m.tasks, kills-2, deliveries, time.Since(began).Round(time.Second))
+	t.Logf("%d jobs, %d kills of workers and 2 of the server, %d deliveries, %s", len(m.repos)*m.tasks, kills-2, deliveries, time.Since(began).Round(time.Second))
 	m.leave()
 	m.checkPassed()
 }

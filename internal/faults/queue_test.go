@@ -63,12 +63,15 @@ const queueTask = `  - id: j%[1]d
 // a directory for temporary files.
 type machines struct {
 	*world
-	repos, tasks int
-	forge        *forgetest.Server
-	model        *wiretest.Server
-	url          string // of the queue
-	server       *process
-	workers      map[int]*process // by number of the machine
+	repos    []string // names
+	tasks    int      // for each repository
+	forge    *forgetest.Server
+	model    *wiretest.Server
+	forgeURL string
+	modelURL string
+	url      string // of the queue
+	server   *process
+	workers  map[int]*process // by number of the machine
 
 	mu     sync.Mutex
 	asked  func(job string, n int) *script.Turn // called with the name of each request; may be nil, and so may its result
@@ -88,50 +91,80 @@ type process struct {
 // the text of a task whose verb is its number.
 func newMachines(t *testing.T, repos, tasks int, task string) *machines {
 	t.Helper()
+	m := newNetwork(t)
+	m.write("shop/README", "A shop.\n")
+	m.git("init", "-q", "-b", "main")
+	m.git("add", "-A")
+	m.git("commit", "-q", "-m", "start")
+	for i := range repos {
+		m.add(filepath.Join(m.dir, "shop/.git"), fmt.Sprintf("r%d", i))
+	}
+	var texts strings.Builder
+	for i := range tasks {
+		fmt.Fprintf(&texts, task, i)
+	}
+	m.tasks = tasks
+	m.manifest(texts.String())
+	return m
+}
+
+// newNetwork starts a model, a forge without repositories and, as a process, a queue.
+func newNetwork(t *testing.T) *machines {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	m := &machines{world: &world{t: t, dir: t.TempDir()}, repos: repos, tasks: tasks, workers: map[int]*process{}, spent: map[string]time.Duration{}}
+	m := &machines{world: &world{t: t, dir: t.TempDir()}, workers: map[int]*process{}, spent: map[string]time.Duration{}}
 	for _, sub := range []string{"home", "shop", "acme", "store"} {
 		if err := os.Mkdir(filepath.Join(m.dir, sub), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m.write("home/.gitconfig", "[user]\n\tname = Tess Tester\n\temail = tess@example.com\n[safe]\n\tdirectory = *\n")
-	m.write("shop/README", "A shop.\n")
-	m.git("init", "-q", "-b", "main")
-	m.git("add", "-A")
-	m.git("commit", "-q", "-m", "start")
-	m.git("config", "http.receivepack", "true")
-	m.forge = &forgetest.Server{Kind: "gitea", Token: forgeToken, User: "mill", Resolve: m.resolve, Other: m.serveGit()}
-	for i := range repos {
-		if out, err := exec.CommandContext(t.Context(), "cp", "-a", filepath.Join(m.dir, "shop/.git"), m.bare(i)).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		m.git("--git-dir", m.bare(i), "config", "core.bare", "true")
-		m.forge.Add(forgetest.Repo{Owner: "acme", Name: fmt.Sprintf("r%d", i)})
-	}
 	m.model = wiretest.New(nil)
 	m.model.Play = m.play
 	m.model.Obey = true
-	forge, provider := httptest.NewServer(m.forge), httptest.NewServer(m.model)
+	m.newForge()
+	forge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.forge.ServeHTTP(w, r) }))
+	provider := httptest.NewServer(m.model)
 	for _, s := range []*httptest.Server{forge, provider} {
 		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	}
-	var manifest strings.Builder
-	fmt.Fprintf(&manifest, queueManifest, provider.URL, strings.TrimPrefix(forge.URL, "http://"))
-	manifest.WriteString("repos:\n")
-	for i := range repos {
-		fmt.Fprintf(&manifest, "  - {url: %q}\n", fmt.Sprintf("%s/acme/r%d.git", forge.URL, i))
-	}
-	manifest.WriteString("tasks:\n")
-	for i := range tasks {
-		fmt.Fprintf(&manifest, task, i)
-	}
-	m.write("run.yaml", manifest.String())
+	m.forgeURL, m.modelURL = forge.URL, provider.URL
 	m.startServer(0)
 	t.Cleanup(m.stop)
 	return m
+}
+
+// newForge makes a forge without repositories.
+func (m *machines) newForge() {
+	m.forge = &forgetest.Server{Kind: "gitea", Token: forgeToken, User: "mill", Resolve: m.resolve, Other: m.serveGit()}
+	m.repos = nil
+}
+
+// add adds a copy of a git directory to the forge.
+func (m *machines) add(dir, name string) {
+	m.t.Helper()
+	bare := filepath.Join(m.dir, "acme", name+".git")
+	if out, err := exec.CommandContext(m.t.Context(), "cp", "-a", dir, bare).CombinedOutput(); err != nil {
+		m.t.Fatalf("%v: %s", err, out)
+	}
+	m.git("--git-dir", bare, "config", "core.bare", "true")
+	m.git("--git-dir", bare, "config", "http.receivepack", "true")
+	m.forge.Add(forgetest.Repo{Owner: "acme", Name: name})
+	m.repos = append(m.repos, name)
+}
+
+// manifest writes a manifest with tasks for all repositories.
+func (m *machines) manifest(tasks string) {
+	m.t.Helper()
+	var text strings.Builder
+	fmt.Fprintf(&text, queueManifest, m.modelURL, strings.TrimPrefix(m.forgeURL, "http://"))
+	text.WriteString("repos:\n")
+	for _, name := range m.repos {
+		fmt.Fprintf(&text, "  - {url: %q}\n", fmt.Sprintf("%s/acme/%s.git", m.forgeURL, name))
+	}
+	m.write("run.yaml", text.String()+"tasks:\n"+tasks)
 }
 
 func (m *machines) write(name, text string) {
@@ -141,7 +174,7 @@ func (m *machines) write(name, text string) {
 	}
 }
 
-func (m *machines) bare(i int) string { return filepath.Join(m.dir, fmt.Sprintf("acme/r%d.git", i)) }
+func (m *machines) bare(i int) string { return filepath.Join(m.dir, "acme", m.repos[i]+".git") }
 
 // resolve returns the commit of a branch of a repository.
 func (m *machines) resolve(repo, branch string) string {
@@ -442,7 +475,7 @@ func (m *machines) queuedReport() (r queuedReport) {
 	for _, j := range r.Jobs {
 		seen[j.ID]++
 	}
-	if want := m.repos * m.tasks; len(r.Jobs) != want || len(seen) != want {
+	if want := len(m.repos) * m.tasks; len(r.Jobs) != want || len(seen) != want {
 		m.t.Errorf("jobs of the report, of %d: %v", want, seen)
 	}
 	return r
@@ -457,7 +490,7 @@ func (m *machines) checkPassed() {
 			m.t.Errorf("job %s: %s: %s; commit %v, published %v, pull request %v", j.ID, j.Outcome, j.Reason, j.Commit, j.Published, j.PullRequest)
 		}
 	}
-	m.checkBranches(m.repos * m.tasks)
+	m.checkBranches(len(m.repos) * m.tasks)
 }
 
 // checkBranches checks that there are so many branches, each with one commit and one pull request.
@@ -482,7 +515,7 @@ func (m *machines) checkBranches(want int) {
 			if got := m.git("--git-dir", m.bare(i), "show", ref+":work-"+task+".txt"); got != "begun\ndone" {
 				m.t.Errorf("branch %s of r%d: the file is %q", ref, i, got)
 			}
-			if n := heads[fmt.Sprintf("acme/r%d %s", i, ref)]; n != 1 {
+			if n := heads["acme/"+m.repos[i]+" "+ref]; n != 1 {
 				m.t.Errorf("branch %s of r%d has %d pull requests", ref, i, n)
 			}
 		}

@@ -85,3 +85,58 @@ func ioutilModules(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("repos.txt"), []byte(list.String()), 0o644))
 }
+
+// Module is a module of Go's module cache.
+type Module struct {
+	Name string // for a repository
+	Dir  string
+}
+
+// SmallModules returns n modules that use io/ioutil, and are not large, in the order of their names.
+func SmallModules(n int) ([]Module, error) {
+	all, err := UsesIoutil()
+	if err != nil {
+		return nil, fmt.Errorf("read the module cache: %w", err)
+	}
+	root := commonDir(slices.Collect(maps.Values(all)))
+	var found []Module
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if len(found) < n && isSmall(all[path]) {
+			found = append(found, Module{Name: strings.NewReplacer("/", "-", "!", "").Replace(strings.TrimPrefix(path, root)), Dir: all[path]})
+		}
+	}
+	if len(found) < n {
+		return nil, fmt.Errorf("the module cache has %d such modules; this test needs %d", len(found), n)
+	}
+	return found, nil
+}
+
+// commonDir returns the directory that all paths are in, with a slash.
+func commonDir(paths []string) string {
+	dir := ""
+	if len(paths) > 0 {
+		dir = filepath.Dir(paths[0])
+	}
+	for _, p := range paths {
+		for !strings.HasPrefix(p, dir+"/") {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir + "/"
+}
+
+// isSmall reports whether a module has at most 600 files and 3 MiB.
+func isSmall(dir string) bool {
+	files, size := 0, int64(0)
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if files++; err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return err == nil && files <= 600 && size <= 3<<20
+}
