@@ -149,17 +149,25 @@ func (w *work) firstTurn(s sessionSpec, from *continuation) (last int) {
 // continued: with the usage of their response if it was saved, otherwise with an estimate.
 func (w *work) endLost(id string, past *pastSession, state *journal.State, continued int) {
 	for _, number := range past.lost(continued) {
-		end := event.Turn{Number: number, Error: "the run was killed before the turn was complete"}
+		end := LostTurn(past.turns[number].start)
+		end.Number = number
 		if r := responseOf(state, number); r != nil {
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
-		} else if asked := past.turns[number].start.Request; asked != nil {
-			end.Usage, end.CostUSD, end.Lost = &asked.Usage, asked.CostUSD, asked
 		}
 		t := past.turns[number]
 		t.end = &end
 		past.turns[number] = t
 		w.job.emit(event.Event{Type: event.TurnEnded, Session: id, Turn: &end})
 	}
+}
+
+// LostTurn returns the end of a turn that a kill interrupted, with the estimate of its start.
+func LostTurn(start event.Turn) event.Turn {
+	end := event.Turn{Number: start.Number, Error: "the run was killed before the turn was complete"}
+	if asked := start.Request; asked != nil {
+		end.Usage, end.CostUSD, end.Lost = &asked.Usage, asked.CostUSD, asked
+	}
+	return end
 }
 
 // responseOf returns the end of a turn whose response was saved; nil if it was not.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -271,8 +273,12 @@ func history(claim *queue.Claim) string {
 	return text.String()
 }
 
-// endUnrun ends a job without running it.
+// endUnrun ends a job without running it, with what earlier deliveries cost.
 func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, error) {
+	earlier, err := readEarlier(claim.Log)
+	if err != nil {
+		return end, err
+	}
 	var fault error
 	stream := event.NewStream(k.world.Now, event.SinkFunc(func(e event.Event) error {
 		line, err := event.Line(e)
@@ -281,19 +287,45 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 		}
 		fault = errors.Join(fault, err)
 		return err
-	}))
-	if len(claim.Log) == 0 {
+	}), &earlier.fold)
+	stream.Continue(earlier.seq)
+	if earlier.seq == 0 {
 		stream.Emit(event.Event{Type: event.RunStarted, Run: startOf(claim.Run, claim.Job)})
-	} else {
-		var last event.Event
-		if _, err := event.Read(strings.NewReader(string(claim.Log)), func(e event.Event) error { last = e; return nil }); err != nil {
-			return end, err
-		}
-		stream.Continue(last.Seq)
+	}
+	for _, e := range earlier.open {
+		lost := runner.LostTurn(*e.Turn)
+		stream.Emit(event.Event{Type: event.TurnEnded, Job: e.Job, Session: e.Session, Turn: &lost})
+	}
+	if j, found := earlier.fold.Job(claim.Job.ID); found && earlier.seq > 0 {
+		end.Attempts, end.Turns, end.Usage, end.CostUSD = j.Attempts, j.Turns, j.Usage, j.CostUSD
 	}
 	stream.Emit(event.Event{Type: event.JobEnded, Job: claim.Job.ID, JobEnd: &end})
 	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: end.ExitCode.OutcomeOf(), ExitCode: end.ExitCode}})
 	return end, fault
+}
+
+// earlierEvents are those of the deliveries of a job that did not end it.
+type earlierEvents struct {
+	seq  int64         // of the last one; 0 for none
+	open []event.Event // starts of turns that did not end
+	fold report.Fold
+}
+
+func readEarlier(text []byte) (*earlierEvents, error) {
+	earlier := &earlierEvents{}
+	_, err := event.Read(bytes.NewReader(text), func(e event.Event) error {
+		earlier.seq = e.Seq
+		switch {
+		case e.Type == event.TurnStarted && e.Turn != nil:
+			earlier.open = append(earlier.open, e)
+		case e.Type == event.TurnEnded && e.Turn != nil:
+			earlier.open = slices.DeleteFunc(earlier.open, func(start event.Event) bool {
+				return start.Session == e.Session && start.Turn.Number == e.Turn.Number
+			})
+		}
+		return earlier.fold.Emit(e)
+	})
+	return earlier, err
 }
 
 // endOf returns the end of the only job of a report.

@@ -190,8 +190,8 @@ func TestQueuePoison(t *testing.T) {
 			if j.Outcome != "passed" {
 				t.Errorf("job %s: %s: %s", j.ID, j.Outcome, j.Reason)
 			}
-		case j.Outcome == "passed" || !strings.Contains(j.Reason, "3 deliveries did not end the job") || strings.Count(j.Reason, "its worker was killed") != 3:
-			t.Errorf("job %s: %s: %s", j.ID, j.Outcome, j.Reason)
+		case j.Outcome == "passed" || !strings.Contains(j.Reason, "3 deliveries did not end the job") || strings.Count(j.Reason, "its worker was killed") != 3 || j.Turns != 3 || j.CostUSD < 0.003*3:
+			t.Errorf("job %s: %s: %s; %d turns, $%f", j.ID, j.Outcome, j.Reason, j.Turns, j.CostUSD)
 		}
 	}
 	m.checkBranches(2)

@@ -455,6 +455,8 @@ type queuedReport struct {
 	Jobs []struct {
 		ID, Task, Outcome, Reason string
 		Code                      string `json:"reason_code"`
+		Turns                     int
+		CostUSD                   float64 `json:"cost_usd"`
 		Commit                    *struct{ Hash, Branch string }
 		Published                 *struct{ Branch, Hash string }
 		PullRequest               *struct{ Number int } `json:"pull_request"`
