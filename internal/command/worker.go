@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rundir"
@@ -53,7 +54,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	if err := checkResources(w); err != nil {
 		return err
 	}
-	q, err := o.server.open(ctx, w)
+	q, err := o.await(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,27 @@ func work(ctx context.Context, w World, o workerOptions) error {
 		return failure{exitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx))}
 	}
 	return err
+}
+
+// await connects to the queue. It waits for a server that is starting as long as the worker would wait
+// for a job.
+func (o *workerOptions) await(ctx context.Context, w World) (*queue.Queue, error) {
+	began, last := w.Now(), ""
+	for {
+		q, err := o.server.open(ctx, w)
+		if err == nil || !queue.IsStarting(err) || o.drain || o.maxIdle > 0 && w.Now().Sub(began) >= o.maxIdle {
+			return q, err
+		}
+		if err.Error() != last { // also with --quiet: the URL may be wrong
+			last = err.Error()
+			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, failure{exitOf(context.Cause(ctx)), fmt.Errorf("wait for the queue: %w", context.Cause(ctx))}
+		case <-time.After(pollRun):
+		}
+	}
 }
 
 // loop claims jobs until there are none, or ctx ends.

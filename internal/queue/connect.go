@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -78,6 +81,25 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("set up the queue: %w", err)
 	}
 	return q, nil
+}
+
+// IsStarting reports whether Open failed because the server can't be reached or is not ready: it
+// may be starting.
+func IsStarting(err error) bool {
+	var api *jetstream.APIError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &api):
+		return api.Code == http.StatusServiceUnavailable && temporary(err)
+	case errors.As(err, &network):
+		return network.Op != "remote error" // of TLS: it refuses this client
+	}
+	for _, starting := range []error{nats.ErrNoServers, nats.ErrTimeout, context.DeadlineExceeded, io.EOF} {
+		if errors.Is(err, starting) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutUser returns the URLs of servers without the user, the password or the token in them.
