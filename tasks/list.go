@@ -263,8 +263,8 @@ func (e repoEntry) listData() ([]byte, bool) {
 		err = os.ErrClosed
 	default:
 		in.taken = "the list at " + e.target.source()
-		e.target.uses().fix(e.target.value, "the list is read from standard input, which workers do not have", "write it to a file")
 		data, err = in.stdin()
+		e.target.uses().listed(data)
 	}
 	switch {
 	case err == nil && len(data) > maxList || errors.Is(err, errTooLarge):

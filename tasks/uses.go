@@ -21,6 +21,7 @@ type uses struct {
 	variables map[string]bool  // by name: whether the load got a value
 	home      string           // of the user, which no manifest names
 	event     string           // file of the CI's event; "" if it was not read
+	list      []byte           // that was read from standard input; nil for none
 	root      string           // directory with all that may be read, see [Below]; "" for no limit
 	fixed     []Problem        // what another machine can't have
 	places    map[string]value // where the repository of a job, or the rollout, is written
@@ -72,6 +73,13 @@ func (u *uses) named(v value, path, written string) {
 	u.reads(path)
 	if isAbs(written) {
 		u.fix(v, quote(written)+" is an absolute path, which workers may not have", "write it relative to the manifest")
+	}
+}
+
+// listed records a list that was read from standard input.
+func (u *uses) listed(data []byte) {
+	if u != nil {
+		u.list = append([]byte{}, data...)
 	}
 }
 
@@ -179,6 +187,14 @@ func (p *Plan) Inputs() []string {
 		addBelow(all, r.Path, false)
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// StandardInput returns the list of repositories that was read from standard input; nil for none.
+func (p *Plan) StandardInput() []byte {
+	if p.uses == nil {
+		return nil
+	}
+	return p.uses.list
 }
 
 // Outside returns the files and directories that loading the plan has read or checked and that

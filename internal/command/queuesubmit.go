@@ -179,6 +179,9 @@ func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id st
 		add(in.Path, in.Data)
 		r.Files[len(r.Files)-1].Mode = in.Mode
 	}
+	if list := plan.StandardInput(); list != nil {
+		add(resolve(dir, standardInput), list)
+	}
 	for _, path := range policyFiles(plan.Policies) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -197,6 +200,10 @@ func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id st
 	r.Jobs = queuedJobs(w, plan, set)
 	return r, contents, nil
 }
+
+// standardInput is the path, from the directory that a run was submitted in, that the list of repositories from
+// standard input has among the inputs of the run.
+const standardInput = ".millhand/standard-input"
 
 // resolve returns a path of the command line, absolute.
 func resolve(dir, path string) string {

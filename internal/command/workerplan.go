@@ -238,6 +238,10 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 			opts.Policies = append(opts.Policies, p)
 		}
 	}
+	opts.Stdin = func() ([]byte, error) { return nil, os.ErrClosed }
+	if path := resolve(r.Dir, standardInput); r.Has(path) {
+		opts.Stdin = func() ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
+	}
 	opts.Overrides, opts.Lists, opts.Event, opts.Dir = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir
 	manifests, opts := tasks.Below(root, r.Manifests, opts)
 	plan, err := tasks.Load(ctx, manifests, opts)
