@@ -99,6 +99,9 @@ func (l *loader) document(ctx context.Context, path string) (root value, ok bool
 	}
 	src := l.source(path, dir)
 	top := topOf(realDir(dir))
+	if l.options.root != "" { // a worker has the inputs of the run, without their repository
+		top = realDir(l.options.root)
+	}
 	src.policies = l.options.Policies.InRepository(top)
 	if path != "-" && l.refusedManifest(path, abs, top) {
 		return value{}, false, nil

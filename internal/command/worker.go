@@ -38,6 +38,7 @@ func workerCommand(w World) *cli.Command {
 			&cli.GenericFlag{Name: "max-idle", Category: limitFlags, Value: flagOf(&o.maxIdle, period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
 			&cli.GenericFlag{Name: "min-free", Category: limitFlags, Value: flagOf(&o.minFree, tasks.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
 			o.policies.policyFlag(permissionFlags),
+			&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.policies.untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
 			sandboxFlag(&o.sandbox, permissionFlags),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors only"},
 		),

@@ -218,7 +218,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return nil, err
 	}
 	po := k.opts.policies
-	po.untrusted, po.maxProfile = po.untrusted || given.Untrusted, given.MaxProfile
+	po.untrusted, po.maxProfile = given.Untrusted, given.MaxProfile
 	if path := resolve(r.Dir, given.MaxProfile); r.Has(path) {
 		po.maxProfile = filepath.Join(root, path)
 	} else if strings.ContainsAny(given.MaxProfile, `/\`) {
@@ -237,6 +237,9 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		if !slices.ContainsFunc(opts.Policies, func(own policy.Policy) bool { return own.SHA256 == p.SHA256 }) {
 			opts.Policies = append(opts.Policies, p)
 		}
+	}
+	if k.opts.policies.untrusted { // whatever the submitter's --max-profile allows
+		opts.Policies = append(opts.Policies, policy.ForUntrusted(nil))
 	}
 	opts.Stdin = func() ([]byte, error) { return nil, os.ErrClosed }
 	if path := resolve(r.Dir, standardInput); r.Has(path) {
