@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +20,8 @@ import (
 // TestQueueBudget kills workers that share a budget that does not suffice. The provider was never
 // paid more than the queue has recorded, and that is within the limit.
 func TestQueueBudget(t *testing.T) {
-	const workers, limit = 8, 0.15
+	const workers = 8
+	limit := float64(nightly.Count(15, 60, 200)) / 100 // of about 0.009 for each job
 	m := newMachines(t, nightly.Count(4, 10, 20), nightly.Count(6, 10, 20), queueTask)
 	random := nightly.Random(t)
 	moments, left := make(chan struct{}, 1000), 5
@@ -32,7 +34,7 @@ func TestQueueBudget(t *testing.T) {
 		}
 		return nil
 	}
-	id := m.submit("--lease", "6s", "--max-deliveries", "50", "--max-cost", "0.15")
+	id := m.submit("--lease", "6s", "--max-deliveries", "50", "--max-cost", strconv.FormatFloat(limit, 'f', 2, 64))
 	for machine := range workers {
 		m.start(machine, nil, "--jobs", "3")
 	}
