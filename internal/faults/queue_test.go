@@ -458,7 +458,7 @@ type queuedReport struct {
 		Turns                     int
 		CostUSD                   float64 `json:"cost_usd"`
 		Commit                    *struct{ Hash, Branch string }
-		Published                 *struct{ Branch, Hash string }
+		Published                 *struct{ Branch, Hash, Replaced string }
 		PullRequest               *struct{ Number int } `json:"pull_request"`
 	}
 }
@@ -488,7 +488,7 @@ func (m *machines) checkPassed() {
 	m.t.Helper()
 	r := m.queuedReport()
 	for _, j := range r.Jobs {
-		if j.Outcome != "passed" || j.Commit == nil || j.Published == nil || j.PullRequest == nil {
+		if j.Outcome != "passed" || j.Commit == nil || j.Published == nil || j.Published.Replaced != "" || j.PullRequest == nil {
 			m.t.Errorf("job %s: %s: %s; commit %v, published %v, pull request %v", j.ID, j.Outcome, j.Reason, j.Commit, j.Published, j.PullRequest)
 		}
 	}

@@ -109,7 +109,11 @@ func (p *Publication) published(pr *event.PullRequest) {
 
 // event returns what is pushed, for events.
 func (p *Publication) event() *event.Published {
-	return &event.Published{Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, Replaced: p.Expect}
+	published := &event.Published{Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit}
+	if p.Expect != p.Commit { // otherwise an earlier process has pushed it
+		published.Replaced = p.Expect
+	}
+	return published
 }
 
 func (p *Publication) warn(text string) {
