@@ -3,6 +3,7 @@
 package child
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/sandbox/linux"
@@ -33,7 +34,9 @@ func confineThread(plan *Plan) (listener int, err error) {
 // processes without capabilities to regain.
 func dropBounding() {
 	for c := range uintptr(64) {
-		linux.Prctl(syscall.PR_CAPBSET_DROP, c, 0, 0, 0) //nolint:errcheck // see above
+		if errors.Is(linux.Prctl(syscall.PR_CAPBSET_DROP, c, 0, 0, 0), syscall.EINVAL) {
+			break // the kernel has no more
+		}
 	}
 	linux.Prctl(linux.PR_CAP_AMBIENT, linux.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // dropped with the permitted ones anyway
 }
