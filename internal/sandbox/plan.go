@@ -242,7 +242,7 @@ func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Read})
 		case m.Kind == child.Bind && m.Path == m.Source:
 			for _, p := range without(m.Path, private) {
-				rules = append(rules, child.Rule{Path: p, Access: child.Read, Entry: p != m.Path})
+				rules = append(rules, child.Rule{Path: p.path, Access: child.Read, Entry: p.path != m.Path, File: p.file})
 			}
 		}
 	}
@@ -253,19 +253,21 @@ func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
 // restriction.
 func partialRules(b *bounds) []child.Rule {
 	var rules []child.Rule
-	add := func(access child.Access, entries bool, paths ...string) {
+	add := func(rule child.Rule, paths ...string) {
 		for _, p := range paths {
 			if resolved, err := filepath.EvalSymlinks(p); err == nil {
-				rules = append(rules, child.Rule{Path: resolved, Access: access, Entry: entries})
+				rule.Path = resolved
+				rules = append(rules, rule)
 			}
 		}
 	}
 	hidden := slices.Concat(b.Hidden, b.ungranted())
 	for _, dir := range slices.Concat(systemDirs(), []string{"/proc"}, b.Programs, b.ReadOnly) {
-		paths := without(dir, hidden)
-		add(child.Read, !slices.Equal(paths, []string{dir}), paths...)
+		for _, p := range without(dir, hidden) {
+			add(child.Rule{Access: child.Read, Entry: p.path != dir, File: p.file}, p.path)
+		}
 	}
-	add(child.Full, false, b.writable()...)
-	add(child.Node, false, devices()...) // no terminals: they include the user's
+	add(child.Rule{Access: child.Full}, b.writable()...)
+	add(child.Rule{Access: child.Node}, devices()...) // no terminals: they include the user's
 	return rules
 }

@@ -197,12 +197,21 @@ func TestWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, file := range []string{"/f", "/a/g"} {
+		if err := os.WriteFile(dir+file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for hidden, want := range map[string]string{
-		"/none": "/a /b", "": "-", "/../elsewhere": "", "/b": "/a", "/a/y": "/a/x /b", "/a/y/z": "/a/x /b",
+		"/none": "/a /b /f=", "": "-", "/../elsewhere": "", "/b": "/a /f=", "/a/y": "/a/g= /a/x /b /f=", "/a/y/z": "/a/g= /a/x /b /f=",
 	} {
-		got := without(dir, []string{filepath.Clean(dir + hidden)})
-		for i := range got {
-			got[i] = strings.TrimPrefix(got[i], dir)
+		var got []string
+		for _, e := range without(dir, []string{filepath.Clean(dir + hidden)}) {
+			name := strings.TrimPrefix(e.path, dir)
+			if e.file {
+				name += "="
+			}
+			got = append(got, name)
 		}
 		text := strings.Join(got, " ")
 		if hidden == "" && text == "" {

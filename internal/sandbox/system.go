@@ -26,9 +26,15 @@ func devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
+// entry is a path that is granted because its directory is not.
+type entry struct {
+	path string
+	file bool // not a directory
+}
+
 // without returns the paths of a directory except some paths in it, for Landlock, which
 // has no exceptions.
-func without(dir string, hidden []string) []string {
+func without(dir string, hidden []string) []entry {
 	inside := func(p string) (exactly, below bool) {
 		for _, h := range hidden {
 			exactly = exactly || h == p
@@ -41,16 +47,20 @@ func without(dir string, hidden []string) []string {
 		return nil
 	}
 	if !below {
-		return []string{dir}
+		return []entry{{path: dir}}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	var out []string
+	var out []entry
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink == 0 { // its target has its own rules
-			out = append(out, without(filepath.Join(dir, e.Name()), hidden)...)
+		if e.Type()&fs.ModeSymlink != 0 { // its target has its own rules
+			continue
+		}
+		for _, in := range without(filepath.Join(dir, e.Name()), hidden) {
+			in.file = in.file || !e.IsDir()
+			out = append(out, in)
 		}
 	}
 	return out

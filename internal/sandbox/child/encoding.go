@@ -67,6 +67,7 @@ func (r *Rule) fields(c *codec) {
 	text(c, &r.Path)
 	text(c, &r.Access)
 	flag(c, &r.Entry)
+	flag(c, &r.File)
 }
 
 func text[T ~string](c *codec, value *T) {

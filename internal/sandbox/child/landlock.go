@@ -103,17 +103,22 @@ func allow(ruleset int, r Rule, known uint64) error {
 		return err
 	}
 	defer syscall.Close(at) //nolint:errcheck // only a handle
-	var st syscall.Stat_t
-	if err := syscall.Fstat(at, &st); err != nil {
-		return err
+	attr := linux.LandlockPathBeneathAttr{Allowed_access: r.Access.rights() & known, Parent_fd: int32(at)}
+	if r.File {
+		attr.Allowed_access &= fileRights
 	}
-	rights := r.Access.rights() & known
-	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
-		rights &= fileRights
+	errno := addRule(ruleset, &attr)
+	if errno == syscall.EINVAL && !r.File { // not a directory
+		attr.Allowed_access &= fileRights
+		errno = addRule(ruleset, &attr)
 	}
-	attr := linux.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(at)}
-	if _, _, errno := syscall.Syscall6(linux.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), linux.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	if errno != 0 {
 		return errno
 	}
 	return nil
+}
+
+func addRule(ruleset int, attr *linux.LandlockPathBeneathAttr) syscall.Errno {
+	_, _, errno := syscall.Syscall6(linux.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), linux.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(attr)), 0, 0, 0)
+	return errno
 }

@@ -72,6 +72,7 @@ type Rule struct {
 	Path   string
 	Access Access
 	Entry  bool // found in a directory that is granted by its entries: ignored if a symlink replaced it
+	File   bool // it was a file when the plan was created; a directory that replaced it can't be listed
 }
 
 // Access is the access that a Rule grants.
