@@ -5,6 +5,7 @@ package child
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -24,6 +25,11 @@ func enter(dir string, args []string) int {
 	if err := linux.CloseRange(PlanFile, ^uint(0), linux.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refuse(failed("set close-on-exec", err))
 	}
+	terms, ready := make(chan os.Signal, 1), make(chan struct{})
+	go func() { // in parallel: it waits for threads
+		signal.Notify(terms, syscall.SIGTERM)
+		close(ready)
+	}()
 	plan, err := readPlan()
 	if err != nil {
 		return refuse(err)
@@ -31,7 +37,7 @@ func enter(dir string, args []string) int {
 	if err := prepare(plan); err != nil {
 		return refuse(err)
 	}
-	return supervise(plan, dir, args)
+	return supervise(plan, terms, ready, dir, args)
 }
 
 // prepare sets up the process, before a thread is confined.

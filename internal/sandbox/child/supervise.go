@@ -5,7 +5,6 @@ package child
 import (
 	"errors"
 	"os"
-	"os/signal"
 	"path"
 	"runtime"
 	"strconv"
@@ -22,14 +21,12 @@ type begun struct {
 
 // supervise starts the command, waits for it, kills the remaining processes, and returns
 // the exit code. In a PID namespace the kernel kills them when this process, the init,
-// exits.
-func supervise(plan *Plan, dir string, args []string) int {
-	terms := make(chan os.Signal, 1)
-	signal.Notify(terms, syscall.SIGTERM)
+// exits. It uses the signals that are sent to it after ready is closed.
+func supervise(plan *Plan, terms <-chan os.Signal, ready <-chan struct{}, dir string, args []string) int {
 	started := make(chan begun)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the confined thread can't be used for anything else
-		started <- begin(plan, dir, args)
+		started <- begin(plan, ready, dir, args)
 	}()
 	b := <-started
 	if b.err != nil {
@@ -58,7 +55,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 }
 
 // begin confines the calling thread and starts the command from it.
-func begin(plan *Plan, dir string, args []string) begun {
+func begin(plan *Plan, ready <-chan struct{}, dir string, args []string) begun {
 	listener, err := confineThread(plan)
 	if err != nil {
 		return begun{err: err}
@@ -73,6 +70,7 @@ func begin(plan *Plan, dir string, args []string) begun {
 	if err != nil {
 		return begun{err: err}
 	}
+	<-ready
 	b := startLimited(plan, func() (int, error) {
 		return syscall.ForkExec(program, args, &syscall.ProcAttr{
 			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
