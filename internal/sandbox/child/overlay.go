@@ -55,13 +55,13 @@ func overlay(m Mount, attrs int) (int, error) {
 		return -1, err
 	}
 	defer syscall.Close(top) //nolint:errcheck // only a handle
-	lowers := ""
+	var lowers []byte
 	for _, fd := range others {
-		lowers += handle(fd) + ":"
+		lowers = append(lowers, handle(fd)+":"...)
 	}
-	lowers += handle(lower)
+	lowers = append(lowers, handle(lower)...)
 	fd, err := fresh("overlay", map[string]string{
-		"lowerdir": lowers, "upperdir": handle(top), "workdir": handle(work), "index": "off", "userxattr": "",
+		"lowerdir": string(lowers), "upperdir": handle(top), "workdir": handle(work), "index": "off", "userxattr": "",
 	}, attrs)
 	if err != nil {
 		return -1, failed("mount an overlay over "+m.Source, err)

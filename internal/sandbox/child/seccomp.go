@@ -87,13 +87,12 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 	if errno == syscall.EINVAL {
 		listener, errno = set(linux.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	}
-	switch errno {
-	case 0:
+	switch {
+	case errno == 0:
 		return listener, nil
-	case syscall.EBUSY:
-		if sockets == OwnSocket {
-			return filterSyscalls(IPSocket)
-		}
+	case errno == syscall.EBUSY && sockets == OwnSocket:
+		return filterSyscalls(IPSocket)
+	case errno == syscall.EBUSY:
 		return -1, failed("supervise system calls: the container manager already does: use level A, or no host list", errno)
 	}
 	return -1, failed("supervise system calls", errno)
