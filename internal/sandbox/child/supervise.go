@@ -132,9 +132,9 @@ func wait(pid int) syscall.WaitStatus {
 }
 
 // sweep kills all descendants, including daemons: orphans become children of this
-// process.
+// process. Without children it has no descendants, and lists no processes.
 func sweep() {
-	for {
+	for !childless() {
 		options := 0
 		if !killDescendants(os.Getpid()) {
 			options = syscall.WNOHANG // there may be no children
@@ -149,6 +149,19 @@ func sweep() {
 				break
 			}
 			options = syscall.WNOHANG
+		}
+	}
+}
+
+// childless reaps the children that have exited, and reports whether there are no others.
+func childless() bool {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG|syscall.WALL, nil)
+		if errors.Is(err, syscall.ECHILD) {
+			return true
+		}
+		if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			return false
 		}
 	}
 }
