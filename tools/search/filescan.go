@@ -11,7 +11,8 @@ import (
 const (
 	maxFile   = 64 << 20  // maximum size of searched files
 	maxLine   = 1 << 20   // maximum length of a searched line
-	firstRead = 128 << 10 // bytes read per call, unless a line is longer
+	firstRead = 128 << 10 // maximum number of bytes read per call, unless a line is longer
+	leastRead = 16 << 10  // its minimum
 )
 
 // buffer is memory that is reused for all files.
@@ -22,7 +23,12 @@ type buffer struct {
 	dfa   *dfa   // nil until it is needed
 }
 
-func newBuffer() *buffer { return &buffer{text: make([]byte, firstRead)} }
+// fit makes space to read a file of some size.
+func (b *buffer) fit(size int64) {
+	if want := min(max(size, leastRead), firstRead); int64(len(b.text)) < want {
+		b.text = make([]byte, max(want, min(2*int64(len(b.text)), firstRead)))
+	}
+}
 
 // fileScan searches one file in blocks of complete lines.
 type fileScan struct {
@@ -97,12 +103,12 @@ func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
 	case end <= start:
 		return start
 	}
-	s.block(ctx, text[start:end])
+	s.block(ctx, text[start:end], eof)
 	return end
 }
 
-// block searches complete lines.
-func (s *fileScan) block(ctx context.Context, text []byte) {
+// block searches complete lines, the last ones of the file or not.
+func (s *fileScan) block(ctx context.Context, text []byte, last bool) {
 	scan := s.matcher.scan(text, s.buffer)
 	counted := 0 // line numbers are counted up to here
 	for {
@@ -116,6 +122,9 @@ func (s *fileScan) block(ctx context.Context, text []byte) {
 			counted = start
 			s.matches = append(s.matches, s.matcher.match(ctx, s.path, s.line+1, text[start:end]))
 		}
+	}
+	if last {
+		return
 	}
 	if s.line += bytes.Count(text[counted:], []byte("\n")); s.rest {
 		s.line++

@@ -67,7 +67,9 @@ func FuzzGrep(f *testing.F) {
 		if m.size > 2000 || len(text) > 1<<16 || slices.Contains(text, 0) || utf16Order(text) != nil || bytes.HasPrefix(text, markUTF8) {
 			return
 		}
-		scan := fileScan{matcher: m, buffer: newBuffer(), limit: 1 << 20, path: "f"}
+		b := &buffer{}
+		b.fit(int64(len(text)))
+		scan := fileScan{matcher: m, buffer: b, limit: 1 << 20, path: "f"}
 		scan.buffer.text = scan.buffer.text[:16] // so that blocks end everywhere
 		if err := scan.run(t.Context(), bytes.NewReader(text), int64(len(text))); err != nil {
 			t.Fatal(err)

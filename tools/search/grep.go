@@ -104,7 +104,7 @@ func newSearcher(m *matcher, q Query) *searcher {
 		order:  func(a, b fileMatches) int { return newestFirst(a.file, b.file) },
 		weight: func(f fileMatches) int { return len(f.matches) },
 	}
-	s.buffers.New = func() any { return newBuffer() }
+	s.buffers.New = func() any { return &buffer{} }
 	return s
 }
 
@@ -143,6 +143,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	}
 	b := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(b)
+	b.fit(info.size)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
 	if err := s.scan(ctx, &scan, file, info.size); errors.Is(err, errSlow) {
 		w.tooSlow.Add(1) // its matches so far count
