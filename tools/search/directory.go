@@ -23,6 +23,8 @@ type directory struct {
 	handle
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
+	dev   uint64       // known if trust is not never
+	trust trust        // in the versions of the directory and its files
 	users atomic.Int32 // the last one closes the handle
 }
 
@@ -34,9 +36,10 @@ type entry struct {
 
 // fileInfo describes a file.
 type fileInfo struct {
-	size int64
-	mod  time.Time
-	kind fs.FileMode // type bits only
+	size    int64
+	mod     time.Time
+	kind    fs.FileMode // type bits only
+	version version     // zero if unknown
 }
 
 // newDirectory returns a directory with one user.
@@ -52,13 +55,38 @@ func (f *directory) child(name string) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDirectory(h, f.path+name+"/", f.rules), nil
+	below := newDirectory(h, f.path+name+"/", f.rules)
+	below.dev, below.trust = f.dev, f.trust
+	return below, nil
 }
 
 func (f *directory) release() {
 	if f.users.Add(-1) == 0 {
 		f.close()
 	}
+}
+
+// list returns the entries as of the directory's version, remembered ones if possible.
+func (f *directory) list(m *memory) ([]entry, error) {
+	if m.cache == nil {
+		return f.entries()
+	}
+	info, err := f.stat()
+	if err != nil {
+		return f.entries()
+	}
+	if info.version.dev != f.dev {
+		f.dev, f.trust = info.version.dev, f.fileSystem()
+	}
+	key := m.key(f, info.version, true)
+	if known := m.get(key); known != nil {
+		return known.entries, nil
+	}
+	entries, err := f.entries()
+	if err == nil && m.accepts(key, info.version) {
+		m.put(key, &fact{entries: entries})
+	}
+	return entries, err
 }
 
 // readRules adds the directory's .gitignore, if it exists, to its rules. As in

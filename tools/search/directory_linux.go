@@ -140,7 +140,46 @@ func described(st *unix.Stat_t) fileInfo {
 	case unix.S_IFLNK:
 		kind = fs.ModeSymlink
 	}
-	return fileInfo{st.Size, time.Unix(st.Mtim.Unix()), kind}
+	return fileInfo{st.Size, time.Unix(st.Mtim.Unix()), kind, version{
+		dev: uint64(st.Dev), ino: st.Ino, size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), //nolint:unconvert // other architectures have other types
+	}}
+}
+
+// stat describes the directory itself.
+func (h handle) stat() (fileInfo, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(h), &st); err != nil {
+		return fileInfo{}, &os.PathError{Op: "stat", Path: "directory", Err: err}
+	}
+	return described(&st), nil
+}
+
+// fileSystem returns the trust in versions on the directory's file system. Network and user-space
+// file systems may have attributes of an earlier moment. An overlay does what
+// the file systems below it do, and tmpfs, which may be one of them, sets times at a first write
+// to a page only.
+func (h handle) fileSystem() trust {
+	var st unix.Statfs_t
+	if _, err := ignoringEINTR(func() (int, error) { return 0, unix.Fstatfs(int(h), &st) }); err != nil {
+		return never
+	}
+	switch int64(st.Type) & 0xffffffff { //nolint:unconvert // other architectures have other types
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC: // the first also of ext2 and ext3
+		return always
+	case unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
+		return unmapped
+	}
+	return never
+}
+
+// fileClock returns the current time in nanoseconds by the clock from which the kernel
+// sets the times of files; 0 if unknown.
+func fileClock() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
 }
 
 // rawFile is an open regular file.

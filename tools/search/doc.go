@@ -14,6 +14,10 @@
 // do not depend on their order: everything is found first, then sorted, then
 // cut at the limit. What could not be read is counted in Skipped.
 //
-// The package does not decide what may be shown (Scope.Visible does), does not
-// read git's configuration, and keeps nothing between calls.
+// A Cache makes further searches of a tree cheaper: a directory is not listed and a file
+// not opened again while its version (device, inode, size, times) shows that it is unchanged and
+// what is known of it shows that it can't match. Ignore files are always read.
+//
+// The package does not decide what may be shown (Scope.Visible does), and does not
+// read git's configuration.
 package search

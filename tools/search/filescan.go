@@ -13,14 +13,19 @@ const (
 	maxLine   = 1 << 20   // maximum length of a searched line
 	firstRead = 128 << 10 // maximum number of bytes read per call, unless a line is longer
 	leastRead = 16 << 10  // its minimum
+	// maxRemembered is the maximum size of text files of which something is remembered.
+	// Collecting needs four times as long as reading and searching the text, and
+	// saves opening the file later.
+	maxRemembered = 32 << 10
 )
 
 // buffer is memory that is reused for all files.
 type buffer struct {
-	text  []byte // read bytes; its length is the capacity for reading
-	lower []byte // text with ASCII letters in lower case, created when needed
-	at    []int  // see lineScan
-	dfa   *dfa   // nil until it is needed
+	text  []byte     // read bytes; its length is the capacity for reading
+	lower []byte     // text with ASCII letters in lower case, created when needed
+	at    []int      // see lineScan
+	grams *gramTable // nil until it is needed
+	dfa   *dfa       // nil until it is needed
 }
 
 // fit makes space to read a file of some size.
@@ -36,6 +41,8 @@ type fileScan struct {
 	buffer  *buffer
 	limit   int // of matches
 	path    string
+	grams   *gramTable // collects the text; nil if it is not to be remembered
+	odd     bool       // the text has one of the oddLetters, of those collected
 
 	matches []Match
 	total   int  // matching lines, including those above the limit
@@ -109,6 +116,10 @@ func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
 
 // block searches complete lines, the last ones of the file or not.
 func (s *fileScan) block(ctx context.Context, text []byte, last bool) {
+	if s.grams != nil {
+		s.grams.add(text)
+		s.odd = s.odd || hasOddLetters(text)
+	}
 	scan := s.matcher.scan(text, s.buffer)
 	counted := 0 // line numbers are counted up to here
 	for {
@@ -129,4 +140,27 @@ func (s *fileScan) block(ctx context.Context, text []byte, last bool) {
 	if s.line += bytes.Count(text[counted:], []byte("\n")); s.rest {
 		s.line++
 	}
+}
+
+// remember makes the scan collect what is remembered of the file of some size.
+func (s *fileScan) remember(size int64) {
+	if size > maxRemembered {
+		return
+	}
+	if s.buffer.grams == nil {
+		s.buffer.grams = new(gramTable)
+	}
+	s.grams = s.buffer.grams
+	s.grams.reset(size)
+}
+
+// fact returns what is remembered of the file after the scan, nil for nothing.
+func (s *fileScan) fact() *fact {
+	switch {
+	case s.binary:
+		return &fact{} // no line matches
+	case s.grams == nil || s.odd: // see matcher.plain
+		return nil
+	}
+	return &fact{grams: s.grams.fold()}
 }

@@ -82,6 +82,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 // searcher searches files and collects matches. It reuses its buffers.
 type searcher struct {
 	matcher  *matcher
+	grams    []gramTest // which texts may match; nil: all
 	limit    int
 	fileTime time.Duration
 	found    first[fileMatches]
@@ -98,7 +99,7 @@ type fileMatches struct {
 }
 
 func newSearcher(m *matcher, q Query) *searcher {
-	s := &searcher{matcher: m, limit: q.Limit, fileTime: cmp.Or(q.fileTime, fileTime)}
+	s := &searcher{matcher: m, grams: m.plain.gramTests(), limit: q.Limit, fileTime: cmp.Or(q.fileTime, fileTime)}
 	s.found = first[fileMatches]{
 		limit:  q.Limit,
 		order:  func(a, b fileMatches) int { return newestFirst(a.file, b.file) },
@@ -131,6 +132,9 @@ func (s *searcher) run(ctx context.Context, w *walk) error {
 
 // visit searches one file.
 func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string) {
+	if s.grams != nil && w.memory.warm && w.lacks(f, name, s.grams) {
+		return
+	}
 	file, info, err := f.open(name)
 	if err != nil {
 		w.note(err)
@@ -145,11 +149,23 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	defer s.buffers.Put(b)
 	b.fit(info.size)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
+	key := w.memory.key(f, info.version, false)
+	remembered := w.memory.accepts(key, info.version)
+	if remembered {
+		scan.remember(info.size)
+	}
 	if err := s.scan(ctx, &scan, file, info.size); errors.Is(err, errSlow) {
 		w.tooSlow.Add(1) // its matches so far count
+		remembered = false
 	} else if err != nil {
 		w.note(err)
 		return
+	}
+	if remembered {
+		if known := scan.fact(); known != nil {
+			known.unmapped = f.trust == unmapped
+			w.memory.put(key, known)
+		}
 	}
 	if scan.total == 0 || scan.binary {
 		return
@@ -159,6 +175,16 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	s.files++
 	s.total += scan.total
 	s.mu.Unlock()
+}
+
+// lacks reports whether a file is known not to match.
+func (w *walk) lacks(f *directory, name string, tests []gramTest) bool {
+	info, err := f.lstat(name)
+	if err != nil || !info.kind.IsRegular() || info.size > maxFile {
+		return false
+	}
+	known := w.memory.get(w.memory.key(f, info.version, false))
+	return known != nil && !known.grams.mayPass(tests)
 }
 
 // errSlow is the error for a file that was searched partially.

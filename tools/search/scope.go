@@ -28,6 +28,8 @@ type Scope struct {
 	// Visible reports whether a file, given relative to Root, may be shown and
 	// searched; nil means all. It is called concurrently.
 	Visible func(path string) bool
+	// Cache is shared by the searches of a tree; nil for none.
+	Cache *Cache
 }
 
 // File is a regular file that was found.

@@ -29,6 +29,7 @@ type walk struct {
 	// by several goroutines.
 	visit func(ctx context.Context, f *directory, name string)
 
+	memory               memory
 	pool                 pool
 	base                 string // path of the directory where the walk starts, as directory.path
 	unreadable, tooLarge atomic.Int64
@@ -42,6 +43,7 @@ func (w *walk) open() (f *directory, file string, err error) {
 	if !fs.ValidPath(base) {
 		return nil, "", fmt.Errorf("search %s: path is not below the root", w.scope.Base)
 	}
+	w.memory = w.scope.Cache.begin()
 	top, err := openHandle(w.scope.Root)
 	if err != nil {
 		return nil, "", fmt.Errorf("search %s: %w", base, cause(err))
@@ -118,7 +120,7 @@ func (w *walk) scan(ctx context.Context, f *directory, depth int) {
 	if ctx.Err() != nil {
 		return
 	}
-	entries, err := f.entries()
+	entries, err := f.list(&w.memory)
 	w.note(err)
 	if holds(entries, ".gitignore") {
 		w.note(f.readRules())
