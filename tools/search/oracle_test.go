@@ -22,13 +22,16 @@ func TestRipgrepFindsTheSame(t *testing.T) {
 	const files = 2000
 	dir := growTree(t, files)
 	unignored := rgFiles(t, dir)
-	t.Run("glob", func(t *testing.T) { compareGlobs(t, dir, unignored) })
-	t.Run("grep", func(t *testing.T) { compareGreps(t, dir, unignored) })
+	cache := NewCache(1 << 20)
+	for _, scope := range []Scope{{}, {Cache: cache}, {Cache: cache}} {
+		scope.Root = openRoot(t, dir)
+		t.Run("glob", func(t *testing.T) { compareGlobs(t, dir, scope, unignored) })
+		t.Run("grep", func(t *testing.T) { compareGreps(t, dir, scope, unignored) })
+	}
 }
 
-func compareGlobs(t *testing.T, dir string, unignored map[string]bool) {
+func compareGlobs(t *testing.T, dir string, scope Scope, unignored map[string]bool) {
 	t.Helper()
-	root := openRoot(t, dir)
 	for _, pattern := range []string{
 		"*", "**", "**/*", "*.go", "**/*.go", "*_test.go", "/*.go", "pkg1/**", "pkg1/*/*.go", "pkg*/sub[0-3]/*.{ts,tsx}", "*.{ts,tsx,md}", "**/.hidden/**",
 		"file1?.go", "file[!1]*.go", "deep/**/x*.go", "**/build/*", "pkg[1-3]/**/file*[02468].*", "{pkg1,deep}/**/*.go", "né w.go", "ünïcode dir/*", "{a,b}", "*.log", "nothing*",
@@ -43,7 +46,7 @@ func compareGlobs(t *testing.T, dir string, unignored map[string]bool) {
 				}
 			}
 			slices.Sort(want)
-			got := allFiles(t, Scope{Root: root}, pattern)
+			got := allFiles(t, scope, pattern)
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("(-rg +got):\n%s", d)
 			}
@@ -63,9 +66,8 @@ func allFiles(t *testing.T, scope Scope, pattern string) []string {
 	return paths
 }
 
-func compareGreps(t *testing.T, dir string, unignored map[string]bool) {
+func compareGreps(t *testing.T, dir string, scope Scope, unignored map[string]bool) {
 	t.Helper()
-	root := openRoot(t, dir)
 	for _, c := range []struct{ pattern, include string }{
 		{"NewStreaming", ""},
 		{"func \\w+Context\\(", ""},
@@ -91,7 +93,7 @@ func compareGreps(t *testing.T, dir string, unignored map[string]bool) {
 	} {
 		t.Run(c.pattern+" "+c.include, func(t *testing.T) {
 			want := rgLines(t, dir, unignored, c.pattern, c.include)
-			got := allLines(t, Scope{Root: root}, c.pattern, c.include)
+			got := allLines(t, scope, c.pattern, c.include)
 			if len(want) == 0 && c.pattern != "nowhere to be found" && c.pattern != "Binary" {
 				t.Error("ripgrep found nothing: the pattern says too little")
 			}
