@@ -25,8 +25,7 @@ type Cache struct {
 // and again afterwards, because other calls may run concurrently.
 func (env *Env) cached(spec Spec, input string, d permission.Decision, run func() Outcome) Outcome {
 	if env.Tree != nil && !spec.ReadOnly && !spec.Internal {
-		env.Tree.touch(spec)
-		defer env.Tree.touch(spec)
+		defer env.Tree.Changing(!spec.Writes)()
 	}
 	if env.Tree == nil || env.Cache == nil || !spec.Cached {
 		return run()

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tools/search"
 )
 
 // Tree is shared by the sessions of one workspace. It serializes changes of
@@ -13,12 +14,25 @@ import (
 // changes to invalidate cached results. The zero value is ready to use. It is
 // safe for concurrent use.
 type Tree struct {
-	writing sync.Mutex
+	writing  sync.Mutex
+	searches *search.Cache // nil for none
 
 	mu      sync.Mutex
 	changes int64
 	written map[string]bool // absolute paths of files that built-in tools changed
 	only    bool            // nothing else changed since Written
+}
+
+// NewTree returns a Tree that makes repeated searches cheaper with about so many bytes of
+// memory at most.
+func NewTree(memory int) *Tree { return &Tree{searches: search.NewCache(memory)} }
+
+// cache returns the cache for searches, nil for none.
+func (t *Tree) cache() *search.Cache {
+	if t == nil {
+		return nil
+	}
+	return t.searches
 }
 
 // change runs a function that reads and writes files, one at a time.
@@ -60,12 +74,23 @@ func (t *Tree) Touch() {
 	t.only = false
 }
 
-// touch counts a change by a call of a tool.
-func (t *Tree) touch(s Spec) {
+// Changing notes that a call or a program may change files until done is called. Cached results
+// are invalidated then and now, because other calls may run concurrently.
+func (t *Tree) Changing(program bool) (done func()) {
+	unread := t.searches.Changing(program)
+	t.touch(program)
+	return func() {
+		t.touch(program)
+		unread()
+	}
+}
+
+// touch counts a change, of a program or of a file.
+func (t *Tree) touch(program bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes++
-	t.only = t.only && s.Writes
+	t.only = t.only && !program
 }
 
 // count returns the number of changes.
