@@ -21,7 +21,12 @@ var unreadFiles = []string{
 // warnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
 // its users expect that the permissions in it apply.
 func (j *job) warnOfUnread(s *site) {
+	_, err := s.space.Root().Lstat(".opencode")
+	bare := err != nil // most repositories have no such directory
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
+		if bare && strings.HasPrefix(name, ".opencode/") {
+			return true
+		}
 		_, err := s.space.Root().Lstat(name)
 		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent") || readsIn(s.space.Root().Name(), name, j.plan.Scripts)
 	})
