@@ -247,8 +247,9 @@ type starting struct {
 	claim func() (*rundir.Dir, error)
 	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
 
-	queued  *queue.Claim     // whose job this is; nil for a run of this process alone
-	private *sandbox.Private // files of the system, found for other jobs of its run; nil to search for them
+	queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
+	private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
+	record  func(line []byte, durable bool) error // stores an event of the job
 }
 
 // start runs a plan and writes the reports.
@@ -331,7 +332,7 @@ func (s *starting) join(out *rundir.Dir) money.Ledger {
 	if s.queued == nil {
 		return nil
 	}
-	out.CopyEvents(s.queued.Append)
+	out.CopyEvents(s.record)
 	return s.queued.Ledger()
 }
 

@@ -58,12 +58,8 @@ func (k *worker) job(ctx context.Context, claim *queue.Claim) {
 		k.well()
 		err = nil
 	}
-	var files []byte
 	if err == nil {
-		files, err = k.pack(filepath.Join(dir, "report"))
-	}
-	if err == nil {
-		err = claim.Finish(after, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, files)
+		err = claim.Finish(after, queue.Result{Worker: k.id, End: end, At: k.world.Now().UTC()}, nil)
 	}
 	if err != nil {
 		claim.Abandon() // delivered again
@@ -193,8 +189,14 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	if err != nil {
 		return end, err
 	}
-	s := starting{id: claim.Run.ID, log: log, queued: claim, private: k.privateOf(claim.Run.ID)}
 	files := filepath.Join(dir, "report")
+	keep := &fileKeeper{ctx: context.WithoutCancel(ctx), claim: claim, dir: files, pack: k.pack}
+	s := starting{id: claim.Run.ID, log: log, queued: claim, private: k.privateOf(claim.Run.ID), record: func(line []byte, durable bool) error {
+		if err := keep.before(line); err != nil {
+			return err
+		}
+		return claim.Append(line, durable)
+	}}
 	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(files, s.id, k.world.Now) }
 	if len(claim.Log) > 0 {
 		past, out, err := reopenJob(files, claim.Log, k.world.Now)

@@ -69,6 +69,7 @@ func TestQueueKilled(t *testing.T) {
 func TestQueueKilledBetweenEffects(t *testing.T) {
 	for point, requests := range map[failpoint.Point]int{
 		failpoint.CommitStored: 6, // nobody else has the commit
+		failpoint.PushBefore:   6,
 		failpoint.PushSent:     3,
 		failpoint.ForgeBefore:  3,
 		failpoint.ForgeAfter:   3,
@@ -94,6 +95,9 @@ func TestQueueKilledBetweenEffects(t *testing.T) {
 				t.Errorf("%d requests, want %d", m.served, requests)
 			}
 			m.checkPassed()
+			if n := strings.Count(m.read("r/sessions/j0.jsonl"), "The work is complete."); n != 3 || !strings.Contains(m.read("r/patches/j0.patch"), "+done") {
+				t.Errorf("the transcript has the final message %d times, patch:\n%s", n, m.read("r/patches/j0.patch"))
+			}
 			m.git("--git-dir", m.bare(0), "update-ref", "-d", "refs/heads/millhand/j0")
 			if again := m.submit(); again == id {
 				t.Error("the job is still in the queue")

@@ -43,8 +43,9 @@ type Claim struct {
 	closed  bool
 	fault   error
 
-	last  uint64 // sequence number of the last message of the log
-	count int    // messages of this delivery
+	last   uint64   // sequence number of the last message of the log
+	count  int      // messages of this delivery
+	stored [32]byte // SHA-256 of its files that are stored
 }
 
 // Context ends when the lease is lost or the run is cancelled; see [ErrLost] and
@@ -387,15 +388,11 @@ func (c *Claim) storeResult(ctx context.Context, result *Result, files []byte) e
 	ctx, done := c.held(ctx)
 	defer done()
 	result.Delivery, result.Job = c.Delivery, c.Job.ID
-	if len(files) > 0 {
-		result.Files = fmt.Sprintf("files/%s/%s/%d", c.Run.ID, c.Job.Key, c.Delivery)
-		err := retry(ctx, func(ctx context.Context) error {
-			_, err := c.q.files.PutBytes(ctx, result.Files, files)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("store the files of job %s: %w", c.Job.ID, err)
-		}
+	if err := c.StoreFiles(ctx, files); err != nil {
+		return err
+	}
+	if c.stored != [32]byte{} {
+		result.Files = c.filesOf(c.Delivery)
 	}
 	text, err := json.Marshal(result)
 	failpoint.Hit(failpoint.ResultBefore, "")

@@ -2,9 +2,11 @@ package queue
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -103,4 +105,43 @@ func (q *Queue) Files(ctx context.Context, r Result) (data []byte, err error) {
 		return nil, fmt.Errorf("read the files of job %s: %w", r.Job, err)
 	}
 	return data, nil
+}
+
+// StoreFiles stores the files of the job before an effect after which a later delivery does not
+// make them again. They are not stored again by Finish if they are the same. It returns when the
+// lease is lost, too.
+func (c *Claim) StoreFiles(ctx context.Context, files []byte) error {
+	ctx, done := c.held(ctx)
+	defer done()
+	sum := sha256.Sum256(files)
+	if len(files) == 0 || sum == c.stored {
+		return nil
+	}
+	err := retry(ctx, func(ctx context.Context) error {
+		_, err := c.q.files.PutBytes(ctx, c.filesOf(c.Delivery), files)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store the files of job %s: %w", c.Job.ID, err)
+	}
+	c.stored = sum
+	return nil
+}
+
+// EarlierFiles returns the files that the last of the earlier deliveries has stored; nil for none.
+func (c *Claim) EarlierFiles(ctx context.Context) ([]byte, error) {
+	ctx, done := c.held(ctx)
+	defer done()
+	for _, d := range slices.Backward(c.Earlier) {
+		data, err := c.q.Files(ctx, Result{Job: c.Job.ID, Files: c.filesOf(d.Number)})
+		if !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return data, err
+		}
+	}
+	return nil, nil
+}
+
+// filesOf is the name of the files of a delivery.
+func (c *Claim) filesOf(delivery int) string {
+	return fmt.Sprintf("files/%s/%s/%d", c.Run.ID, c.Job.Key, delivery)
 }
