@@ -37,7 +37,7 @@ type landing struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
-	f, err := l.site.find(ctx, l.job)
+	f, err := l.site.find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}

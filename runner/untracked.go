@@ -94,7 +94,7 @@ type found struct {
 }
 
 // find searches for what the job changed, unless nothing can have changed since it was found.
-func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
+func (s *site) find(ctx context.Context) (f *found, err error) {
 	if s.found != nil {
 		return s.found, nil
 	}
@@ -110,7 +110,7 @@ func (s *site) find(ctx context.Context, j *job) (f *found, err error) {
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.
 func foundBy(ctx context.Context, w *work) (*found, error) {
-	f, err := w.site.find(ctx, w.job)
+	f, err := w.site.find(ctx)
 	if err == nil && alone(w) {
 		w.site.found = f
 	}

@@ -92,7 +92,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 	for _, file := range files {
 		path, err := filepath.Rel(c.Repo.Git.Root, file)
 		if err != nil {
-			return saved, false, nil //nolint:nilerr // it is searched for
+			return saved, false, nil // it is searched for
 		}
 		if ok, err := w.addFile(filepath.ToSlash(path), from, last); err != nil || !ok {
 			return saved, false, err
@@ -126,7 +126,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 	}
 	in, err := w.tree.dir.Open(cmp.Or(dir, "."))
 	if err != nil {
-		return false, nil //nolint:nilerr // as above
+		return false, nil // likewise
 	}
 	defer in.Close()
 	f, ok, err := w.file(in, directory{}, path)
