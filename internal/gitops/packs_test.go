@@ -284,6 +284,16 @@ func TestAPackWithoutAnIndexIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestAPipeInPlaceOfAPackIsAnError(t *testing.T) {
+	s, _, base := packed(t)
+	for _, end := range []string{".pack", ".idx"} {
+		s.Pipe(".git/objects/pack/pack-" + strings.Repeat("ab", 20) + end)
+	}
+	if _, err := opened(s).Git.Objects.RootTree(plumbing.NewHash(base)); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 	_, r, _ := packed(t)
 	none := plumbing.NewHash(strings.Repeat("ab", 20))

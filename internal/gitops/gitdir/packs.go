@@ -1,6 +1,7 @@
 package gitdir
 
 import (
+	"bufio"
 	"errors"
 	"io/fs"
 	"os"
@@ -77,9 +78,43 @@ func (s *objectStores) listPacks() (changed bool) {
 	return changed
 }
 
-// indexedPacks is a git directory whose packs without an index are not listed:
+// indexedPacks is a git directory, to be read, whose packs without an index are not listed:
 // they are being written, or were left behind, and go-git would fail for them.
 type indexedPacks struct{ billy.Filesystem }
+
+// Open opens a regular file. The embedded file system would look at each directory of its path
+// first and wait for the writer of a pipe, and go-git reads the index of a pack in hundreds of pieces.
+func (f indexedPacks) Open(name string) (billy.File, error) {
+	file, err := openFile(f.Join(f.Root(), name))
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(name, ".idx") {
+		return packIndex{opened{file, name}, bufio.NewReaderSize(file, 1<<16)}, nil
+	}
+	return opened{file, name}, nil
+}
+
+// opened is a file with its name in the git directory, which nobody locks.
+type opened struct {
+	*os.File
+	name string
+}
+
+func (f opened) Name() string { return f.name }
+func (opened) Lock() error    { return nil }
+func (opened) Unlock() error  { return nil }
+
+// packIndex is a file that is read from its start to its end.
+type packIndex struct {
+	billy.File
+	rd *bufio.Reader
+}
+
+func (f packIndex) Read(p []byte) (int, error) { return f.rd.Read(p) }
+
+// Stat has the size, which go-git compares with what the index claims to hold.
+func (f packIndex) Stat() (fs.FileInfo, error) { return f.File.(opened).Stat() }
 
 // ReadDir also omits files that are removed meanwhile: the embedded file system fails for
 // them with the error of a missing directory, which for go-git has no packs.
