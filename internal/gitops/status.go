@@ -82,35 +82,52 @@ func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot,
 func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for path, e := range w.entries {
-		differs[path] = e == nil || head.files[path] != state{e.Mode, e.Hash}
-	}
-	for path := range head.files {
-		if _, ok := w.entries[path]; !ok {
+		if e == nil || head.files[path] != (state{e.Mode, e.Hash}) {
 			differs[path] = true
 		}
 	}
-	present := make(map[string]bool, len(w.files))
+	if len(differs) > 0 || len(head.files) != len(w.entries) {
+		for path := range head.files {
+			if _, ok := w.entries[path]; !ok {
+				differs[path] = true
+			}
+		}
+	}
+	listed := 0 // entries whose files exist
 	for i := range w.files {
 		f := &w.files[i]
-		present[f.path] = true
+		if f.entry != nil {
+			listed++
+		}
 		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != (state{f.entry.Mode, f.entry.Hash}) {
 			differs[f.path] = true
 		}
+	}
+	if listed < len(w.entries) {
+		w.addMissing(differs)
+	}
+	for _, f := range w.refused {
+		differs[f.Path+"/"] = true
+	}
+	var paths []string
+	for path := range differs {
+		if !outside(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// addMissing adds the entries whose files do not exist.
+func (w *walk) addMissing(differs map[string]bool) {
+	present := make(map[string]bool, len(w.files))
+	for i := range w.files {
+		present[w.files[i].path] = true
 	}
 	for path, e := range w.entries {
 		if !present[path] && (e == nil || !e.AssumedUnchanged()) {
 			differs[path] = true
 		}
 	}
-	for _, f := range w.refused {
-		differs[f.Path+"/"] = true
-	}
-	var paths []string
-	for path, d := range differs {
-		if d && !outside(path) {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }

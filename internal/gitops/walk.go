@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -60,14 +61,19 @@ func newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
 		tree: tree, index: idx, known: known,
 		entries: make(map[string]*gitdir.IndexEntry, len(idx.Entries)),
 		parents: map[string]bool{},
+		files:   make([]found, 0, len(idx.Entries)),
 	}
+	in := "" // the directory of the entry before, which has the same one nearly always
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if _, twice := w.entries[e.Path]; twice || e.Stage() != 0 {
-			e = nil
+		path, paths := e.Path, len(w.entries)
+		if w.entries[path] = e; e.Stage() != 0 || len(w.entries) == paths {
+			w.entries[path] = nil
 		}
-		w.entries[idx.Entries[i].Path] = e
-		w.addParents(idx.Entries[i].Path)
+		if dir := path[:max(0, strings.LastIndexByte(path, '/'))]; dir != in {
+			w.addParents(path)
+			in = dir
+		}
 	}
 	for path := range known {
 		w.addParents(path)
@@ -147,7 +153,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		return nil, nil, err
 	}
 	var below []directory
-	var files []found
+	files := make([]found, 0, len(entries))
 	for _, e := range entries {
 		path := gitdir.JoinPath(f.path, e.Name())
 		if !IsBelow(path, w.below) && !(e.IsDir() && IsBelow(w.below+"/", path)) {
@@ -218,7 +224,7 @@ func (w *walk) leaveOut(in *os.File, path string, e fs.DirEntry) {
 // openDirectory opens and lists a directory, in no order. It returns the directory, to be
 // closed, even if it can't be listed.
 func openDirectory(name string) (*os.File, []fs.DirEntry, error) {
-	d, err := os.Open(name)
+	d, err := gitdir.OpenDirectory(name)
 	if err != nil {
 		return nil, nil, err
 	}

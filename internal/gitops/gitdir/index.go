@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -76,7 +75,11 @@ func NewIndex(entries []IndexEntry) *Index {
 // readIndexFile reads an index with the file times needed to detect racy
 // entries.
 func readIndexFile(f *os.File) (*Index, error) {
-	data, err := io.ReadAll(f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data, err := readAll(f, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +87,18 @@ func readIndexFile(f *os.File) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	st := StatOf(info)
 	idx.written = written{st.mtimeSec, st.mtimeNsec, st.dev}
 	return idx, nil
+}
+
+// readAll reads a file that has about a size.
+func readAll(f *os.File, size int64) ([]byte, error) {
+	const maxGrow = 64 << 20 // for larger ones, only what is read counts
+	var data bytes.Buffer
+	data.Grow(int(min(size, maxGrow)) + bytes.MinRead)
+	_, err := data.ReadFrom(f)
+	return data.Bytes(), err
 }
 
 // parseIndex reads an index file's bytes.
@@ -126,9 +134,13 @@ func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
 		return nil, ErrDamagedIndex
 	}
 	idx.Entries = make([]IndexEntry, count)
+	var names strings.Builder // of all entries: a string for each would be an allocation for each
+	if idx.version < 4 {
+		names.Grow(len(data) - int(count)*entryFixed)
+	}
 	previous := ""
 	for i := range idx.Entries {
-		n, err := idx.Entries[i].parse(data, idx.version, previous)
+		n, err := idx.Entries[i].parse(data, idx.version, previous, &names)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +150,7 @@ func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
 }
 
 // parse parses one entry and returns its length.
-func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, error) {
+func (e *IndexEntry) parse(data []byte, version uint32, previous string, names *strings.Builder) (int, error) {
 	if len(data) < entryFixed+2 {
 		return 0, ErrDamagedIndex
 	}
@@ -165,7 +177,9 @@ func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, e
 	if end < 0 {
 		return 0, ErrDamagedIndex
 	}
-	e.Path = string(data[at : at+end])
+	begin := names.Len()
+	names.Write(data[at : at+end])
+	e.Path = names.String()[begin:]
 	size := (at + end + 8) &^ 7 // one to eight zeros follow the name
 	if size > len(data) {
 		return 0, ErrDamagedIndex
