@@ -9,14 +9,10 @@ import (
 	"io"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/schema"
@@ -160,91 +156,6 @@ func propertyNames(s map[string]any, names map[string]bool) {
 // plainName is equal for names that differ only in case, _ and -.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
-// arguments are the arguments of another tool: any JSON object.
-type arguments struct{ json.RawMessage }
-
-// inferred is the schema of a struct type. Nobody changes it.
-type inferred struct {
-	doc map[string]any
-	// compiled compiles the schema at the first call, as most runs call few of their
-	// tools. It fails if the type has none: a programming error, caught by the registry's test.
-	compiled func() (*schema.Schema, error)
-}
-
-// inferredSchemas has the schemas of struct types by type: each session has tools of its own,
-// and inference by reflection is slow.
-var inferredSchemas sync.Map
-
-// inferSchema returns the schema of a struct type.
-func inferSchema[In any]() *inferred {
-	key := reflect.TypeFor[In]()
-	known, ok := inferredSchemas.Load(key)
-	if !ok {
-		doc, err := newSchema[In]()
-		known, _ = inferredSchemas.LoadOrStore(key, &inferred{doc, sync.OnceValues(func() (*schema.Schema, error) {
-			if err != nil {
-				return nil, err
-			}
-			return schema.Compile(doc)
-		})})
-	}
-	return known.(*inferred) //nolint:forcetypeassert // nothing else is stored
-}
-
-// newSchema infers the schema of a struct type, without constructs that
-// strict providers reject: unions with null, which optional slices and pointers
-// get, and objects without properties.
-func newSchema[In any]() (map[string]any, error) {
-	inferred, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[arguments]():    {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
-		reflect.TypeFor[TodoStatus]():   enum("pending", "in_progress", "completed", "cancelled"),
-		reflect.TypeFor[TodoPriority](): enum("high", "medium", "low"),
-		reflect.TypeFor[pageFormat]():   enum("markdown", "text", "html"),
-		reflect.TypeFor[livecrawl]():    enum("fallback", "preferred"),
-		reflect.TypeFor[lspOperation](): enum("goToDefinition", "findReferences", "hover", "documentSymbol", "workspaceSymbol", "goToImplementation", "prepareCallHierarchy", "incomingCalls", "outgoingCalls"),
-		reflect.TypeFor[searchType]():   enum("auto", "fast", "deep"),
-	}})
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(inferred)
-	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, err
-	}
-	withoutNull(m)
-	if m["properties"] == nil {
-		m["properties"] = map[string]any{}
-	}
-	return m, nil
-}
-
-func enum(values ...any) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: values}
-}
-
-func withoutNull(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if types, ok := v["type"].([]any); ok {
-			types = slices.DeleteFunc(types, func(t any) bool { return t == "null" })
-			if len(types) == 1 {
-				v["type"] = types[0]
-			}
-		}
-		for sub := range maps.Values(v) {
-			withoutNull(sub)
-		}
-	case []any:
-		for _, sub := range v {
-			withoutNull(sub)
-		}
-	}
 }
 
 // parseInput decodes arguments into plain JSON values, numbers as json.Number.

@@ -163,7 +163,6 @@ func homes() map[string]string {
 		"golang.org/x/net/html":                           "internal/web",
 		"golang.org/x/image":                              "tools",
 		"mvdan.cc/sh/v3":                                  "tools/shell",
-		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
 		"github.com/evanw/esbuild":                        "internal/jshost",
 		"github.com/yuin/goldmark":                        "report/html internal/site",
@@ -175,6 +174,8 @@ func homes() map[string]string {
 		"os/exec":                                         "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Only in tests: its package initialization compiles five drafts' schemas.
 		"github.com/santhosh-tekuri/jsonschema/v6": "",
+		// Only in tests: inference of all tools' schemas is too slow for each process.
+		"github.com/google/jsonschema-go": "",
 		// Nowhere in the product: see TestTheBinaryContainsNo.
 		"github.com/in-toto/attestation": "", // only of tests
 		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.

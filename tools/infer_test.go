@@ -1,0 +1,70 @@
+package tools
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// The schemas are those that a general library infers, without unions with null.
+func TestSchemasAreThoseOfALibrary(t *testing.T) {
+	types := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[arguments](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
+	}}
+	for text, values := range enums {
+		types.TypeSchemas[text] = &jsonschema.Schema{Type: "string", Enum: values}
+	}
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[bashInput](), reflect.TypeFor[batchInput](), reflect.TypeFor[readInput](), reflect.TypeFor[editInput](), reflect.TypeFor[listInput](),
+		reflect.TypeFor[lspInput](), reflect.TypeFor[todoWriteInput](), reflect.TypeFor[webfetchInput](), reflect.TypeFor[websearchInput](), reflect.TypeFor[sample](),
+	} {
+		inferred, err := jsonschema.ForType(of, types)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := schemaOf(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := plain(t, inferred)
+		withoutNull(want)
+		if got := plain(t, ours); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%v, should be\n%v", of, got, want)
+		}
+	}
+}
+
+func plain(t *testing.T, v any) (m any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func withoutNull(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if types, ok := v["type"].([]any); ok {
+			types = slices.DeleteFunc(types, func(t any) bool { return t == "null" })
+			if len(types) == 1 {
+				v["type"] = types[0]
+			}
+		}
+		for sub := range maps.Values(v) {
+			withoutNull(sub)
+		}
+	case []any:
+		for _, sub := range v {
+			withoutNull(sub)
+		}
+	}
+}
