@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -15,6 +17,7 @@ import (
 // within the window of a distinct one count as the same; see [SameSignal]. Tests change the
 // process's world.
 func Start(window time.Duration, change ...func(*World)) {
+	delayCollection()
 	env, err := TakeEnvironment()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "millhand: "+printable.Text(err.Error()))
@@ -31,4 +34,21 @@ func Start(window time.Duration, change ...func(*World)) {
 	code := Main(ctx, os.Args, w)
 	stop()
 	os.Exit(code)
+}
+
+// firstCollection lets the heap grow to 12 MiB before garbage is collected for the first time. Go
+// starts at 4 MiB, which the preflight exceeds two or three times: nearly nothing of it is garbage
+// that memory is needed for, and most runs need more later anyway.
+const firstCollection = 300 // percent of 4 MiB
+
+// delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
+// garbage is collected as usual.
+func delayCollection() {
+	usual := debug.SetGCPercent(firstCollection)
+	if usual != 100 {
+		debug.SetGCPercent(usual)
+		return
+	}
+	marker := new([16]byte) // unreachable, so that the first collection finds it
+	runtime.AddCleanup(marker, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
