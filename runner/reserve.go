@@ -143,7 +143,7 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 
 // Close releases the branches that the preflight reserved.
 func (r *PreflightResult) Close() {
-	if r.reserved != nil {
+	if r != nil && r.reserved != nil {
 		os.Remove(r.reserved.Name())
 		r.reserved.Close()
 	}

@@ -170,6 +170,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 	o.plan.Only, o.plan.NoRollout = []string{d.given.task}, true
 	o.change = change
 	c, err := checkRun(ctx, d.world, o)
+	defer c.settle()
 	if err != nil {
 		return nil, err
 	}

@@ -170,6 +170,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	}
 	o.plan.policies = append(slices.Clone(o.plan.policies), p.options.policies...)
 	c, err := checkRun(ctx, p.world, o)
+	defer c.settle()
 	if err != nil {
 		return done, err
 	}
@@ -185,16 +186,20 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	one := c
 	one.plan = &only
 	pulls := &pullClients{world: p.world, hosts: forges(p.world, c.plan, known.Hold), notify: p.note}
-	ready, err := preflight(ctx, p.world, one, starting{id: r.past.Run.ID, past: r.past}, true, known, pulls)
+	var ready *runner.PreflightResult
+	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
+		ready, err = preflight(ctx, p.world, one, starting{id: r.past.Run.ID, past: r.past}, true, known, pulls)
+		return err
+	})
+	defer func() { ready.Close() }() // may be nil
 	if err != nil {
 		return done, err
 	}
-	defer ready.Close()
 	if err := proveSaved(ctx, p.world, r.out, r.past.Run); err != nil {
 		return done, err
 	}
 	trees := ready.Trees(&only)
-	if err := r.out.Begin(r.past.Run.ID, c.level, trees, 1); err != nil {
+	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
 		return done, err
 	}
 	for _, secret := range ready.Secrets() {
@@ -212,7 +217,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
-		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: c.level, Sandbox: c.sandbox,
+		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {

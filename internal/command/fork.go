@@ -97,6 +97,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 		}
 	}
 	c, err := checkRun(ctx, w, o)
+	defer c.settle()
 	if err != nil {
 		return err
 	}

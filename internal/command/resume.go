@@ -73,6 +73,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 		o.plan.policies = append(slices.Clone(o.plan.policies), by.policies...)
 	}
 	c, err := checkRun(ctx, w, o)
+	defer c.settle()
 	if err != nil {
 		return err
 	}

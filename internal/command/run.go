@@ -158,27 +158,36 @@ type checked struct {
 	custom  []tools.Tool
 	key     *signing.Key     // nil if no commit is signed
 	rollout *rollout.Rollout // nil without one
-	level   sandbox.Level
-	sandbox sandbox.State
+	sandbox sandbox.Mode     // valid
+	probe   func() sandbox.Found
 }
 
-// checkRun loads the plan, and checks everything that a run needs except repositories.
+// settle waits for the end of the probe.
+func (c checked) settle() {
+	if c.probe != nil {
+		c.probe()
+	}
+}
+
+// checkRun loads the plan, and checks everything that a run needs except repositories and the
+// level of the sandbox. The caller settles the result.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
 	if err := checkResources(w); err != nil { // the probe needs open files
 		return c, err
 	}
 	probe := probing(ctx, o.sandbox)
-	defer probe()
 	plan, err := loadListed(ctx, w, o.plan, o.log.Quiet)
 	if err != nil {
+		probe()
 		return c, err
 	}
 	return checkPlan(ctx, w, o, plan, probe)
 }
 
-// checkPlan checks everything that a run of a plan needs except repositories.
+// checkPlan checks everything that a run of a plan needs except repositories and the level of
+// the sandbox.
 func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe func() sandbox.Found) (c checked, err error) {
-	c.plan = plan
+	c.plan, c.probe = plan, probe
 	if err := o.prompt.deliver(c.plan); err != nil {
 		return c, failure{event.ExitUsage, err}
 	}
@@ -194,6 +203,10 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	if err != nil {
 		return c, err
 	}
+	c.sandbox = sandbox.Mode(mode)
+	if err := c.sandbox.Check(); err != nil {
+		return c, failure{event.ExitUsage, err}
+	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
 	c.models.Environ = environ(w)
@@ -204,11 +217,29 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	if c.custom, err = customTools(c.plan); err != nil {
 		return c, err
 	}
-	if c.key, err = signingKey(ctx, w, c.plan); err != nil {
-		return c, err
-	}
-	c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || c.plan.StartsProcesses(), probe)
+	c.key, err = signingKey(ctx, w, c.plan)
 	return c, err
+}
+
+// confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode
+// allows no level of this machine.
+func (c checked) confine(ctx context.Context, preflight func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
+	during, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var refused error
+	var choice sync.WaitGroup
+	choice.Go(func() {
+		level, state, refused = chooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.plan) || c.plan.StartsProcesses(), c.probe)
+		if refused != nil {
+			stop(refused)
+		}
+	})
+	err = preflight(during)
+	choice.Wait()
+	if refused != nil && (err == nil || ctx.Err() == nil) {
+		return level, state, refused
+	}
+	return level, state, err
 }
 
 // run checks everything, runs the plan and writes the reports.
@@ -221,6 +252,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		return resume(ctx, w, o, log)
 	}
 	c, err := checkRun(ctx, w, o)
+	defer c.settle()
 	if err != nil {
 		return err
 	}
@@ -279,11 +311,15 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	known := secrets(w, plan, []string{c.key.Secret()})
 	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	ready, err := preflight(ctx, w, c, s, o.log.Quiet, known, pulls)
+	var ready *runner.PreflightResult
+	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
+		ready, err = preflight(ctx, w, c, s, o.log.Quiet, known, pulls)
+		return err
+	})
+	defer func() { ready.Close() }() // may be nil
 	if err != nil {
 		return err
 	}
-	defer ready.Close()
 	trees := ready.Trees(plan)
 	print := printText
 	switch {
@@ -299,7 +335,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	prove(ctx, out, plan.Evidence, c.key)
 	ledger := s.join(out)
-	if err := out.Begin(s.id, c.level, trees, len(plan.Jobs)); err != nil {
+	if err := out.Begin(s.id, level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
 	for _, secret := range ready.Secrets() {
@@ -322,7 +358,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		}
 	}()
 	return execute(ctx, w, out, plan, pulls, runner.Options{
-		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
+		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
