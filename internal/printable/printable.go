@@ -35,10 +35,13 @@ const Width = 160
 // characters that reorder text visible, and breaks workflow commands. Text of a model
 // or a repository can't move the cursor or issue workflow commands.
 func Text(s string) string {
-	s = commandForms.ReplaceAllStringFunc(Unstyled(s), func(found string) string {
-		last := len(found) - 1
-		return found[:last] + " " + found[last:]
-	})
+	s = Unstyled(s)
+	if strings.Count(s, ":") > 1 || strings.Count(s, "#") > 1 {
+		s = commandForms.ReplaceAllStringFunc(s, func(found string) string {
+			last := len(found) - 1
+			return found[:last] + " " + found[last:]
+		})
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // scripts and emoji need the joiners
