@@ -38,10 +38,10 @@ type Table struct {
 }
 
 // rows are the lines of a table by the names of their models.
-type rows struct {
-	exact map[string]string
-	dated map[string]string // also for versions of the name
-}
+type rows map[string]row
+
+// row has the line of a name and that of its versions; "" if there is none.
+type row struct{ exact, dated string }
 
 // BuiltIn returns the table that is built in.
 var BuiltIn = sync.OnceValue(func() *Table {
@@ -59,8 +59,8 @@ func Parse(text string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, row := range t.dataset.exact {
-		if _, err := parsePrices(row, 2); err != nil {
+	for name, of := range t.dataset {
+		if _, err := parsePrices(of.exact, 2); err != nil {
 			return nil, fmt.Errorf("read the price of %s: %w", name, err)
 		}
 	}
@@ -104,20 +104,21 @@ func (t *Table) Age(now time.Time) time.Duration {
 }
 
 func index(text string) rows {
-	r := rows{exact: map[string]string{}, dated: map[string]string{}}
+	r := make(rows, strings.Count(text, "\n")+strings.Count(text, "|"))
 	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 || strings.HasPrefix(line, "#") {
+		id, facts, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(line, "#") || !strings.Contains(strings.TrimSpace(facts), " ") {
 			continue
 		}
-		provider, names, _ := strings.Cut(fields[0], "/")
+		provider, names, _ := strings.Cut(id, "/")
 		for name := range strings.SplitSeq(names, "|") {
 			name, dated := strings.CutSuffix(strings.ToLower(name), "*")
 			key := provider + "/" + name
-			if dated {
-				r.dated[key] = line
+			of := r[key]
+			if of.exact = line; dated {
+				of.dated = line
 			}
-			r.exact[key] = line
+			r[key] = of
 		}
 	}
 	return r
@@ -129,16 +130,16 @@ var version = lazyregexp.New(`(?:-(?:latest|preview|exp|beta|customtools)|[-@](?
 
 // find returns the row of a model: by its name, or by that of which it is a version.
 func (r rows) find(id string) (string, bool) {
-	if row, ok := r.exact[id]; ok {
-		return row, true
+	if of, ok := r[id]; ok {
+		return of.exact, true
 	}
 	for from := 0; from < len(id); {
 		at := version.FindStringIndex(id[from:])
 		if at == nil {
 			break
 		}
-		if row, ok := r.dated[id[:from+at[0]]]; ok {
-			return row, true
+		if of := r[id[:from+at[0]]]; of.dated != "" {
+			return of.dated, true
 		}
 		from += at[0] + 1 // its start may belong to the name
 	}
@@ -288,8 +289,8 @@ func (m *Model) facts(same Model) {
 func (t *Table) Names() []string {
 	names := map[string]bool{}
 	for _, table := range []rows{t.dataset, t.own} {
-		for _, row := range table.exact {
-			name, _, _ := strings.Cut(strings.Fields(row)[0], "|")
+		for _, of := range table {
+			name, _, _ := strings.Cut(strings.Fields(of.exact)[0], "|")
 			names[strings.TrimSuffix(name, "*")] = true
 		}
 	}
