@@ -284,7 +284,7 @@ func TestAPackWithoutAnIndexIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAPipeInPlaceOfAPackIsAnError(t *testing.T) {
+func TestAPipeNamedLikeAPackIsAnError(t *testing.T) {
 	s, _, base := packed(t)
 	for _, end := range []string{".pack", ".idx"} {
 		s.Pipe(".git/objects/pack/pack-" + strings.Repeat("ab", 20) + end)

@@ -40,7 +40,7 @@ type Table struct {
 // rows are the lines of a table by the names of their models.
 type rows map[string]row
 
-// row has the line of a name and that of its versions; "" if there is none.
+// row has the line of a name, and that of its versions or "".
 type row struct{ exact, dated string }
 
 // BuiltIn returns the table that is built in.
