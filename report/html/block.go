@@ -57,7 +57,7 @@ func newBlocks(jobs, size int) *blocks {
 
 // write writes the details of a job with the longest texts that fit.
 func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report.Job, d Detail) error {
-	share := min(2*b.left/max(1, b.jobs), maxBlock)
+	share := min(2*b.left/(b.jobs+1), maxBlock) // the last but one leaves a third
 	for level := max(0, b.level-1); level <= len(levels); level++ {
 		content := h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
 		if level < len(levels) {

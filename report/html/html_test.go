@@ -206,11 +206,19 @@ func TestSpaceIsDivided(t *testing.T) {
 	job.FinalMessage = string(noise)
 	d := detail(job)
 	d.Patch = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n" + string(noise)
-	const jobs, size = 50, 800 << 10 // 16 KiB for each
+	for kib := 48; kib <= 60; kib += 2 { // one of them could use all of it
+		checkSpace(t, r, d, 2, kib<<10)
+	}
+	checkSpace(t, r, d, 50, 800<<10)
+}
+
+// checkSpace writes the details of the first job so many times, within a size in bytes.
+func checkSpace(t *testing.T, r *report.Report, d Detail, jobs, size int) {
+	t.Helper()
 	var b bytes.Buffer
 	blocks := newBlocks(jobs, size)
 	for i := range jobs {
-		if err := blocks.write(&b, i, r, job, d); err != nil {
+		if err := blocks.write(&b, i, r, &r.Jobs[0], d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +228,7 @@ func TestSpaceIsDivided(t *testing.T) {
 	}
 	for i, one := range all {
 		if !strings.Contains(one, "<h3>Conversation</h3>") || !strings.Contains(one, "omitted …") {
-			t.Fatalf("job %d has no conversation, or it is complete", i)
+			t.Fatalf("job %d of %d in %d bytes has no conversation, or it is complete", i, jobs, size)
 		}
 	}
 }
