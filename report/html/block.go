@@ -2,11 +2,11 @@ package html
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/base64"
 	"errors"
 	"fmt"
 
+	"github.com/klauspost/compress/flate"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
@@ -19,6 +19,10 @@ const (
 	maxBlock  = 8 << 20  // of one
 	maxPlain  = 32 << 20 // of one that is not compressed: browsers are slow with more
 )
+
+// compression is the level of the compressed details. With the standard library's default, which needs
+// two to three times as long, a page is 1 to 2 % smaller.
+const compression = 5
 
 // errLong is the error of details that are longer than maxPlain.
 var errLong = errors.New("too long")
@@ -48,7 +52,7 @@ type blocks struct {
 }
 
 func newBlocks(jobs, size int) *blocks {
-	deflate, err := flate.NewWriter(nil, flate.DefaultCompression)
+	deflate, err := flate.NewWriter(nil, compression)
 	if err != nil {
 		panic(err) // unreachable: the level is valid
 	}
