@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,13 +73,13 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 // add adds a line.
 func (s *State) add(text []byte) error {
-	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
+	k, err := kindOf(text)
+	if err != nil {
 		return err
 	}
 	var e Entry
 	var content any
-	switch l.Type {
+	switch k {
 	case sessionLine:
 		e.Session = new(Session)
 		content = e.Session
@@ -101,6 +102,21 @@ func (s *State) add(text []byte) error {
 		return err
 	}
 	return s.apply(e)
+}
+
+// kindOf returns the kind of a line. That of a line as a Writer writes it is at its start: the
+// line is decoded only once.
+func kindOf(text []byte) (kind, error) {
+	if rest, ok := bytes.CutPrefix(text, []byte(`{"type":"`)); ok {
+		for _, k := range []kind{messageLine, turnLine, sessionLine, compactionLine, resumeLine} {
+			if bytes.HasPrefix(rest, []byte(k+`",`)) {
+				return k, nil
+			}
+		}
+	}
+	var l line
+	err := json.Unmarshal(text, &l)
+	return l.Type, err
 }
 
 // apply adds an entry.
