@@ -129,11 +129,13 @@ func (d *Dir) freeSpace(err error) bool {
 	return true
 }
 
-// findingsFile has the findings of reviews; runs without reviews don't write it.
-const findingsFile = "findings.sarif"
+const (
+	findingsFile = "findings.sarif" // the findings of reviews; runs without reviews don't write it
+	pageFile     = "report.html"
+)
 
 // Formats returns the reports that a run writes, by file. files is its report directory.
-// The functions are for one report.
+// The functions are for one report, and can be called concurrently.
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	var once sync.Once
 	var found *patterns.Result
@@ -143,50 +145,69 @@ func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	}
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": report.JUnit, "failed.txt": report.Failed,
-		findingsFile:  report.SARIF,
-		"summary.md":  func(w io.Writer, r *report.Report) error { return report.Summary(w, r, of(r)) },
-		"report.html": func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files), of(r)) },
+		findingsFile: report.SARIF,
+		"summary.md": func(w io.Writer, r *report.Report) error { return report.Summary(w, r, of(r)) },
+		pageFile:     func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files), of(r)) },
 	}
 }
 
 // writeReports writes every format atomically, the smallest first, so that as many
-// reports as possible fit on a full disk.
+// reports as possible fit on a full disk. The page, which needs as much time as all others
+// together and mostly more space, is rendered concurrently and written last.
 func (d *Dir) writeReports(rep *report.Report) error {
 	if d.copy != nil {
 		return nil
 	}
-	type file struct {
-		name string
-		text []byte
-	}
-	var files []file
-	var errs []error
-	for name, write := range Formats(d.dir.FS()) {
-		if name == findingsFile && !rep.HasFindings() {
-			continue
+	formats := Formats(d.dir.FS())
+	var page rendered
+	var rendering sync.WaitGroup
+	rendering.Go(func() { page = render(pageFile, formats[pageFile], rep) })
+	var files []rendered
+	for name, write := range formats {
+		if name != pageFile && (name != findingsFile || rep.HasFindings()) {
+			files = append(files, render(name, write, rep))
 		}
-		var text bytes.Buffer
-		if err := write(&text, rep); err != nil {
-			errs = append(errs, fmt.Errorf("format %s: %w", name, err))
-			continue
-		}
-		files = append(files, file{name, text.Bytes()})
 	}
-	slices.SortFunc(files, func(a, b file) int {
+	slices.SortFunc(files, func(a, b rendered) int {
 		return cmp.Or(cmp.Compare(len(a.text), len(b.text)), cmp.Compare(a.name, b.name))
 	})
+	var errs []error
 	for _, f := range files {
-		err := writeText(d.dir, f.name, f.text)
-		if reportdir.IsFull(err) {
-			d.freeSpace(err)
-			d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
-			err = writeText(d.dir, f.name, f.text)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("write %s: %w", f.name, reportdir.Reason(err)))
-		}
+		errs = append(errs, d.write(f))
 	}
-	return errors.Join(errs...)
+	rendering.Wait()
+	return errors.Join(append(errs, d.write(page))...)
+}
+
+// rendered is the text of a format, or why it has none.
+type rendered struct {
+	name string
+	text []byte
+	err  error
+}
+
+func render(name string, write func(io.Writer, *report.Report) error, rep *report.Report) rendered {
+	var text bytes.Buffer
+	if err := write(&text, rep); err != nil {
+		return rendered{name: name, err: fmt.Errorf("format %s: %w", name, err)}
+	}
+	return rendered{name: name, text: text.Bytes()}
+}
+
+func (d *Dir) write(f rendered) error {
+	if f.err != nil {
+		return f.err
+	}
+	err := writeText(d.dir, f.name, f.text)
+	if reportdir.IsFull(err) {
+		d.freeSpace(err)
+		d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
+		err = writeText(d.dir, f.name, f.text)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.name, reportdir.Reason(err))
+	}
+	return nil
 }
 
 func writeText(dir *reportdir.Dir, name string, text []byte) error {
