@@ -125,11 +125,13 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 	if tree, err = s.foundClean(j); err != nil || tree != "" {
 		return tree, err
 	}
-	all, err := s.tree.Snapshot(ctx)
+	all, left, err := gitops.SnapshotAndLeftOut(ctx, s.tree)
 	if err != nil {
 		return "", err
 	}
-	s.before = all.Below(s.below)
+	if s.before = all.Below(s.below); s.below == "" {
+		s.untracked.left = left
+	}
 	if s.before.Equal(s.committed) {
 		return s.tree.RootTree(s.base)
 	}

@@ -179,3 +179,57 @@ func TestWithoutACallNoSandboxIsOpened(t *testing.T) {
 		})
 	}
 }
+
+// What the user changes in the own tree while the model responds is not the work of a job without a call.
+func TestAJobWithoutACallHasNoChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns string
+		want  []string
+	}{
+		"no call": {turns: "  - {text: ok}\n"},
+		"a call":  {turns: writes, want: []string{"a", "users.txt"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.asks(c.turns, func(model.Request) { writeFile(t, filepath.Join(s.repo, "users.txt"), "text\n") })
+			job := s.job("a")
+			job.Commit = nil
+			if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
+				t.Fatalf("exit %d: %v", exit, s.ends())
+			}
+			var paths []string
+			for _, c := range s.of(event.ChangesFound)[0].Changes {
+				paths = append(paths, c.Path)
+			}
+			if diff := cmp.Diff(c.want, paths); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The ignored files that a job finds in the own tree are not its own, also if the preflight did not find
+// the tree clean.
+func TestIgnoredFilesOfTheStartAreNotTheJobs(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, ".git/info/exclude"), "*.log\nbuild/\n")
+	writeFile(t, filepath.Join(s.repo, "users.log"), "text\n")
+	writeFile(t, filepath.Join(s.repo, "users.txt"), "text\n")
+	if err := os.Mkdir(filepath.Join(s.repo, "build"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(s.repo, "build/out"), "text\n")
+	s.asks("  - calls: [{tool: write, args: {filePath: a.log, content: text}}]\n  - {text: ok}\n", nil)
+	job := s.job("a")
+	job.Commit = nil
+	if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, AllowDirty: true, Jobs: []tasks.Job{job}}); exit != event.ExitOK {
+		t.Fatalf("exit %d: %v", exit, s.ends())
+	}
+	var paths []string
+	for _, u := range s.of(event.JobEnded)[0].JobEnd.UntrackedInputs {
+		paths = append(paths, u.Path)
+	}
+	if diff := cmp.Diff([]string{"a.log"}, paths); diff != "" || len(s.of(event.ChangesFound)[0].Changes) > 0 {
+		t.Errorf("ignored files (-want +got):\n%s\nchanges: %v", diff, s.of(event.ChangesFound)[0].Changes)
+	}
+}

@@ -21,7 +21,7 @@ type untracked struct {
 	known bool              // start is
 	start *gitops.Untracked // the state after setup; nil for no files
 	kinds map[string]gitops.Kind
-	left  *gitops.LeftOut // by the preflight, if it had just found the user's own tree clean; nil otherwise
+	left  *gitops.LeftOut // in the user's own tree, by the walk that found its state at the start; nil if unknown
 }
 
 // verifiesWorkspace reports whether a job has verify commands that run in its workspace.
@@ -57,7 +57,7 @@ func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
 	s.untracked.kinds = map[string]gitops.Kind{}
 	if s.inPlace || len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec) {
 		var err error
-		if s.untracked.left != nil && s.opening != nil { // nothing has run since the preflight
+		if s.untracked.left != nil && (early{j}).onlyCalls() { // nothing has run since then
 			s.untracked.start, err = s.untracked.left.Files(ctx, j.uncollected(s))
 		} else {
 			s.untracked.start, err = j.untrackedFiles(ctx, s)
@@ -115,6 +115,15 @@ func foundBy(ctx context.Context, w *work) (*found, error) {
 		w.site.found = f
 	}
 	return f, err
+}
+
+// noteUnchanged notes that the job has no changes if its sessions made no call and nothing else runs
+// in it: what differs from the start was changed by somebody else meanwhile, in the user's own tree
+// by the user, and is not the job's.
+func (w *work) noteUnchanged() {
+	if (early{w.job}).onlyCalls() && alone(w) && w.sessions.totals().Calls == 0 {
+		w.site.found = &found{changes: &gitops.ChangeSet{}}
+	}
 }
 
 // paths returns the paths that the job changed, also those that can't be committed and, in the

@@ -150,7 +150,7 @@ func initialise(dir string) error {
 
 // commitAll creates the only commit of a private repository.
 func (r *Repo) commitAll(ctx context.Context) error {
-	now, err := r.snapshot(ctx, nil, true)
+	now, err := r.snapshot(ctx, nil, true, func(*walk) {})
 	if err != nil {
 		return err
 	}

@@ -61,14 +61,25 @@ const (
 // Snapshot returns the current state of the working tree: tracked files and
 // untracked files that are not ignored, whatever the index has of them.
 func (r *Repo) Snapshot(ctx context.Context) (*Snapshot, error) {
+	return r.snapshotWith(ctx, func(*walk) {})
+}
+
+// SnapshotAndLeftOut returns the current state of a working tree, like [Repo.Snapshot], and what it
+// leaves out, like [Repo.Untracked], by one walk.
+func SnapshotAndLeftOut(ctx context.Context, r *Repo) (s *Snapshot, left *LeftOut, err error) {
+	s, err = r.snapshotWith(ctx, func(w *walk) { left = leftOutOf(w) })
+	return s, left, err
+}
+
+func (r *Repo) snapshotWith(ctx context.Context, prepare func(*walk)) (*Snapshot, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return nil, err
 	}
-	return r.snapshot(ctx, rules, false)
+	return r.snapshot(ctx, rules, false, prepare)
 }
 
-func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool) (*Snapshot, error) {
+func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool, prepare func(*walk)) (*Snapshot, error) {
 	tree, err := r.openWorkTree(private)
 	if err != nil {
 		return nil, err
@@ -81,6 +92,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	w := newWalk(tree, idx, nil)
 	s := &Snapshot{files: map[string]state{}, refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
+	prepare(w)
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
