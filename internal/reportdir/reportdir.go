@@ -228,7 +228,11 @@ func (d *Dir) Append(name string) (*os.File, error) {
 func (d *Dir) file(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	name = path.Join(d.prefix, name)
 	open := func() (*os.File, error) {
-		if err := d.mkdir(path.Dir(name)); err != nil {
+		f, err := d.root().OpenFile(name, flags, mode)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		if err := d.mkdir(path.Dir(name)); err != nil { // most files are not the first in their directory
 			return nil, err
 		}
 		return d.root().OpenFile(name, flags, mode)
