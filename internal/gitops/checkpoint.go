@@ -196,8 +196,8 @@ func (r *Repo) RootTree(commit string) (string, error) {
 	if commit == "" {
 		return gitdir.EmptyTree.String(), nil
 	}
-	hash, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
-	return hash.String(), err
+	root, err := r.roots.of(r, commit)
+	return root.hash.String(), err
 }
 
 // Equal reports whether two snapshots have the same files.

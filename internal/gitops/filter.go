@@ -24,7 +24,9 @@ type Filters struct {
 
 // WithFilters returns the repository with other filters.
 func (r *Repo) WithFilters(f Filters) *Repo {
-	return &Repo{Git: r.Git, worktrees: r.worktrees, filters: f, listed: r.listed, hashes: r.hashes}
+	with := *r
+	with.filters = f
+	return &with
 }
 
 // Unfilterable returns why paths with a filter can't be committed; "" if they can. Like

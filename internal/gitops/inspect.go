@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -120,21 +121,23 @@ func modeAt(r *Repo, commit, name string) (filemode.FileMode, error) {
 }
 
 func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
-	tree, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
-	entry := object.TreeEntry{Mode: filemode.Dir, Hash: tree}
+	root, err := r.roots.of(r, commit)
+	entry := object.TreeEntry{Mode: filemode.Dir, Hash: root.hash}
 	if err != nil || name == "" || name == "." {
 		return entry, err
 	}
 	if path.Clean(name) != name || name[0] == '/' || strings.HasPrefix(name, "../") || name == ".." {
 		return object.TreeEntry{}, errors.New("not a clean relative path")
 	}
-	for component := range strings.SplitSeq(name, "/") {
+	entries := root.entries
+	for i, component := range strings.Split(name, "/") {
 		if entry.Mode != filemode.Dir || entry.Hash == gitdir.EmptyTree {
 			return object.TreeEntry{}, nil
 		}
-		entries, err := r.Git.Objects.Tree(entry.Hash)
-		if err != nil {
-			return object.TreeEntry{}, err
+		if i > 0 {
+			if entries, err = r.Git.Objects.Tree(entry.Hash); err != nil {
+				return object.TreeEntry{}, err
+			}
 		}
 		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == component })
 		if at < 0 {
@@ -143,4 +146,37 @@ func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
 		entry = entries[at]
 	}
 	return entry, nil
+}
+
+// roots remembers the tree of the last commit that was asked for, with its entries: jobs of one base
+// look for the same few files in it.
+type roots struct {
+	mu     sync.Mutex
+	commit string
+	last   root
+}
+
+// root is the tree of a commit.
+type root struct {
+	hash    plumbing.Hash
+	entries []object.TreeEntry // never changed
+}
+
+// of returns the tree of a commit of a repository.
+func (l *roots) of(r *Repo, commit string) (root, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if commit == l.commit && commit != "" {
+		return l.last, nil
+	}
+	tree, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
+	found := root{hash: tree}
+	if err == nil && tree != gitdir.EmptyTree {
+		found.entries, err = r.Git.Objects.Tree(tree)
+	}
+	if err != nil {
+		return root{}, err
+	}
+	l.commit, l.last = commit, found
+	return found, nil
 }

@@ -24,6 +24,15 @@ func TestHas(t *testing.T) {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}
+	s.Write("b", "1\n")
+	next := s.Commit()
+	for range 2 { // alternately
+		for c, want := range map[string]bool{commit: false, next: true} {
+			if got, err := r.WithFilters(Filters{}).Has(c, "b"); err != nil || got != want {
+				t.Errorf("commit %s: %v, %v", c, got, err)
+			}
+		}
+	}
 	for _, bad := range []string{"/a", "d/", "./a", "../a", "..", "d//e"} {
 		if _, err := r.Has(commit, bad); err == nil {
 			t.Errorf("%q is a good path", bad)

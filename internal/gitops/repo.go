@@ -18,6 +18,7 @@ type Repo struct {
 	filters   Filters
 	listed    *listings
 	hashes    *hashes // of the work tree
+	roots     *roots
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -47,7 +48,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""
