@@ -346,14 +346,19 @@ func compareEntries(a, b IndexEntry) int {
 }
 
 // racy reports whether the file of an entry may have been changed after the
-// entry was written without its times showing it: when its time is that of the
-// index or later. Between two devices the clocks are only trusted to the second.
+// entry was written without its times showing it: when one of them is that of the
+// index or later. Programs can set the time of the last modification to an earlier one.
 func (idx *Index) racy(s *Stat) bool {
-	at := idx.written
-	if s.mtimeSec != at.sec {
-		return s.mtimeSec > at.sec
+	return !idx.written.after(s.mtimeSec, s.mtimeNsec, s.dev) || !idx.written.after(s.ctimeSec, s.ctimeNsec, s.dev)
+}
+
+// after reports whether the index was written after a time on a device. Between two devices the
+// clocks are only trusted to the second.
+func (w written) after(sec, nsec, dev uint32) bool {
+	if sec != w.sec {
+		return sec < w.sec
 	}
-	return s.dev != at.dev || s.mtimeNsec >= at.nsec
+	return dev == w.dev && nsec < w.nsec
 }
 
 // Current reports whether the entry's file is unchanged, judged by its times,

@@ -84,3 +84,26 @@ func FuzzReadIndex(f *testing.F) {
 		}
 	})
 }
+
+// An index does not vouch for files that a program changed in the moment of the index, even if it set
+// the time of the last modification to an earlier one.
+func TestRacyEntriesAreNotTrusted(t *testing.T) {
+	at := written{sec: 100, nsec: 500, dev: 1}
+	for _, c := range []struct {
+		stat    Stat // times of the last change and modification
+		trusted bool
+	}{
+		{Stat{100, 499, 100, 499, 1, 0, 0, 0, 1}, true},
+		{Stat{100, 500, 100, 500, 1, 0, 0, 0, 1}, false},
+		{Stat{100, 500, 98, 0, 1, 0, 0, 0, 1}, false},
+		{Stat{100, 499, 101, 0, 1, 0, 0, 0, 1}, false},
+		{Stat{100, 499, 98, 0, 2, 0, 0, 0, 1}, false},
+		{Stat{99, 999, 98, 0, 2, 0, 0, 0, 1}, true},
+	} {
+		idx := &Index{written: at}
+		e := &IndexEntry{Mode: filemode.Regular, Stat: c.stat}
+		if got := idx.Current(e, &c.stat, true); got != c.trusted {
+			t.Errorf("%+v: trusted: %v", c.stat, got)
+		}
+	}
+}

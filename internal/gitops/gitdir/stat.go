@@ -46,6 +46,9 @@ func (s *Stat) same(now *Stat, trustCtime bool) bool {
 	return s.ino == now.ino && s.uid == now.uid && s.gid == now.gid
 }
 
+// Size returns the size in bytes, modulo 2^32.
+func (s *Stat) Size() int64 { return int64(s.size) }
+
 // Before reports whether the file was last changed in a second before that of t.
 func (s *Stat) Before(t time.Time) bool {
 	return int64(s.ctimeSec) < t.Unix() && int64(s.mtimeSec) < t.Unix()
