@@ -1,13 +1,16 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -15,109 +18,231 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// checkout writes the files of a tree to an empty directory and returns the
-// matching index.
-func checkout(ctx context.Context, git *gitdir.Dir, dir string, tree plumbing.Hash) (*gitdir.Index, error) {
-	s := &Snapshot{files: map[string]state{}}
-	if err := s.addTree(git.Objects, tree, "", 0); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	files, err := s.sorted()
-	if err != nil {
-		return nil, err
-	}
-	if err := makeDirectories(root, files); err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex
-	var entries []gitdir.IndexEntry
-	err = inParallel(ctx, files, func(p placed) error {
-		st, err := writeEntry(git, root, p)
-		if err != nil {
-			return fmt.Errorf("check out %s: %w", p.path, err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		entries = append(entries, gitdir.IndexEntry{Path: p.path, Mode: p.mode, Hash: p.hash, Stat: st})
-		return nil
-	})
-	return gitdir.NewIndex(entries), err
+// checkout is a checkout of a commit in a directory without files. The files have the contents that
+// are stored. They are copied from a work tree where that has the same files, because reading
+// objects is several times slower: a copy counts only if it has the hash of the object, whatever the index
+// or another process did.
+type checkout struct {
+	to, from *Repo
+	commit   *Snapshot
+	dirs     []*newDir // parents first, starting with the root
+	byPath   map[string]*newDir
+	stored   int  // number of files that can't be copied
+	large    bool // a file is larger than largestCopy
+
+	time    time.Time // of the new files
+	buffers sync.Pool
 }
 
-// sorted returns the files by path. It rejects names that would escape the
-// directory.
-func (s *Snapshot) sorted() ([]placed, error) {
-	files := make([]placed, 0, len(s.files))
-	for path, at := range s.files {
-		for name := range strings.SplitSeq(path, "/") {
-			if name == "" || name == "." || name == ".." || reserved(name) {
-				return nil, &gitdir.UnsupportedError{Reason: "the commit contains a path that git rejects", Paths: []string{path}}
-			}
-		}
-		files = append(files, placed{path, at})
-	}
-	slices.SortFunc(files, func(a, b placed) int { return strings.Compare(a.path, b.path) })
-	return files, nil
+// newDir is a directory of a checkout with its own files.
+type newDir struct {
+	path  string // "" for the root
+	files []newFile
 }
 
-func makeDirectories(root *os.Root, files []placed) error {
-	made := map[string]bool{"": true}
-	for _, f := range files {
-		dirs := gitdir.Parents(f.path)
-		if f.mode == filemode.Submodule {
-			dirs = append(dirs, f.path)
+// newFile is a file of a checkout.
+type newFile struct {
+	placed
+	size int64 // of the copy in the work tree, in bytes, as the index has it; -1 without one
+}
+
+// checkoutOf returns a checkout of a commit of a repository. Files are copied from the work tree of
+// another one, which can be the same.
+func checkoutOf(to, from *Repo, commit string) (c *checkout, err error) {
+	c = &checkout{to: to, from: from, byPath: map[string]*newDir{}}
+	c.buffers.New = func() any { return new([64 << 10]byte) }
+	if c.commit, err = to.SnapshotOf(commit); err != nil {
+		return nil, err
+	}
+	idx := &gitdir.Index{}
+	if !from.Git.Bare() {
+		if idx, err = from.Git.Index(); err != nil {
+			return nil, err
 		}
-		for _, dir := range dirs {
-			if made[dir] {
-				continue
-			}
-			if err := root.Mkdir(dir, 0o777); err != nil {
-				return err
-			}
-			made[dir] = true
+	}
+	copies := make(map[string]bool, len(idx.Entries))
+	for i := range idx.Entries {
+		e := &idx.Entries[i]
+		if c.commit.files[e.Path] != (state{e.Mode, e.Hash}) || !isPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
+			continue
 		}
+		copies[e.Path] = true
+		if err := c.add(placed{e.Path, state{e.Mode, e.Hash}}, e.Stat.Size()); err != nil {
+			return nil, err
+		}
+	}
+	for path, at := range c.commit.files {
+		if copies[path] {
+			continue
+		}
+		if err := c.add(placed{path, at}, -1); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *checkout) add(p placed, size int64) error {
+	parent, name := cutPath(p.path)
+	dir, err := c.dir(parent)
+	if err != nil {
+		return err
+	}
+	if size < 0 && p.mode != filemode.Submodule {
+		c.stored++
+	}
+	c.large = c.large || size > largestCopy
+	dir.files = append(dir.files, newFile{p, size})
+	return checkName(p.path, name)
+}
+
+// dir returns a directory of the checkout.
+func (c *checkout) dir(path string) (*newDir, error) {
+	if d := c.byPath[path]; d != nil {
+		return d, nil
+	}
+	d := &newDir{path: path}
+	c.byPath[path] = d
+	if path != "" {
+		parent, name := cutPath(path)
+		if err := checkName(path, name); err != nil {
+			return nil, err
+		}
+		if _, err := c.dir(parent); err != nil {
+			return nil, err
+		}
+	}
+	c.dirs = append(c.dirs, d)
+	return d, nil
+}
+
+func cutPath(path string) (parent, name string) {
+	at := strings.LastIndexByte(path, '/')
+	return path[:max(at, 0)], path[at+1:]
+}
+
+// checkName rejects a path whose last name would escape the directory.
+func checkName(path, name string) error {
+	if name == "" || name == "." || name == ".." || reserved(name) {
+		return &gitdir.UnsupportedError{Reason: "the commit contains a path that git rejects", Paths: []string{path}}
 	}
 	return nil
 }
 
-func writeEntry(git *gitdir.Dir, root *os.Root, p placed) (gitdir.Stat, error) {
-	if p.mode == filemode.Submodule {
-		return gitdir.Stat{}, nil
-	}
-	data, err := git.Objects.Blob(p.hash)
-	if err != nil {
-		return gitdir.Stat{}, err
-	}
-	if p.mode == filemode.Symlink && git.Settings.Symlinks {
-		err = root.Symlink(string(data), p.path)
-	} else {
-		err = writeNew(root, p, data)
-	}
-	if err != nil {
-		return gitdir.Stat{}, err
-	}
-	info, err := root.Lstat(p.path)
-	if err != nil {
-		return gitdir.Stat{}, err
-	}
-	return gitdir.StatOf(info), nil
-}
-
-func writeNew(root *os.Root, p placed, data []byte) (err error) {
-	mode := os.FileMode(0o666)
-	if p.mode == filemode.Executable {
-		mode = 0o777
-	}
-	f, err := root.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+// write writes the files to a directory, and the matching index to a git directory, which have none.
+func (c *checkout) write(ctx context.Context, dir, gitDir string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = f.Write(data)
-	return err
+	defer root.Close()
+	now, err := root.Stat(".") // its .git was created just before
+	if err != nil {
+		return err
+	}
+	// Git, which compares seconds only, trusts files that are older than the index: otherwise it would read
+	// all of them again at the first git status.
+	c.time = now.ModTime().Truncate(time.Second).Add(-time.Second)
+	for _, d := range c.dirs {
+		if d.path == "" {
+			continue
+		}
+		if err := root.Mkdir(filepath.FromSlash(d.path), 0o777); err != nil {
+			return err
+		}
+	}
+	var mu sync.Mutex
+	var entries []gitdir.IndexEntry
+	err = inParallel(ctx, c.dirs, func(d *newDir) error {
+		some, err := c.fill(ctx, root, d)
+		mu.Lock()
+		defer mu.Unlock()
+		entries = append(entries, some...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	index := filepath.Join(gitDir, "index")
+	if err := os.WriteFile(index+".lock", gitdir.NewIndex(entries).Encode(), 0o666); err != nil {
+		return err
+	}
+	return os.Rename(index+".lock", index)
+}
+
+// fill writes the files of a directory and returns their entries of the index.
+func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir.IndexEntry, error) {
+	to, err := root.Open(filepath.FromSlash(cmp.Or(d.path, ".")))
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	var from *os.File
+	if slices.ContainsFunc(d.files, func(f newFile) bool { return f.size >= 0 }) {
+		if from, err = gitdir.OpenDirectory(filepath.Join(c.from.Git.Root, filepath.FromSlash(d.path))); err == nil { // without it, objects are read
+			defer from.Close()
+		}
+	}
+	buf := c.buffers.Get().(*[64 << 10]byte) //nolint:forcetypeassert // nothing else is in the pool
+	defer c.buffers.Put(buf)
+	entries := make([]gitdir.IndexEntry, 0, len(d.files))
+	for _, f := range d.files {
+		st, err := c.writeFile(to, from, f, buf[:])
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, fmt.Errorf("check out %s: %w", f.path, err)
+		}
+		entries = append(entries, gitdir.IndexEntry{Path: f.path, Mode: f.mode, Hash: f.hash, Stat: st})
+	}
+	return entries, nil
+}
+
+// writeFile writes a file of an open directory. from is the same directory of the work tree, or nil.
+func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.Stat, error) {
+	_, name := cutPath(f.path)
+	if f.mode == filemode.Submodule {
+		return gitdir.Stat{}, gitdir.MkdirIn(to, name)
+	}
+	data, ok := copyOf(from, name, f, buf)
+	var err error
+	if !ok {
+		data, err = c.to.Git.Objects.Blob(f.hash)
+	}
+	switch {
+	case err != nil:
+	case f.mode == filemode.Symlink && c.to.Git.Settings.Symlinks:
+		err = gitdir.SymlinkIn(to, string(data), name)
+	case f.mode == filemode.Executable:
+		err = gitdir.WriteIn(to, name, data, 0o777)
+	default:
+		err = gitdir.WriteIn(to, name, data, 0o666)
+	}
+	if err == nil {
+		err = gitdir.SetTimeIn(to, name, c.time)
+	}
+	if err != nil {
+		return gitdir.Stat{}, err
+	}
+	info, err := gitdir.LstatIn(to, name)
+	return info.Stat, err
+}
+
+// copyOf returns the content of a file from an open directory of the work tree; false if that is another one
+// or can't be read. The content may be in buf.
+func copyOf(from *os.File, name string, f newFile, buf []byte) (data []byte, ok bool) {
+	if from == nil || f.size < 0 {
+		return nil, false
+	}
+	if f.size > int64(len(buf)) {
+		buf = make([]byte, f.size)
+	}
+	if f.size > 0 { // git writes 0 if it does not trust the other times
+		buf = buf[:f.size]
+	}
+	n, err := gitdir.ReadIn(from, name, buf)
+	if err != nil {
+		return nil, false
+	}
+	h := newHash(plumbing.BlobObject, int64(n))
+	h.Write(buf[:n])
+	return buf[:n], plumbing.Hash(h.Sum(nil)) == f.hash
 }

@@ -71,7 +71,7 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	if err := os.WriteFile(filepath.Join(clean.Git.Own, "HEAD"), []byte(commit.String()+"\n"), 0o666); err != nil {
 		return nil, err
 	}
-	return clean, clean.writeFiles(ctx, commit)
+	return clean, writeFiles(ctx, clean, r, commit.String())
 }
 
 // lend lets a new git directory borrow the objects and references of the repository.
@@ -103,22 +103,18 @@ func (r *Repo) lend(git string) error {
 }
 
 // writeFiles checks out a commit in an empty work tree: with the git program if there is
-// one, which follows the attributes of the repository, otherwise as AddWorktree does.
-func (r *Repo) writeFiles(ctx context.Context, commit plumbing.Hash) error {
-	if r.Git.Env.GitProgram != "" {
-		settings, _, err := gitSettings(r.Git)
-		if err != nil {
-			return err
-		}
-		return runGit(ctx, r.Git, r.Git.Root, append(slices.Clip(settings), "--git-dir="+r.Git.Own, "--work-tree="+r.Git.Root, "reset", "--quiet", "--hard"))
-	}
-	root, err := r.Git.Objects.RootTree(commit)
+// one and the result or the time would differ, otherwise as AddWorktree does. Files are copied from another work tree.
+func writeFiles(ctx context.Context, to, from *Repo, commit string) error {
+	files, err := checkoutOf(to, from, commit)
 	if err != nil {
 		return err
 	}
-	idx, err := checkout(ctx, r.Git, r.Git.Root, root)
+	if to.Git.Env.GitProgram == "" || files.plain() {
+		return files.write(ctx, to.Git.Root, to.Git.Own)
+	}
+	settings, _, err := gitSettings(to.Git)
 	if err != nil {
 		return err
 	}
-	return writeIndex(ctx, r.Git.Own, idx, r.Git.Env)
+	return runGit(ctx, to.Git, to.Git.Root, append(slices.Clip(settings), "--git-dir="+to.Git.Own, "--work-tree="+to.Git.Root, "reset", "--quiet", "--hard"))
 }

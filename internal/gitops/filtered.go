@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
@@ -99,6 +98,7 @@ type commitAttributes struct {
 	info     *gitdir.AttributeFile
 	perDir   map[string]*gitdir.AttributeFile
 	converts bool // some line names a filter or an encoding
+	rewrites bool // some line names another reason why a work tree has other contents
 }
 
 // readWide reads the attributes of the machine, the user and the repository.
@@ -110,14 +110,18 @@ func (w *commitAttributes) readWide(r *Repo) error {
 	w.wide, w.info = wide.weakest, wide.absolute
 	for _, f := range append(w.wide, w.info) {
 		w.converts = w.converts || f.Names("filter") || f.Names("working-tree-encoding")
+		w.rewrites = w.rewrites || f.Names("ident") || f.Names("eol")
 	}
 	return nil
 }
 
+// attributesName is the name of attribute files.
+const attributesName = ".gitattributes"
+
 // note reads an attributes file.
 func (w *commitAttributes) note(path string, at state) error {
-	const name = ".gitattributes"
-	if !isPlain(at.mode) || path != name && !strings.HasSuffix(path, "/"+name) {
+	dir, name := cutPath(path)
+	if name != attributesName || !isPlain(at.mode) {
 		return nil
 	}
 	size, err := w.objects.Size(at.hash)
@@ -129,7 +133,7 @@ func (w *commitAttributes) note(path string, at state) error {
 		return err
 	}
 	w.converts = w.converts || bytes.Contains(data, []byte("filter")) || bytes.Contains(data, []byte("working-tree-encoding"))
-	dir := path[:max(0, len(path)-len("/"+name))]
+	w.rewrites = w.rewrites || bytes.Contains(data, []byte("ident")) || bytes.Contains(data, []byte("eol=crlf"))
 	w.perDir[dir] = gitdir.ParseAttributes(data, dir, dir == "")
 	return nil
 }

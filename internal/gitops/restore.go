@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -119,4 +120,18 @@ func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Sn
 		return root.Symlink(string(data), path)
 	}
 	return writeNew(root, placed{path, at}, data)
+}
+
+func writeNew(root *os.Root, p placed, data []byte) (err error) {
+	mode := os.FileMode(0o666)
+	if p.mode == filemode.Executable {
+		mode = 0o777
+	}
+	f, err := root.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Write(data)
+	return err
 }

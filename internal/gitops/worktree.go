@@ -28,7 +28,7 @@ import (
 // with line endings as they are stored.
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
 	failpoint.Hit(failpoint.WorktreeBefore, "")
-	wt, err := r.worktrees.add(ctx, dir, commit)
+	wt, err := r.worktrees.add(ctx, r, dir, commit)
 	failpoint.Hit(failpoint.WorktreeAfter, "")
 	if err != nil {
 		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
@@ -44,7 +44,7 @@ type worktrees struct {
 	added map[string]string // those made here, with their administrative directories
 }
 
-func (w *worktrees) add(ctx context.Context, dir, commit string) (*Repo, error) {
+func (w *worktrees) add(ctx context.Context, r *Repo, dir, commit string) (*Repo, error) {
 	if !plumbing.IsHash(commit) {
 		return nil, fmt.Errorf("%q is not a commit hash", commit)
 	}
@@ -56,22 +56,34 @@ func (w *worktrees) add(ctx context.Context, dir, commit string) (*Repo, error) 
 	if err != nil {
 		return nil, err
 	}
-	var withGit error
-	if w.git.Env.GitProgram != "" && harmless {
-		if withGit = addWithGit(ctx, w.git, settings, dir, commit); withGit == nil {
+	files, unlisted := checkoutOf(r, r, commit)
+	byHand := func() error {
+		if unlisted != nil {
+			return unlisted
+		}
+		return w.addByHand(ctx, dir, commit, files)
+	}
+	withGit := func() error { return addWithGit(ctx, w.git, settings, dir, commit) }
+	ways := []func() error{byHand}
+	switch {
+	case w.git.Env.GitProgram == "" || !harmless:
+	case unlisted == nil && files.plain():
+		ways = append(ways, withGit)
+	default:
+		ways = []func() error{withGit, byHand}
+	}
+	var errs []error
+	for _, add := range ways {
+		err := add()
+		if err == nil {
 			return w.openAdded(dir)
 		}
-		if ctx.Err() != nil {
-			return nil, errors.Join(withGit, w.remove(dir))
-		}
-		if err := w.remove(dir); err != nil {
-			return nil, errors.Join(withGit, err)
+		removed := w.remove(dir)
+		if errs = append(errs, err, removed); removed != nil || ctx.Err() != nil {
+			break
 		}
 	}
-	if err := w.addByHand(ctx, dir, plumbing.NewHash(commit)); err != nil {
-		return nil, errors.Join(withGit, err, w.remove(dir))
-	}
-	return w.openAdded(dir)
+	return nil, errors.Join(errs...)
 }
 
 // emptyDirectory makes a directory unless it is there, checks that it is empty and
@@ -111,7 +123,7 @@ func (w *worktrees) openAdded(dir string) (*Repo, error) {
 }
 
 // addByHand makes a worktree without the git program.
-func (w *worktrees) addByHand(ctx context.Context, dir string, commit plumbing.Hash) error {
+func (w *worktrees) addByHand(ctx context.Context, dir, commit string, files *checkout) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -123,33 +135,13 @@ func (w *worktrees) addByHand(ctx context.Context, dir string, commit plumbing.H
 	if err != nil {
 		return err
 	}
-	root, err := w.git.Objects.RootTree(commit)
-	if err != nil {
-		return err
-	}
-	idx, err := checkout(ctx, w.git, dir, root)
-	if err != nil {
-		return err
-	}
-	return writeIndex(ctx, gitDir, idx, w.git.Env)
-}
-
-func writeIndex(ctx context.Context, gitDir string, idx *gitdir.Index, env gitdir.Env) error {
-	l, err := gitdir.Lock(ctx, filepath.Join(gitDir, "index"), env)
-	if err != nil {
-		return err
-	}
-	defer l.Release()
-	if err := l.Write(idx.Encode()); err != nil {
-		return err
-	}
-	return l.Commit()
+	return files.write(ctx, dir, gitDir)
 }
 
 // register makes the files by which a worktree and its repository know of each
 // other, and returns the worktree's git directory. That appears with all its files: git gc
 // fails for incomplete ones, and removes them.
-func (w *worktrees) register(dir string, commit plumbing.Hash) (string, error) {
+func (w *worktrees) register(dir, commit string) (string, error) {
 	temporary, err := os.MkdirTemp(filepath.Join(w.git.Common, "objects"), gitdir.TemporaryName)
 	if err != nil {
 		return "", err
@@ -160,7 +152,7 @@ func (w *worktrees) register(dir string, commit plumbing.Hash) (string, error) {
 		return "", err
 	}
 	pointer := filepath.Join(dir, ".git")
-	for _, f := range []struct{ name, text string }{{"gitdir", pointer}, {"commondir", "../.."}, {"HEAD", commit.String()}} {
+	for _, f := range []struct{ name, text string }{{"gitdir", pointer}, {"commondir", "../.."}, {"HEAD", commit}} {
 		if err := os.WriteFile(filepath.Join(unnamed, f.name), []byte(f.text+"\n"), 0o666); err != nil {
 			return "", err
 		}

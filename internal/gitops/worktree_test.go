@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -318,6 +319,9 @@ func TestFilesOnAnotherDeviceAreTrusted(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := gittest.NewSandbox(t)
 	s.Write("a.txt", "1\n")
+	for n := range 1000 { // so that the checkout is longer than a tick of the clock
+		s.Write(fmt.Sprintf("d/%d", n), "1\n")
+	}
 	s.Commit()
 	device := func(dir string) uint64 {
 		info, err := os.Stat(dir)
