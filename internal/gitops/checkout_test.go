@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -193,5 +194,108 @@ func TestPlainCheckouts(t *testing.T) {
 func manyFiles(s *gittest.Sandbox) {
 	for n := range 2 * mostStored {
 		s.Write(fmt.Sprintf("many/%d", n), fmt.Sprint(n))
+	}
+}
+
+// TestCheckoutDoesNotTrustTheWorkTree has files of the user that differ from the commit although the
+// index has their times, or are none.
+func TestCheckoutDoesNotTrustTheWorkTree(t *testing.T) {
+	for name, change := range map[string]func(s *gittest.Sandbox){
+		"other content of the same size and time": func(s *gittest.Sandbox) {
+			name := filepath.Join(s.Root, "d/f")
+			info, err := os.Stat(name)
+			must(s.T, err)
+			s.Write("d/f", "Content\n")
+			must(s.T, os.Chtimes(name, info.ModTime(), info.ModTime()))
+		},
+		"more content":             func(s *gittest.Sandbox) { s.Write("d/f", "content\nand more\n") },
+		"less content":             func(s *gittest.Sandbox) { s.Write("d/f", "cont") },
+		"no content":               func(s *gittest.Sandbox) { s.Write("d/f", "") },
+		"no file":                  func(s *gittest.Sandbox) { s.Remove("d/f") },
+		"no directory":             func(s *gittest.Sandbox) { s.Remove("d") },
+		"a directory":              func(s *gittest.Sandbox) { s.Remove("d/f"); s.Write("d/f/content", "content\n") },
+		"a symlink":                func(s *gittest.Sandbox) { s.Remove("d/f"); s.Symlink("../same", "d/f") },
+		"a pipe":                   func(s *gittest.Sandbox) { s.Remove("d/f"); s.Pipe("d/f") },
+		"a pipe for the directory": func(s *gittest.Sandbox) { s.Remove("d"); s.Pipe("d") },
+		"a symlink for the directory": func(s *gittest.Sandbox) {
+			s.Remove("d")
+			s.At(s.Home).Write("elsewhere/f", "content of others\n")
+			s.Symlink(filepath.Join(s.Home, "elsewhere"), "d")
+		},
+		"an unreadable file": func(s *gittest.Sandbox) { s.Chmod(0, "d/f") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gittest.NewSandbox(t)
+			s.Write("d/f", "content\n", "same", "content\n")
+			base := s.Commit()
+			before := treeIn(t, s.Root)
+			change(s)
+			r := opened(s)
+			files, err := checkoutOf(r, r, base)
+			must(t, err)
+			if !files.plain() {
+				t.Error("not plain")
+			}
+			wt, err := r.AddWorktree(t.Context(), filepath.Join(s.Home, "wt"), base)
+			must(t, err)
+			if diff := cmp.Diff(before, treeIn(t, wt.Root())); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			s.At(wt.Root()).Clean()
+		})
+	}
+}
+
+// TestCheckoutWhileFilesChange makes worktrees while a file of the user gets other contents again and again.
+func TestCheckoutWhileFilesChange(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	texts := []string{strings.Repeat("one\n", 30_000), strings.Repeat("two\n", 30_000)}
+	s.Write("f", texts[0])
+	base := s.Commit()
+	r := opened(s)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				s.Write("f", texts[n%2])
+			}
+		}
+	}()
+	for n := range 50 {
+		wt, err := r.AddWorktree(t.Context(), filepath.Join(s.Home, fmt.Sprint(n)), base)
+		must(t, err)
+		if data, err := os.ReadFile(filepath.Join(wt.Root(), "f")); err != nil || string(data) != texts[0] {
+			t.Errorf("other content, %v", err)
+		}
+	}
+	close(stop)
+	<-stopped
+}
+
+// TestStatusReadsNoFileOfACheckout runs git status right after a checkout.
+func TestStatusReadsNoFileOfACheckout(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not on PATH")
+	}
+	s := gittest.NewSandbox(t)
+	s.Write("d/unread", "content\n", ".gitignore", "*.log\n")
+	s.Symlink("unread", "d/unread-too")
+	base := s.Commit()
+	wt, err := opened(s).AddWorktree(t.Context(), filepath.Join(s.Home, "wt"), base)
+	must(t, err)
+	cmd := s.At(wt.Root()).Command("status", "--porcelain")
+	cmd.Path, cmd.Args = strace, append([]string{strace, "-f", "-e", "trace=open,openat,readlink,readlinkat", s.Git}, cmd.Args[1:]...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Skipf("strace: %v\n%s", err, out)
+	}
+	if text := string(out); !strings.Contains(text, ".gitignore") || strings.Contains(text, "unread") {
+		t.Errorf("system calls:\n%s", text)
 	}
 }
