@@ -22,10 +22,9 @@ import (
 
 // AddWorktree makes a linked worktree in a directory that is missing or empty, with a
 // detached HEAD at a commit. Filters are not run (files of Git LFS stay pointers), and line
-// endings follow the repository's attributes and configuration only. The git
-// program is used where there is one and the repository's configuration leaves it harmless, since
-// it is faster; otherwise, or if it fails, the files are written by this package,
-// with line endings as they are stored.
+// endings follow the repository's attributes and configuration only. The files are written by this
+// package if git would write the same. Otherwise, or if that fails, the git program is used where there
+// is one and the repository's configuration leaves it harmless; without it, line endings are as they are stored.
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
 	failpoint.Hit(failpoint.WorktreeBefore, "")
 	wt, err := r.worktrees.add(ctx, r, dir, commit)
