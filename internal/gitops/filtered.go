@@ -34,21 +34,16 @@ func (r *Repo) Converted(ctx context.Context, commit, below string, except func(
 }
 
 func (r *Repo) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
-	files, err := filesOf(r, commit)
-	if err != nil {
-		return nil, err
-	}
 	w := &commitAttributes{objects: r.Git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
 	if err := w.readWide(r); err != nil {
 		return nil, err
 	}
-	for path, at := range files.files {
-		if err := w.note(path, at); err != nil {
-			return nil, err
-		}
+	if err := w.noteAll(r, commit); err != nil || !w.converts {
+		return nil, err
 	}
-	if !w.converts {
-		return nil, nil
+	files, err := r.SnapshotOf(commit)
+	if err != nil {
+		return nil, err
 	}
 	var found []Converted
 	for _, path := range files.Paths() {
@@ -77,14 +72,33 @@ func (r *Repo) converted(ctx context.Context, commit, below string, except func(
 	return found, nil
 }
 
-// filesOf returns the tree of a commit, by the index if that has exactly its files.
-func filesOf(r *Repo, commit string) (*Snapshot, error) {
-	if !r.Git.Bare() {
-		if idx, err := r.Git.Index(); err == nil {
-			return snapshotBy(r, idx, commit)
+// noteAll reads the attribute files of a commit. They are found by the index, without a map of all files,
+// if that has exactly those of the commit.
+func (w *commitAttributes) noteAll(r *Repo, commit string) error {
+	if idx, err := r.Git.Index(); err == nil && !r.Git.Bare() {
+		s, err := listingBy(r, idx, commit)
+		if err != nil {
+			return err
+		}
+		if w.listing = s; s != nil {
+			for i := range idx.Entries {
+				if err := w.note(idx.Entries[i].Path, state{idx.Entries[i].Mode, idx.Entries[i].Hash}); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
-	return r.SnapshotOf(commit)
+	files, err := r.SnapshotOf(commit)
+	if err != nil {
+		return err
+	}
+	for path, at := range files.files {
+		if err := w.note(path, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isPlain(mode filemode.FileMode) bool {
@@ -97,8 +111,9 @@ type commitAttributes struct {
 	wide     gitdir.AttributeStack // of machine and user
 	info     *gitdir.AttributeFile
 	perDir   map[string]*gitdir.AttributeFile
-	converts bool // some line names a filter or an encoding
-	rewrites bool // some line names another reason why a work tree has other contents
+	listing  *Snapshot // keeps it in use
+	converts bool      // some line names a filter or an encoding
+	rewrites bool      // some line names another reason why a work tree has other contents
 }
 
 // readWide reads the attributes of the machine, the user and the repository.

@@ -61,3 +61,26 @@ func TestAnIndexListsACommit(t *testing.T) {
 		})
 	}
 }
+
+// A listing by the index is that of the index as it was in the preflight, whatever becomes of the index.
+func TestAListingKeepsItsIndex(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n", "d/b", "1\n")
+	commit := s.Commit()
+	r := opened(s)
+	if _, err := r.Converted(t.Context(), commit, "", func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	listing := Listed(r, commit)
+	if listing == nil || listing.files != nil {
+		t.Fatalf("listing %v is missing or was used", listing)
+	}
+	s.Run("rm", "-q", "--cached", "a")
+	got, err := r.SnapshotOf(commit)
+	must(t, err)
+	want, err := opened(s).SnapshotOf(commit)
+	must(t, err)
+	if got != listing || !maps.Equal(got.files, want.files) {
+		t.Errorf("files %v, want %v", got.files, want.files)
+	}
+}

@@ -23,6 +23,7 @@ type Snapshot struct {
 	refused  map[string]bool          // paths that could not be committed; see walk
 	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
 	below    string                   // the directory it is limited to; "" for the root
+	list     func()                   // sets files, once, and only in listings that nobody has used yet; may be nil
 }
 
 // Below returns the snapshot limited to a directory, slash-separated and
@@ -136,6 +137,7 @@ func (w *walk) sparseEntries(present map[string]state) map[string]*gitdir.IndexE
 // SnapshotOf returns the tree of a commit; "" is the empty tree.
 func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	if s := r.listed.of(commit); s != nil {
+		s.listed()
 		return s, nil
 	}
 	s := &Snapshot{files: map[string]state{}}
@@ -156,23 +158,45 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 // snapshotBy returns the tree of a commit like SnapshotOf, from an index that has exactly its files:
 // that is faster than reading its trees. Nobody but the user may have changed the index.
 func snapshotBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
-	if commit == "" || Listed(r, commit) != nil || r.Git.Objects.Replaces() {
+	s, err := listingBy(r, idx, commit)
+	if s == nil || err != nil {
 		return r.SnapshotOf(commit)
+	}
+	s.listed()
+	return s, nil
+}
+
+// listingBy returns the snapshot of a commit whose files are listed by an index when it is used; nil if
+// the index does not have exactly its files, or another one is in use.
+func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
+	if commit == "" || Listed(r, commit) != nil || r.Git.Objects.Replaces() {
+		return nil, nil
 	}
 	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
 	if err != nil || !idx.Lists(root) {
-		return r.SnapshotOf(commit)
+		return nil, err
 	}
-	s := &Snapshot{files: make(map[string]state, len(idx.Entries))}
-	for i := range idx.Entries {
-		e := &idx.Entries[i]
-		s.files[e.Path] = state{e.Mode, e.Hash}
-	}
+	s := &Snapshot{}
+	s.list = sync.OnceFunc(func() {
+		s.files = make(map[string]state, len(idx.Entries))
+		for i := range idx.Entries {
+			e := &idx.Entries[i]
+			s.files[e.Path] = state{e.Mode, e.Hash}
+		}
+	})
 	r.listed.add(commit, s)
 	return s, nil
 }
 
-// Listed returns the tree of a commit if it is in use anywhere, otherwise nil.
+// listed lists the files of a listing.
+func (s *Snapshot) listed() {
+	if s.list != nil {
+		s.list()
+	}
+}
+
+// Listed returns the tree of a commit if it is in use anywhere, otherwise nil. It is only good for keeping
+// it in use until [Repo.SnapshotOf] returns it.
 func Listed(r *Repo, commit string) *Snapshot { return r.listed.of(commit) }
 
 // listings are the snapshots of commits that are in use anywhere: the preflight and the jobs
