@@ -180,10 +180,14 @@ func nameDirectory(dir, name string, before func(name string) error) (string, er
 	const maxTries = 100_000
 	one := name
 	for n := range maxTries {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), before(one)); err != nil {
+		err := os.Mkdir(filepath.Dir(name), 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		if err = errors.Join(err, before(one)); err != nil {
 			return "", err
 		}
-		err := os.Rename(dir, one)
+		err = os.Rename(dir, one)
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			one = name + strconv.Itoa(n+1)
