@@ -171,44 +171,24 @@ func childless() bool {
 // kernel assigns in ascending order: it catches up with a fork bomb.
 func killDescendants(self int) (child bool) {
 	mine := map[int]bool{self: true}
-	eachProcess(func(pid int, p process) {
-		if mine[p.parent] {
+	eachPID(func(name string) {
+		stat, err := readFile("/proc/" + name + "/stat")
+		if err != nil {
+			return
+		}
+		if parent := parseParent(stat); mine[parent] {
+			pid, _ := strconv.Atoi(name)
 			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // may have exited
 			mine[pid] = true
-			child = child || p.parent == self
+			child = child || parent == self
 		}
 	})
 	return child
 }
 
-// process is an entry of the process table.
-type process struct{ parent, threads int }
-
-// descendants returns the processes that descend from the process of.
-func descendants(all map[int]process, of int) map[int]process {
-	children := map[int][]int{}
-	for pid, p := range all {
-		children[p.parent] = append(children[p.parent], pid)
-	}
-	found := map[int]process{}
-	for next := children[of]; len(next) > 0; {
-		pid := next[0]
-		found[pid] = all[pid]
-		next = append(next[1:], children[pid]...)
-	}
-	return found
-}
-
-// processes returns all processes by PID.
-func processes() map[int]process {
-	all := map[int]process{}
-	eachProcess(func(pid int, p process) { all[pid] = p })
-	return all
-}
-
-// eachProcess calls a function with every process, in ascending order of PIDs, including
+// eachPID calls a function with the PID of every process, in ascending order, including
 // processes with higher PIDs that start in the meantime.
-func eachProcess(call func(pid int, p process)) {
+func eachPID(call func(pid string)) {
 	dir, err := syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -221,35 +201,25 @@ func eachProcess(call func(pid int, p process)) {
 		}
 		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
-			pid, err := strconv.Atoi(name)
-			if err != nil {
-				continue
-			}
-			if stat, err := readFile("/proc/" + name + "/stat"); err == nil {
-				call(pid, parseStat(stat))
+			if _, err := strconv.Atoi(name); err == nil {
+				call(name)
 			}
 		}
 	}
 }
 
-// parseStat parses a process's stat file (see proc(5)), in which the name, chosen by the
-// process, is in parentheses. Missing fields are 0.
-func parseStat(stat string) process {
+// parseParent returns the PID of the parent in a process's stat file (see proc(5)), in which the
+// name, chosen by the process, is in parentheses; 0 if it is missing.
+func parseParent(stat string) int {
 	for end := indexByte(stat, ')'); end >= 0; end = indexByte(stat, ')') {
 		stat = stat[end+1:]
 	}
-	p, field := process{}, ""
-	for n, more := 2, true; more; n++ { // field 2 is the name
-		if field, stat, more = cut(stat, ' '); n == 4 || n == 20 {
-			value, err := strconv.Atoi(field)
-			switch {
-			case err != nil:
-			case n == 4:
-				p.parent = value
-			default:
-				p.threads = value
-			}
+	field := ""
+	for n, more := 2, true; more && n <= 4; n++ { // field 2 is the name
+		field, stat, more = cut(stat, ' ')
+		if parent, err := strconv.Atoi(field); n == 4 && err == nil {
+			return parent
 		}
 	}
-	return p
+	return 0
 }

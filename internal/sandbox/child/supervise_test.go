@@ -4,36 +4,52 @@ package child
 
 import (
 	"errors"
-	"maps"
+	"os"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
 	"golang.org/x/sys/unix"
 )
 
-func TestParseStatWithAnyProcessName(t *testing.T) {
-	for stat, want := range map[string]process{
-		"12 (bash) S 34 12 12 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 9 0 77 88": {34, 9},
-		"12 (bash) S 34 12 12 0":     {34, 0},
-		"12 (a b) c) R 34 12 12":     {34, 0},
-		"12 () S 1 2) S 34 12 12":    {34, 0},
-		"12 (x":                      {},
-		"":                           {},
-		"12 (bash) S":                {},
-		"12 (bash) S many 12 12 0":   {},
-		"12 (\n) S 34) Z 56 12 12 0": {56, 0},
+func TestParseParentWithAnyProcessName(t *testing.T) {
+	for stat, want := range map[string]int{
+		"12 (bash) S 34 12 12 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 9 0 77 88": 34,
+		"12 (bash) S 34":             34,
+		"12 (a b) c) R 34 12 12":     34,
+		"12 () S 1 2) S 34 12 12":    34,
+		"12 (x":                      0,
+		"":                           0,
+		"12 (bash) S":                0,
+		"12 (bash) S many 12 12 0":   0,
+		"12 (\n) S 34) Z 56 12 12 0": 56,
 	} {
-		if got := parseStat(stat); got != want {
-			t.Errorf("%q: got %v, want %v", stat, got, want)
+		if got := parseParent(stat); got != want {
+			t.Errorf("%q: got %d, want %d", stat, got, want)
 		}
 	}
 }
 
-func TestDescendants(t *testing.T) {
-	all := map[int]process{1: {}, 2: {1, 1}, 7: {1, 1}, 3: {7, 2}, 4: {3, 1}, 5: {4, 3}, 6: {2, 1}, 8: {99, 1}, 9: {10, 1}, 10: {9, 1}}
-	got := descendants(all, 7)
-	if want := (map[int]process{3: {7, 2}, 4: {3, 1}, 5: {4, 3}}); !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+// All threads of a user's processes count for its limit.
+func TestThreadsAreCounted(t *testing.T) {
+	stop, locked := make(chan struct{}), make(chan struct{})
+	defer close(stop)
+	const some = 20
+	for range some {
+		go func() {
+			runtime.LockOSThread()
+			locked <- struct{}{}
+			<-stop
+		}()
+	}
+	for range some {
+		<-locked
+	}
+	if n := threads("self", os.Geteuid()); n < some || n > 10*some {
+		t.Errorf("%d threads", n)
+	}
+	if n, all := threads("self", os.Geteuid()+1), running(os.Geteuid()); n != 0 || all < some {
+		t.Errorf("%d threads of another user, %d of all processes", n, all)
 	}
 }
 
