@@ -249,7 +249,7 @@ func (c *Confinement) Confine() proc.Confine {
 		if err != nil {
 			return nil, err
 		}
-		c.denials.note(inside)
+		inside.Note = c.denials.watch()
 		ended := inside.Ended
 		inside.Ended = func() (int, syscall.Signal, error) {
 			code, sig, err := ended()

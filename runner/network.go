@@ -13,7 +13,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
@@ -195,23 +194,6 @@ func (d *deniedHosts) watch() func() string {
 		defer d.mu.Unlock()
 		d.watched = slices.DeleteFunc(d.watched, func(o *[]event.Network) bool { return o == w })
 		return deniedNote(*w)
-	}
-}
-
-// note adds the note about denied attempts to a command, until it ends or can't be started.
-func (d *deniedHosts) note(c *proc.Confined) {
-	c.Note = d.watch()
-	started, abandon := c.Started, c.Abandon
-	c.Started = func() error {
-		err := started()
-		if err != nil {
-			c.Note()
-		}
-		return err
-	}
-	c.Abandon = func() {
-		c.Note()
-		abandon()
 	}
 }
 

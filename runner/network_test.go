@@ -11,7 +11,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 )
@@ -91,22 +90,5 @@ func TestDeniedHostsAreBounded(t *testing.T) {
 	invalid := attempt(proxy.Attempt{Method: "CONNECT", Host: strings.Repeat("\x1b", 9999), Denied: true, Err: strings.Repeat("x", 9999)})
 	if len(invalid.Host) > 300 || len(invalid.Error) > 1100 {
 		t.Errorf("%d, %d", len(invalid.Host), len(invalid.Error))
-	}
-}
-
-// A command that can't be started is not watched any more.
-func TestNoCommandIsWatchedWithoutAStart(t *testing.T) {
-	var d deniedHosts
-	abandoned := false
-	c := &proc.Confined{Started: func() error { return errors.New("no") }, Abandon: func() { abandoned = true }}
-	if d.note(c); len(d.watched) != 1 {
-		t.Errorf("%d commands are watched", len(d.watched))
-	}
-	if err := c.Started(); err == nil || len(d.watched) != 0 {
-		t.Errorf("after a failed start %d are watched, %v", len(d.watched), err)
-	}
-	d.note(c)
-	if c.Abandon(); !abandoned || len(d.watched) != 0 {
-		t.Errorf("abandoned: %v; %d are watched", abandoned, len(d.watched))
 	}
 }

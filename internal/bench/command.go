@@ -72,7 +72,7 @@ type kind struct {
 
 // kind creates the same sandbox as that of a job; done closes it.
 func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
-	spec := sandbox.Spec{Limits: sandbox.Limits{Pids: 4096, FileBytes: 8e9}}
+	spec := sandbox.Spec{Limits: sandbox.Limits{Pids: 4096, FileBytes: 8e9}, Program: b.millhand} // the supervisor is millhand, not this program
 	base := filepath.Join(b.dir, "confined-"+string(level))
 	for _, p := range []struct {
 		name string
@@ -87,14 +87,7 @@ func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	confine := func(args, env []string, dir string) (*proc.Confined, error) {
-		c, err := box.Confine(args, env, dir)
-		if err == nil {
-			c.Path = b.millhand // the supervisor is millhand, not this program
-		}
-		return c, err
-	}
-	return &kind{name: string(level), confine: confine}, func() {
+	return &kind{name: string(level), confine: box.Confine}, func() {
 		box.Close() //nolint:errcheck // it was only measured
 	}, nil
 }

@@ -43,17 +43,12 @@ type Confine func(args, env []string, dir string) (*Confined, error)
 // Confined is a command prepared to start in a sandbox through a helper
 // program.
 type Confined struct {
-	Path      string
-	Args, Env []string
-	Dir       string
-	Attr      *syscall.SysProcAttr // creates its process group
-	Files     []*os.File           // become the files 3 and up
-
-	Started func() error                                     // called after the start
-	Kill    func()                                           // kills it and all its descendants
-	Ended   func() (code int, sig syscall.Signal, err error) // called after Wait; returns how the command ended
-	Abandon func()                                           // called instead of Started if the start fails
-	Note    func() string                                    // called after Ended; see Result; nil for none
+	// Start starts it, with standard input, output and error, as the leader of a new process
+	// group. The process has ended when all of its descendants have.
+	Start func(files [3]*os.File) (*os.Process, error)
+	Kill  func()                                           // kills it and all its descendants
+	Ended func() (code int, sig syscall.Signal, err error) // called after the process was waited for; returns how the command ended
+	Note  func() string                                    // called after Ended, or after Start has failed; see Result; nil for none
 }
 
 // Result describes how a command ended.
@@ -75,7 +70,7 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		return Result{}, fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
 	}
 	defer r.Close()
-	cmd, inside, err := start(c, w)
+	leader, inside, err := start(c, w)
 	w.Close()
 	if err != nil {
 		return Result{}, err
@@ -93,22 +88,22 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 	var exitErr error // once exited is closed
 	go func() {
 		defer close(exited)
-		exitErr = waitExit(cmd.Process.Pid)
+		exitErr = waitExit(leader.Pid)
 	}()
 
 	beside := c.startMonitor(ctx)
-	timedOut := c.await(ctx, cmd.Process.Pid, exited, beside.failed, inside.Kill)
+	timedOut := c.await(ctx, leader.Pid, exited, beside.failed, inside.Kill)
 	// The leader has exited but is not reaped yet, so its group id can't be
 	// reused.
-	signal(cmd.Process.Pid, syscall.SIGKILL)
-	waitErr := cmd.Wait()
+	signal(leader.Pid, syscall.SIGKILL)
+	state, waitErr := leader.Wait()
 	besideErr := beside.end()
 	closing := time.AfterFunc(drain, func() { r.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // pipes have deadlines; this one is long over
 	defer closing.Stop()
 	<-copied
 
-	res := Result{ExitCode: cmd.ProcessState.ExitCode(), TimedOut: timedOut}
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	res := Result{ExitCode: state.ExitCode(), TimedOut: timedOut}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.Signal = ws.Signal()
 	}
 	if c.Confine != nil {
@@ -130,9 +125,6 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 	}
 	if besideErr != nil {
 		return res, fmt.Errorf("run %s: %w", c.Args[0], besideErr)
-	}
-	if exit := (*exec.ExitError)(nil); errors.As(waitErr, &exit) {
-		waitErr = nil
 	}
 	if err := cmp.Or(exitErr, waitErr); err != nil {
 		return res, fmt.Errorf("wait for %s: %w", c.Args[0], err)
@@ -194,8 +186,7 @@ func (c Command) startMonitor(ctx context.Context) monitor {
 }
 
 // start starts the command as the leader of a new process group.
-func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
-	inside := &Confined{Kill: func() {}}
+func start(c Command, out *os.File) (*os.Process, *Confined, error) {
 	if c.Confine != nil {
 		return startConfined(c, out)
 	}
@@ -219,7 +210,7 @@ func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
-	return cmd, inside, nil
+	return cmd.Process, &Confined{Kill: func() {}}, nil
 }
 
 // input returns the standard input for exec, which reads a nil interface as empty.
@@ -230,27 +221,29 @@ func (c Command) input() io.Reader {
 	return c.Stdin
 }
 
-func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
-	inside, err := c.Confine(c.Args, c.Env, c.Dir)
+func startConfined(c Command, out *os.File) (*os.Process, *Confined, error) {
+	unique := exec.Cmd{Env: append([]string{}, c.Env...)}
+	inside, err := c.Confine(c.Args, unique.Environ(), c.Dir) // each variable once
 	if err != nil {
 		return nil, nil, fmt.Errorf("confine %s: %w", c.Args[0], err)
 	}
-	cmd := &exec.Cmd{
-		Path: inside.Path, Args: inside.Args, Dir: inside.Dir, Env: inside.Env,
-		Stdin: c.input(), Stdout: cmp.Or(c.Stdout, out), Stderr: cmp.Or(c.Stderr, out), ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
+	in := c.Stdin
+	if in == nil {
+		if in, err = os.Open(os.DevNull); err == nil {
+			defer in.Close()
+		}
 	}
-	if cmd.Env == nil {
-		cmd.Env = []string{}
+	var leader *os.Process
+	if err == nil {
+		leader, err = inside.Start([3]*os.File{in, cmp.Or(c.Stdout, out), cmp.Or(c.Stderr, out)})
 	}
-	if err := cmd.Start(); err != nil {
-		inside.Abandon()
+	if err != nil {
+		if inside.Note != nil {
+			inside.Note()
+		}
 		return nil, nil, fmt.Errorf("start %s in its sandbox: %w", c.Args[0], err)
 	}
-	if err := inside.Started(); err != nil {
-		signal(cmd.Process.Pid, syscall.SIGKILL)
-		return nil, nil, errors.Join(fmt.Errorf("start %s in its sandbox: %w", c.Args[0], err), cmd.Wait())
-	}
-	return cmd, inside, nil
+	return leader, inside, nil
 }
 
 // await returns when the leader has exited. It terminates the group if ctx is

@@ -16,8 +16,7 @@ func (s *Sandbox) Confine(args, env []string, dir string) (*proc.Confined, error
 		return nil, err
 	}
 	return &proc.Confined{
-		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Attr: l.Attr, Files: l.Files,
-		Started: l.Started, Kill: l.Kill, Abandon: l.Abandon,
+		Start: l.Start, Kill: l.Kill,
 		Ended: func() (int, syscall.Signal, error) {
 			end, err := l.Ended()
 			if errors.Is(err, ErrLost) {

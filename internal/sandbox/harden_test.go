@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,22 +55,12 @@ func TestSweepKillsOrphansOfKilledSupervisor(t *testing.T) {
 	}
 	defer func() { innocent.Process.Kill(); innocent.Wait() }()
 	// The shell itself creates the file: on a slow machine another program would still exist as a fourth stray.
-	l, err := s.Launch([]string{"bash", "-c", `setsid sleep 1000 & setsid sleep 1000 & >ready; wait`}, []string{"PATH=/usr/bin:/bin", marker}, p.workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: l.Files}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Started(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, l := start(t, s, io.Discard, []string{marker}, p.workspace, "bash", "-c", `setsid sleep 1000 & setsid sleep 1000 & >ready; wait`)
 	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(p.workspace, "ready")); return err == nil })
 	if n, err := Sweep(); n != 0 || err != nil {
 		t.Fatalf("while all is well: swept %d, %v", n, err)
 	}
-	cmd.Process.Kill()
+	cmd.Kill()
 	cmd.Wait()
 	if _, err := l.Ended(); err == nil {
 		t.Error("the supervisor was killed, and nobody noticed")

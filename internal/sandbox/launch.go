@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -27,18 +28,14 @@ var ErrLost = errors.New("the sandbox's supervisor was killed")
 // or does not exist inside of the sandbox.
 var ErrRefused = errors.New("the sandbox did not start the command")
 
-// Launch is a command that is ready to be started in a sandbox. The caller starts Path
-// with the other fields; calls Started; waits for the process; calls Ended. If starting
-// fails, it calls Abandon instead.
+// Launch is a command that is ready to be started in a sandbox. The caller calls Start, waits
+// for the process, and calls Ended.
 type Launch struct {
-	Path  string               // the program to execute
-	Args  []string             // including argument 0
-	Env   []string             // the complete environment
-	Dir   string               // working directory of the supervisor, not of the command
-	Attr  *syscall.SysProcAttr // includes a new session, and so a new process group
-	Files []*os.File           // inherited as file descriptors 3 and up
+	path      string
+	args, env []string
+	attr      *syscall.SysProcAttr
+	plan      *os.File
 
-	parent  *os.File
 	conn    *net.UnixConn
 	serve   func(net.Listener) error
 	heard   chan struct{} // closed after the supervisor's last message
@@ -60,20 +57,14 @@ func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("create a socket to the sandbox: %w", err)
-	}
 	return &Launch{
-		Path:   "/proc/self/exe",
-		Args:   append([]string{child.Name, dir}, args...),
-		Env:    s.environment(env),
-		Dir:    "/",
-		Attr:   s.attributes(),
-		Files:  []*os.File{plan, os.NewFile(uintptr(pair[1]), "control")},
-		parent: os.NewFile(uintptr(pair[0]), "control"),
-		serve:  s.bounds.Network.Serve,
-		heard:  make(chan struct{}),
+		path:  cmp.Or(s.bounds.Program, "/proc/self/exe"),
+		args:  append([]string{child.Name, dir}, args...),
+		env:   s.environment(env),
+		attr:  s.attributes(),
+		plan:  plan,
+		serve: s.bounds.Network.Serve,
+		heard: make(chan struct{}),
 	}, nil
 }
 
@@ -126,18 +117,29 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// Started must be called after the process was started. From then on Kill kills it.
-func (l *Launch) Started() error {
-	l.Files[1].Close()
-	conn, err := net.FileConn(l.parent)
-	l.parent.Close() // if FileConn fails, the supervisor reads EOF and exits
+// Start starts the command, with standard input, output and error. The process that it returns
+// leads a new session, and so a new process group, and ends after all processes of the command.
+// From then on Kill kills it.
+func (l *Launch) Start(files [3]*os.File) (*os.Process, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		close(l.heard)
-		return fmt.Errorf("listen to the sandbox: %w", err)
+		return nil, fmt.Errorf("create a socket to the sandbox: %w", err)
+	}
+	own, other := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	defer own.Close()
+	defer other.Close()
+	conn, err := net.FileConn(own)
+	if err != nil {
+		return nil, fmt.Errorf("listen to the sandbox: %w", err)
+	}
+	p, err := os.StartProcess(l.path, l.args, &os.ProcAttr{Dir: "/", Env: l.env, Files: append(files[:], l.plan, other), Sys: l.attr})
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
 	l.conn = conn.(*net.UnixConn) //nolint:forcetypeassert // a socketpair is one
 	go l.listen()
-	return nil
+	return p, nil
 }
 
 // Kill makes the supervisor immediately kill the command and all processes that it
@@ -146,12 +148,6 @@ func (l *Launch) Kill() {
 	if l.conn != nil {
 		l.conn.CloseWrite() //nolint:errcheck // fails only if the supervisor has exited
 	}
-}
-
-// Abandon releases the launch of a process that was not started.
-func (l *Launch) Abandon() {
-	l.Files[1].Close()
-	l.parent.Close()
 }
 
 // Ended releases the launch after the process was waited for, and returns the exit

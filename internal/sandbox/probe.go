@@ -138,24 +138,21 @@ func (s *Sandbox) Try(ctx context.Context) error {
 func runEmpty(ctx context.Context, l *Launch) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		l.Abandon()
 		return fmt.Errorf("probe the sandbox: %w", err)
 	}
 	defer null.Close()
-	p, err := os.StartProcess(l.Path, l.Args, &os.ProcAttr{Dir: l.Dir, Env: l.Env, Files: append([]*os.File{null, null, null}, l.Files...), Sys: l.Attr})
+	p, err := l.Start([3]*os.File{null, null, null})
 	if err != nil {
-		l.Abandon()
 		return fmt.Errorf("start a process in new namespaces: %w", err)
 	}
 	spare := context.AfterFunc(ctx, func() { p.Kill() }) //nolint:errcheck // it may have exited already
 	defer spare()
-	started := l.Started()
 	_, err = p.Wait()
 	_, ended := l.Ended()
 	if ended != nil && ctx.Err() != nil {
 		ended = context.Cause(ctx)
 	}
-	return errors.Join(started, err, ended)
+	return errors.Join(err, ended)
 }
 
 // facts are kernel settings that restrict sandboxes.

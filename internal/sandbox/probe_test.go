@@ -237,6 +237,11 @@ func BenchmarkCommand(b *testing.B) {
 			}
 		}
 	})
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
 	for _, level := range []Level{Full, Partial} {
 		b.Run(string(level), func(b *testing.B) {
 			s, err := New(Spec{Workspace: b.TempDir(), Home: b.TempDir(), TmpDir: b.TempDir()}, level)
@@ -249,14 +254,13 @@ func BenchmarkCommand(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				p, err := os.StartProcess(l.Path, l.Args, &os.ProcAttr{Dir: l.Dir, Env: l.Env, Files: append([]*os.File{nil, nil, nil}, l.Files...), Sys: l.Attr})
+				p, err := l.Start([3]*os.File{null, null, null})
 				if err != nil {
 					b.Fatal(err)
 				}
-				started := l.Started()
 				_, err = p.Wait()
-				if _, ended := l.Ended(); errors.Join(started, err, ended) != nil {
-					b.Fatal(started, err, ended)
+				if _, ended := l.Ended(); errors.Join(err, ended) != nil {
+					b.Fatal(err, ended)
 				}
 			}
 		})

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,32 +24,49 @@ type outcome struct {
 	err    error
 }
 
+// command is a command that was started in a sandbox.
+type command struct {
+	*os.Process
+	copied chan struct{} // closed after the end of its output
+}
+
 // start starts a command in a sandbox, like package proc.
-func start(t *testing.T, s *Sandbox, out *bytes.Buffer, env []string, dir string, args ...string) (*exec.Cmd, *Launch) {
+func start(t *testing.T, s *Sandbox, out io.Writer, env []string, dir string, args ...string) (*command, *Launch) {
 	t.Helper()
 	l, err := s.Launch(args, append([]string{searchPath}, env...), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: l.Files}
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		l.Abandon()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Started(); err != nil {
+	defer null.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer w.Close()
+	p, err := l.Start([3]*os.File{null, w, w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &command{p, make(chan struct{})}
+	go func() {
+		defer close(cmd.copied)
+		defer r.Close()
+		io.Copy(out, r)
+	}()
 	return cmd, l
 }
 
 // finish waits for a command.
-func finish(t *testing.T, cmd *exec.Cmd, l *Launch) (ExitStatus, error) {
+func finish(t *testing.T, cmd *command, l *Launch) (ExitStatus, error) {
 	t.Helper()
-	var exit *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+	if _, err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	<-cmd.copied
 	return l.Ended()
 }
 
@@ -200,7 +218,7 @@ func TestSIGTERMIsPassedOn(t *testing.T) {
 					spec.Grace = 200 * time.Millisecond
 					s := inside(t, spec, level)
 					cmd, l := startReady(t, s, tt.line)
-					if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
+					if err := syscall.Kill(-cmd.Pid, syscall.SIGTERM); err != nil {
 						t.Fatal(err)
 					}
 					if got, err := finish(t, cmd, l); err != nil || got != tt.want {
@@ -213,29 +231,15 @@ func TestSIGTERMIsPassedOn(t *testing.T) {
 }
 
 // startReady starts a line of bash, and waits until it reports that it is ready.
-func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
+func startReady(t *testing.T, s *Sandbox, line string) (*command, *Launch) {
 	t.Helper()
-	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	l, err := s.Launch([]string{"bash", "-c", line}, []string{"PATH=/usr/bin:/bin"}, s.bounds.Workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: l.Files, Stdout: w}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	if err := l.Started(); err != nil {
-		t.Fatal(err)
-	}
+	r, w := io.Pipe()
+	cmd, l := start(t, s, w, nil, s.bounds.Workspace, "bash", "-c", line)
 	text := make([]byte, 5)
-	if _, err := out.Read(text); err != nil || string(text) != "ready" {
+	if _, err := io.ReadFull(r, text); err != nil || string(text) != "ready" {
 		t.Fatalf("got %q, %v", text, err)
 	}
+	go io.Copy(io.Discard, r)
 	return cmd, l
 }
 

@@ -32,6 +32,7 @@ type Spec struct {
 	Network   Network
 	Limits    Limits
 	Grace     time.Duration // between SIGTERM and SIGKILL; 0 is DefaultGrace
+	Program   string        // is executed as supervisor of commands; "" is this program
 }
 
 // Store is a directory that commands see with their own changes, which go to a private

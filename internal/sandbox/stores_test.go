@@ -113,7 +113,10 @@ func TestMoreCommandsThanLayersAreRefused(t *testing.T) {
 	for range layers {
 		cmd, l := start(t, s, &bytes.Buffer{}, nil, s.bounds.Workspace, "sh", "-c", "mktemp -p .; sleep 600")
 		launched = append(launched, l)
-		go func() { ended <- cmd.Wait() }()
+		go func() {
+			_, err := cmd.Wait()
+			ended <- err
+		}()
 	}
 	for running := 0; running < layers; {
 		names, err := filepath.Glob(filepath.Join(spec.Workspace, "tmp.*"))
