@@ -119,23 +119,28 @@ func LandlockVersion() int {
 	return int(v)
 }
 
-// planFile writes a plan to a sealed memfd, which can't be changed.
+// planFile encodes a plan.
 func planFile(plan *child.Plan) (*os.File, error) {
 	text, err := plan.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("write the sandbox's plan: %w", err)
 	}
-	fd, err := unix.MemfdCreate("millhand-plan", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	return memoryFile("plan", text)
+}
+
+// memoryFile writes a text to a sealed memfd, which can't be changed.
+func memoryFile(name string, text []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("millhand-"+name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return nil, fmt.Errorf("create a file for the sandbox's plan: %w", err)
+		return nil, fmt.Errorf("create a file for the sandbox's %s: %w", name, err)
 	}
-	f := os.NewFile(uintptr(fd), "plan")
+	f := os.NewFile(uintptr(fd), name)
 	_, err = f.Write(text)
 	if err == nil {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("write the sandbox's plan: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("write the sandbox's %s: %w", name, err), f.Close())
 	}
 	return f, nil
 }

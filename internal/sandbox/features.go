@@ -48,7 +48,7 @@ func startInNamespace() error {
 		return err
 	}
 	defer null.Close()
-	p, err := os.StartProcess("/proc/self/exe", []string{child.Name, "/"}, &os.ProcAttr{
+	p, err := os.StartProcess("/proc/self/exe", []string{child.Name}, &os.ProcAttr{
 		Dir: "/", Env: []string{}, Files: []*os.File{null, null, null}, Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER},
 	})
 	if err != nil {

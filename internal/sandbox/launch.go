@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -31,13 +30,11 @@ var ErrRefused = errors.New("the sandbox did not start the command")
 // Launch is a command that is ready to be started in a sandbox. The caller calls Start, waits
 // for the process, and calls Ended.
 type Launch struct {
-	path      string
-	args, env []string
-	attr      *syscall.SysProcAttr
-	plan      *os.File
+	box     *Sandbox
+	plan    *os.File
+	request *child.Request
 
 	conn    *net.UnixConn
-	serve   func(net.Listener) error
 	heard   chan struct{} // closed after the supervisor's last message
 	said    string
 	refused error // why the command was not started; nil if it was
@@ -57,15 +54,7 @@ func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Launch{
-		path:  cmp.Or(s.bounds.Program, "/proc/self/exe"),
-		args:  append([]string{child.Name, dir}, args...),
-		env:   s.environment(env),
-		attr:  s.attributes(),
-		plan:  plan,
-		serve: s.bounds.Network.Serve,
-		heard: make(chan struct{}),
-	}, nil
+	return &Launch{box: s, plan: plan, request: &child.Request{Dir: dir, Args: args, Env: s.environment(env)}, heard: make(chan struct{})}, nil
 }
 
 // environment returns the environment of a command; see Launch.
@@ -121,25 +110,27 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 // leads a new session, and so a new process group, and ends after all processes of the command.
 // From then on Kill kills it.
 func (l *Launch) Start(files [3]*os.File) (*os.Process, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	text, err := l.request.Encode()
 	if err != nil {
-		return nil, fmt.Errorf("create a socket to the sandbox: %w", err)
+		return nil, fmt.Errorf("write the command for the sandbox: %w", err)
 	}
-	own, other := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
-	defer own.Close()
-	defer other.Close()
-	conn, err := net.FileConn(own)
+	request, err := memoryFile("request", text)
 	if err != nil {
-		return nil, fmt.Errorf("listen to the sandbox: %w", err)
+		return nil, err
 	}
-	p, err := os.StartProcess(l.path, l.args, &os.ProcAttr{Dir: "/", Env: l.env, Files: append(files[:], l.plan, other), Sys: l.attr})
+	defer request.Close()
+	send := append([]*os.File{request}, files[:]...)
+	sup, err := l.box.startSupervisor(l.plan)
 	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("start the sandbox: %w", err)
+		return nil, err
 	}
-	l.conn = conn.(*net.UnixConn) //nolint:forcetypeassert // a socketpair is one
+	if err := sup.send(send); err != nil && !errors.Is(err, unix.EPIPE) { // a process that refuses to start has sent why
+		sup.discard()
+		return nil, fmt.Errorf("send the command to the sandbox: %w", err)
+	}
+	l.conn = sup.conn
 	go l.listen()
-	return p, nil
+	return sup.process, nil
 }
 
 // Kill makes the supervisor immediately kill the command and all processes that it
@@ -178,6 +169,9 @@ func (l *Launch) listen() {
 	buf, oob := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := l.conn.ReadMsgUnix(buf, oob)
+		if errors.Is(err, unix.ECONNRESET) { // it exited without the request; its messages follow
+			continue
+		}
 		if err != nil || n == 0 {
 			return
 		}
@@ -195,7 +189,7 @@ func (l *Launch) listen() {
 			served := make(chan struct{})
 			go func() {
 				defer close(served)
-				l.serve(ln) //nolint:errcheck // it ends because the listener is closed
+				l.box.bounds.Network.Serve(ln) //nolint:errcheck // it ends because the listener is closed
 			}()
 			defer func() {
 				ln.Close() //nolint:errcheck // only stops Serve

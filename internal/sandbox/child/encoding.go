@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// errMalformed means that a text is not an encoded plan, or that a plan can't be encoded.
-var errMalformed = errors.New("malformed plan")
+// errMalformed means that a text is not an encoded plan or request, or that one can't be encoded.
+var errMalformed = errors.New("malformed text")
 
 // Encode returns the plan in the form that a child reads: its fields in order, each a text
 // that ends with a NUL byte. Reflection, which encoding/json needs, would cost a child more
@@ -24,6 +24,22 @@ func decode(text []byte) (*Plan, error) {
 		c.err = errMalformed
 	}
 	return p, c.err
+}
+
+// Encode returns the request in the form of [Plan.Encode]. It fails if a text contains a NUL byte.
+func (r *Request) Encode() ([]byte, error) {
+	c := &codec{writing: true}
+	r.fields(c)
+	return c.written, c.err
+}
+
+// decodeRequest reads an encoded request.
+func decodeRequest(text []byte) (*Request, error) {
+	c, r := &codec{rest: string(text)}, &Request{}
+	if r.fields(c); c.rest != "" {
+		c.err = errMalformed
+	}
+	return r, c.err
 }
 
 // codec writes or reads fields.
@@ -52,6 +68,12 @@ func (p *Plan) fields(c *codec) {
 	number(c, &p.Grace)
 }
 
+func (r *Request) fields(c *codec) {
+	text(c, &r.Dir)
+	texts(c, &r.Args)
+	texts(c, &r.Env)
+}
+
 func (m *Mount) fields(c *codec) {
 	text(c, &m.Kind)
 	text(c, &m.Path)
@@ -59,7 +81,7 @@ func (m *Mount) fields(c *codec) {
 	flag(c, &m.Write)
 	number(c, &m.Bytes)
 	text(c, &m.Layers)
-	list(c, &m.Without, func(p *string, c *codec) { text(c, p) })
+	texts(c, &m.Without)
 	flag(c, &m.Optional)
 }
 
@@ -108,6 +130,10 @@ func flag(c *codec, value *bool) {
 	}
 	number(c, &n)
 	*value = n == 1
+}
+
+func texts(c *codec, values *[]string) {
+	list(c, values, func(p *string, c *codec) { text(c, p) })
 }
 
 func list[T any](c *codec, values *[]T, fields func(*T, *codec)) {

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -56,5 +57,23 @@ func TestAPlanIsEncodedCompletely(t *testing.T) {
 	}
 	if _, err := decode([]byte(strings.Repeat("9999999999\x00", 20))); err == nil {
 		t.Error("too many mounts: no error")
+	}
+}
+
+func TestRequestsAreEncoded(t *testing.T) {
+	for _, r := range []Request{{}, {Dir: "/a b", Args: []string{"bash", "-c", "x\ny", ""}, Env: []string{"A=", "B=\xff=\n"}}} {
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeRequest(text); err != nil || !reflect.DeepEqual(*got, r) {
+			t.Errorf("got %+v, %v; want %+v", got, err, r)
+		}
+		if _, err := decodeRequest(append(text, 'x')); !errors.Is(err, errMalformed) {
+			t.Errorf("with more text: %v", err)
+		}
+	}
+	if _, err := (&Request{Args: []string{"a\x00b"}}).Encode(); !errors.Is(err, errMalformed) {
+		t.Errorf("with a NUL byte: %v", err)
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // see the package's comment: main runs milliseconds later
-	if len(os.Args) > 1 && os.Args[0] == Name {
-		syscall.Exit(enter(os.Args[1], os.Args[2:]))
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		syscall.Exit(enter())
 	}
 }
 
 // enter runs the child and returns its exit code.
-func enter(dir string, args []string) int {
+func enter() int {
 	runtime.LockOSThread() // the parent sees the IDs, limits and namespaces of the first thread
 	if err := linux.CloseRange(PlanFile, ^uint(0), linux.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refuse(failed("set close-on-exec", err))
@@ -37,14 +37,26 @@ func enter(dir string, args []string) int {
 	if err := prepare(plan); err != nil {
 		return refuse(err)
 	}
-	return supervise(plan, terms, ready, dir, args)
+	request, err := receive()
+	if err != nil {
+		return refuse(err)
+	}
+	if request == nil {
+		return 0
+	}
+	if err := enterRoot(plan); err != nil {
+		return refuse(err)
+	}
+	return supervise(plan, terms, ready, request)
 }
 
-// prepare sets up the process, before a thread is confined.
+// prepare sets up the process, before a thread is confined and possibly before its command is
+// known: nothing here depends on files of the machine, which can change in the meantime. Other
+// commands of the user can't access a process that waits, because it is not dumpable.
 func prepare(plan *Plan) error {
 	raiseOOMScore()
 	if plan.Namespaces {
-		if err := enterNamespaces(plan); err != nil {
+		if err := prepareNamespaces(plan); err != nil {
 			return err
 		}
 	} else if err := linux.Prctl(linux.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -59,20 +71,74 @@ func prepare(plan *Plan) error {
 	return nil
 }
 
-func enterNamespaces(plan *Plan) error {
+func prepareNamespaces(plan *Plan) error {
 	if err := mapSelf(plan.UID, plan.GID); err != nil {
 		return err
+	}
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	return limitPIDs(plan.Limits)
+}
+
+// receive waits for the command, and returns nil if the parent does not need the process any more.
+func receive() (*Request, error) {
+	buf, oob := make([]byte, 1), make([]byte, syscall.CmsgSpace(4*RequestFiles))
+	n, oobn, err := 0, 0, error(syscall.EINTR)
+	for errors.Is(err, syscall.EINTR) {
+		n, oobn, _, _, err = syscall.Recvmsg(ControlFile, buf, oob, syscall.MSG_CMSG_CLOEXEC)
+	}
+	if err == nil && n == 0 {
+		return nil, nil //nolint:nilnil // see above
+	}
+	var files []int
+	if err == nil {
+		files, err = sent(oob[:oobn])
+	}
+	if err != nil {
+		return nil, failed("receive the command", err)
+	}
+	text, err := readAll(files[0])
+	if err != nil {
+		return nil, failed("read the command", err)
+	}
+	syscall.Close(files[0]) //nolint:errcheck // it was only read
+	for standard, fd := range files[1:] {
+		if err := syscall.Dup3(fd, standard, 0); err != nil {
+			return nil, failed("set the command's files", err)
+		}
+		syscall.Close(fd) //nolint:errcheck // it has a duplicate
+	}
+	request, err := decodeRequest(text)
+	if err != nil {
+		return nil, failed("read the command", err)
+	}
+	return request, nil
+}
+
+// sent returns the files that were sent with a request.
+func sent(oob []byte) ([]int, error) {
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		if files, err := syscall.ParseUnixRights(&m); err == nil && len(files) == RequestFiles {
+			return files, nil
+		}
+	}
+	return nil, errMalformed
+}
+
+// enterRoot changes the root file system to that of the plan, in namespaces.
+func enterRoot(plan *Plan) error {
+	if !plan.Namespaces {
+		return nil
 	}
 	if err := buildRoot(plan.Mounts); err != nil {
 		return err
 	}
 	dropOverride()
-	if err := loopbackUp(); err != nil {
-		return err
-	}
-	if err := limitPIDs(plan.Limits); err != nil {
-		return err
-	}
 	if err := seal(plan.Mounts); err != nil {
 		return err
 	}
@@ -85,15 +151,7 @@ func enterNamespaces(plan *Plan) error {
 // readPlan reads the plan without moving the file's offset, which all children of a job
 // share.
 func readPlan() (*Plan, error) {
-	var st syscall.Stat_t
-	if err := syscall.Fstat(PlanFile, &st); err != nil {
-		return nil, failed("find the plan", err)
-	}
-	text := make([]byte, st.Size)
-	n, err := syscall.Pread(PlanFile, text, 0)
-	if err == nil && n != len(text) {
-		err = errMalformed
-	}
+	text, err := readAll(PlanFile)
 	if err != nil {
 		return nil, failed("read the plan", err)
 	}

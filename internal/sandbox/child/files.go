@@ -38,6 +38,20 @@ func readFile(name string) (string, error) {
 	}
 }
 
+// readAll returns the content of an open file without moving its offset.
+func readAll(fd int) ([]byte, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	text := make([]byte, st.Size)
+	n, err := syscall.Pread(fd, text, 0)
+	if err == nil && n != len(text) {
+		err = errMalformed
+	}
+	return text, err
+}
+
 // mkdirAll creates a directory, and its parents if missing.
 func mkdirAll(name string) error {
 	err := syscall.Mkdir(name, 0o755)

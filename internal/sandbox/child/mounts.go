@@ -46,7 +46,7 @@ func buildRoot(mounts []Mount) error {
 			return failed("place "+m.Path, err)
 		}
 	}
-	return enterRoot()
+	return changeRoot()
 }
 
 // seal makes the root and the empty directories of hidden paths read-only, after all
@@ -68,8 +68,8 @@ func seal(mounts []Mount) error {
 	return nil
 }
 
-// enterRoot changes to the assembled root, and unmounts the old one.
-func enterRoot() error {
+// changeRoot changes to the assembled root, and unmounts the old one.
+func changeRoot() error {
 	if err := syscall.Chdir(base); err != nil {
 		return failed("enter the new root", err)
 	}

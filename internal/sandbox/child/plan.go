@@ -2,16 +2,26 @@ package child
 
 import "time"
 
-// Name is argument 0 of a child. The other arguments are the working directory, the
-// program, and its arguments. A child without a program sets up the sandbox and starts
-// nothing.
+// Name is argument 0 of a child, the only one.
 const Name = "millhand-sandbox"
 
-// The files that a child inherits.
+// The files that a child inherits, besides null devices as standard input, output and error.
 const (
 	PlanFile    = 3 // the encoded Plan, read from offset 0
 	ControlFile = 4 // a SOCK_SEQPACKET socket to the parent; EOF means to kill the command and exit
 )
+
+// Request is the command that a child runs. The parent sends one message with RequestFiles open
+// files: the encoded request, and the standard input, output and error of the command. A
+// child can be started before its command is known: until the message it only depends on its plan.
+type Request struct {
+	Dir  string   // working directory
+	Args []string // program, looked up in the PATH of Env, and arguments; none: set up the sandbox and start nothing
+	Env  []string // complete environment
+}
+
+// RequestFiles is the number of files that are sent with a Request.
+const RequestFiles = 4
 
 // Refused is the exit code of a child that could not apply its plan, and started nothing.
 const Refused = 125

@@ -22,11 +22,11 @@ type begun struct {
 // supervise starts the command, waits for it, kills the remaining processes, and returns
 // the exit code. In a PID namespace the kernel kills them when this process, the init,
 // exits. It uses the signals that are sent to it after ready is closed.
-func supervise(plan *Plan, terms <-chan os.Signal, ready <-chan struct{}, dir string, args []string) int {
+func supervise(plan *Plan, terms <-chan os.Signal, ready <-chan struct{}, request *Request) int {
 	started := make(chan begun)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the confined thread can't be used for anything else
-		started <- begin(plan, ready, dir, args)
+		started <- begin(plan, ready, request)
 	}()
 	b := <-started
 	if b.err != nil {
@@ -55,7 +55,7 @@ func supervise(plan *Plan, terms <-chan os.Signal, ready <-chan struct{}, dir st
 }
 
 // begin confines the calling thread and starts the command from it.
-func begin(plan *Plan, ready <-chan struct{}, dir string, args []string) begun {
+func begin(plan *Plan, ready <-chan struct{}, request *Request) begun {
 	listener, err := confineThread(plan)
 	if err != nil {
 		return begun{err: err}
@@ -63,32 +63,37 @@ func begin(plan *Plan, ready <-chan struct{}, dir string, args []string) begun {
 	if listener >= 0 {
 		go respond(listener, plan.handler())
 	}
-	if len(args) == 0 {
+	if len(request.Args) == 0 {
 		return begun{}
 	}
-	program, err := look(args[0])
+	program, err := look(request.Args[0], request.Env)
 	if err != nil {
 		return begun{err: err}
 	}
 	<-ready
 	b := startLimited(plan, func() (int, error) {
-		return syscall.ForkExec(program, args, &syscall.ProcAttr{
-			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
+		return syscall.ForkExec(program, request.Args, &syscall.ProcAttr{
+			Dir: request.Dir, Env: request.Env, Files: []uintptr{0, 1, 2},
 			Sys: &syscall.SysProcAttr{Setpgid: true},
 		})
 	})
 	if b.err != nil {
-		b.err = failed("start "+program+" in "+dir, b.err)
+		b.err = failed("start "+program+" in "+request.Dir, b.err)
 	}
 	return b
 }
 
-// look finds a program in PATH inside of the sandbox.
-func look(name string) (string, error) {
+// look finds a program in the PATH of an environment inside of the sandbox.
+func look(name string, env []string) (string, error) {
 	if indexByte(name, '/') >= 0 {
 		return name, nil
 	}
-	dirs, _ := syscall.Getenv("PATH")
+	dirs := ""
+	for _, kv := range env {
+		if name, value, _ := cut(kv, '='); name == "PATH" {
+			dirs = value
+		}
+	}
 	for dir, rest, more := cut(dirs, ':'); ; dir, rest, more = cut(rest, ':') {
 		file := path.Join(dir, name)
 		var st syscall.Stat_t
