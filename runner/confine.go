@@ -262,6 +262,30 @@ func (c *Confinement) Confine() proc.Confine {
 	}
 }
 
+// confineSeries returns the function that confines the commands of a session: after each, the
+// process for the next one is started, while the model responds.
+func (c *Confinement) confineSeries() proc.Confine {
+	confine := c.Confine()
+	if confine == nil {
+		return nil
+	}
+	return func(args, env []string, dir string) (*proc.Confined, error) {
+		inside, err := confine(args, env, dir)
+		if err != nil {
+			return nil, err
+		}
+		ended := inside.Ended
+		inside.Ended = func() (int, syscall.Signal, error) {
+			code, sig, err := ended()
+			if err == nil {
+				c.box.StartAhead()
+			}
+			return code, sig, err
+		}
+		return inside, nil
+	}
+}
+
 // Monitor returns the function that monitors disk usage while a command runs; nil for no
 // limit.
 func (c *Confinement) Monitor() func(context.Context) error {

@@ -274,6 +274,6 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = rules, box.Env, box.Commands(), w.site.space
-	env.Commands.MaxTime = s.task.Limits.Time
+	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.confineSeries()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,10 @@ import (
 
 // commandRounds is the number of commands of each kind in one run.
 const commandRounds = 40
+
+// commandPause is the time between two commands, in which a model responds: millhand starts the process for
+// the next command.
+const commandPause = 20 * time.Millisecond
 
 // commandGoal is the maximum overhead of a sandbox per command, in milliseconds.
 const commandGoal = 5
@@ -39,6 +44,7 @@ func (b *bench) commands(ctx context.Context, runs int) ([]row, error) {
 	}
 	for i := range (runs + 1) * commandRounds {
 		for _, k := range kinds {
+			time.Sleep(commandPause)
 			before := cpuTime(unix.RUSAGE_CHILDREN)
 			took, err := k.command(ctx, b.dir)
 			if err != nil {
@@ -87,7 +93,19 @@ func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &kind{name: string(level), confine: box.Confine}, func() {
+	confine := func(args, env []string, dir string) (*proc.Confined, error) {
+		c, err := box.Confine(args, env, dir)
+		if err != nil {
+			return nil, err
+		}
+		ended := c.Ended
+		c.Ended = func() (int, syscall.Signal, error) {
+			defer box.StartAhead() // as in a session
+			return ended()
+		}
+		return c, nil
+	}
+	return &kind{name: string(level), confine: confine}, func() {
 		box.Close() //nolint:errcheck // it was only measured
 	}, nil
 }

@@ -29,6 +29,8 @@ type Sandbox struct {
 	make func() *child.Plan // makes the plan
 	mu   sync.Mutex
 	plan *os.File // the encoded plan, in memory; shared by all children; nil before the first command
+
+	ahead chan *supervisor // receives the process for the next command, or nil if it can't be started; nil for none
 }
 
 // New creates a sandbox of a level, Full or Partial, that the machine supports. It
@@ -95,6 +97,7 @@ func cgroupsPersist() bool {
 
 // Close releases the sandbox. All its launches must have ended.
 func (s *Sandbox) Close() error {
+	s.takeAhead().discard()
 	err := s.closeGroup()
 	if s.plan != nil {
 		err = errors.Join(s.plan.Close(), err)

@@ -4,13 +4,17 @@ package sandbox
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
 // honest is a command that must succeed in a sandbox with the output want.
@@ -233,13 +237,18 @@ func TestNoProcessOutlivesTheParent(t *testing.T) {
 			}
 			ready := filepath.Join(p.workspace, "pid")
 			waitFor(t, func() bool { _, err := os.Stat(ready); return err == nil })
+			next, err := os.ReadFile(ready)
+			waits := func() bool { // the process for the next command
+				name, _ := os.ReadFile("/proc/" + string(next) + "/cmdline")
+				return strings.HasPrefix(string(name), child.Name)
+			}
 			marker := "MILLHAND_MARK=" + p.dir
-			if len(marked(t, marker)) == 0 {
-				t.Error("nothing is running")
+			if err != nil || !waits() || len(marked(t, marker)) == 0 {
+				t.Errorf("processes are missing: %v", err)
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
-			waitFor(t, func() bool { return len(marked(t, marker)) == 0 })
+			waitFor(t, func() bool { return len(marked(t, marker)) == 0 && !waits() })
 		})
 	}
 }
@@ -262,5 +271,14 @@ func TestParentThatIsKilled(t *testing.T) {
 	}
 	p := fixture{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
 	s := inside(t, p.spec(), Level(os.Getenv("MILLHAND_TEST_LEVEL")))
-	bash(t, s, `setsid sleep 1000 & sleep 1000 & echo x >p; mv p pid; wait`, "MILLHAND_MARK="+dir)
+	cmd, l := start(t, s, io.Discard, []string{"MILLHAND_MARK=" + dir}, p.workspace, "bash", "-c", `setsid sleep 1000 & sleep 1000 & echo x >p; wait`)
+	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(p.workspace, "p")); return err == nil })
+	next := filepath.Join(p.dir, "next")
+	if err := os.WriteFile(next, []byte(strconv.Itoa(ahead(t, s).process.Pid)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, filepath.Join(p.workspace, "pid")); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, cmd, l)
 }

@@ -120,14 +120,18 @@ func (l *Launch) Start(files [3]*os.File) (*os.Process, error) {
 	}
 	defer request.Close()
 	send := append([]*os.File{request}, files[:]...)
-	sup, err := l.box.startSupervisor(l.plan)
-	if err != nil {
-		return nil, err
-	}
-	if err := sup.send(send); err != nil && !errors.Is(err, unix.EPIPE) { // a process that refuses to start has sent why
+	sup := l.box.takeAhead()
+	if sup == nil || sup.send(send) != nil {
 		sup.discard()
-		return nil, fmt.Errorf("send the command to the sandbox: %w", err)
+		if sup, err = l.box.startSupervisor(l.plan); err != nil {
+			return nil, err
+		}
+		if err := sup.send(send); err != nil && !errors.Is(err, unix.EPIPE) { // a process that refuses to start has sent why
+			sup.discard()
+			return nil, fmt.Errorf("send the command to the sandbox: %w", err)
+		}
 	}
+	sup.mounts.Close()
 	l.conn = sup.conn
 	go l.listen()
 	return sup.process, nil

@@ -23,6 +23,9 @@ func New(Spec, Level) (*Sandbox, error) {
 // Confine returns ErrAbsent.
 func (*Sandbox) Confine(_, _ []string, _ string) (*proc.Confined, error) { return nil, ErrAbsent }
 
+// StartAhead does nothing.
+func (*Sandbox) StartAhead() {}
+
 // Try returns ErrAbsent.
 func (*Sandbox) Try(context.Context) error { return ErrAbsent }
 
