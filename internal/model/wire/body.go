@@ -20,15 +20,33 @@ func (b Body) load(r *http.Request) {
 	for _, chunk := range b {
 		r.ContentLength += int64(len(chunk))
 	}
-	r.GetBody = func() (io.ReadCloser, error) {
-		readers := make([]io.Reader, len(b))
-		for i, chunk := range b {
-			readers[i] = bytes.NewReader(chunk)
-		}
-		return io.NopCloser(io.MultiReader(readers...)), nil
-	}
+	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{rest: b}, nil }
 	r.Body, _ = r.GetBody() // as above, never an error
 }
+
+// bodyReader reads a body. Unlike that of [io.MultiReader] it has no WriteTo, for which
+// net/http would allocate a large buffer at the end of each request.
+type bodyReader struct {
+	rest Body
+	at   int // bytes read of the first chunk
+}
+
+func (r *bodyReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && len(r.rest) > 0 {
+		copied := copy(p[n:], r.rest[0][r.at:])
+		n, r.at = n+copied, r.at+copied
+		if r.at == len(r.rest[0]) {
+			r.rest, r.at = r.rest[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close does nothing.
+func (r *bodyReader) Close() error { return nil }
 
 // Assemble creates the body of a streaming request: the elements of said under the name
 // conversation, then the fields of params, which must not be empty, then the tools, if
