@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ const (
 // repeats detects a model that makes the same calls with the same results in every
 // turn, or alternates between two turns. A call whose result changes is no repetition:
 // the model may be waiting for something.
-type repeats struct{ turns []string } // the last ones
+type repeats struct{ turns [][sha256.Size]byte } // hashes of the last ones: results are long
 
 // repeated records the calls of a turn and their results, unless the profile allows
 // repeating all of them. The hint, if any, is for the model.
@@ -37,7 +38,7 @@ func (s *Session) repeated(calls []model.ToolCall, results []model.Message) (hin
 
 func (r *repeats) turn(calls []model.ToolCall, results []model.Message) (hint string, end *End) {
 	made, most := signature(calls, results)
-	r.turns = append(r.turns, made)
+	r.turns = append(r.turns, sha256.Sum256([]byte(made)))
 	r.turns = r.turns[max(len(r.turns)-2*endAfter, 0):]
 	times, what := r.times(1), "the same call"
 	if pairs := r.times(2); pairs > times {
