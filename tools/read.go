@@ -63,6 +63,9 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 	}}, nil
 }
 
+// headSize is the number of bytes that decide on the type of a file.
+const headSize = 8 << 10
+
 func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
@@ -78,8 +81,8 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		return Result{}, fmt.Errorf("%w: only regular files can be read", err)
 	}
 	defer f.Close()
-	in2 := bufio.NewReaderSize(f, 64<<10)
-	head, err := in2.Peek(8 << 10)
+	in2 := bufio.NewReaderSize(f, int(min(max(st.Size(), headSize), 64<<10))) // most files are small
+	head, err := in2.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
