@@ -2,7 +2,7 @@ package tools
 
 import (
 	"fmt"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -128,11 +128,21 @@ func (env *Env) readable(names ...string) bool {
 // with relative, this name is one of the names.
 func (env *Env) readableIn(dir string, relative bool) func(rel string) bool {
 	allowed := env.Profile.Readable(dir, relative)
-	near := slices.ContainsFunc(env.Private, func(private string) bool {
-		return pathtree.Within(private, dir) || pathtree.Within(dir, private)
-	})
-	if !near {
-		return allowed
+	if env.private(dir) {
+		return func(string) bool { return false }
 	}
-	return func(rel string) bool { return !env.private(path.Join(dir, rel)) && allowed(rel) }
+	var private []string // relative, with a slash at the end
+	for _, p := range env.Private {
+		if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
+			private = append(private, rel+"/")
+		}
+	}
+	return func(rel string) bool { return !hidden(rel, private) && allowed(rel) }
+}
+
+// hidden reports whether a clean path is a directory, of those that end with a slash, or lies in one.
+func hidden(rel string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(rel, dir) || rel == dir[:len(dir)-1]
+	})
 }

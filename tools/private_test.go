@@ -45,3 +45,30 @@ func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	s.want(s.call("bash", args{"command": "head -n 1 " + saved}), Completed, "1\n")
 	s.want(s.call("write", args{"filePath": saved, "content": "x"}), Denied)
 }
+
+// A search asks about each file of a tree.
+func TestReadableInATree(t *testing.T) {
+	s := setUp(t, "full", nil)
+	for _, c := range []struct {
+		private, rel string
+		want         bool
+	}{
+		{"runs", "runs/1/report.json", false},
+		{"runs/", "runs", false},
+		{"runs", "runs2/report.json", true},
+		{"a/runs", "runs/report.json", true},
+		{"a/../runs", "runs/report.json", false},
+		{".", "file", false},
+		{"..", "file", false},
+		{"../..", "a/file", false},
+		{"../other", "other/file", true},
+		{"..runs", "..runs/file", false},
+	} {
+		s.equip(func(env *Env) {
+			env.Private = []string{s.dir + "/" + c.private}
+			if got := env.readableIn(s.dir, true)(c.rel); got != c.want {
+				t.Errorf("%s with the private directory %s: %t, want %t", c.rel, c.private, got, c.want)
+			}
+		})
+	}
+}
