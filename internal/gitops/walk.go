@@ -114,11 +114,10 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 	for level := []directory{{rules: rules}}; len(level) > 0; {
 		var next []directory
 		err := inParallel(ctx, level, func(f directory) error {
-			below, files, err := w.visit(f)
+			below, err := w.visit(f)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			next = append(next, below...)
-			w.files = append(w.files, files...)
 			return err
 		})
 		if err != nil {
@@ -129,8 +128,8 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 	return nil
 }
 
-// visit lists a directory.
-func (w *walk) visit(f directory) ([]directory, []found, error) {
+// visit adds the files of a directory, and returns the directories in it.
+func (w *walk) visit(f directory) ([]directory, error) {
 	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(f.path))
 	in, entries, err := openDirectory(full)
 	if in != nil {
@@ -138,22 +137,21 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 	}
 	switch {
 	case gitdir.Absent(err):
-		return nil, nil, nil // removed since its name was read
+		return nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && f.path != "" && !w.parents[f.path]:
-		return nil, nil, nil // as git does with untracked directories
+		return nil, nil // as git does with untracked directories
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	}
 	if f.path != "" && !w.parents[f.path] && holdsRepository(full, entries) {
 		w.refuse(f.path, "nested git repository")
 		w.leaveOut(nil, f.path, f.entry)
-		return nil, nil, nil
+		return nil, nil
 	}
 	if f, err = w.addRules(f, entries); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var below []directory
-	files := make([]found, 0, len(entries))
 	for _, e := range entries {
 		path := gitdir.JoinPath(f.path, e.Name())
 		if !IsBelow(path, w.below) && !(e.IsDir() && IsBelow(w.below+"/", path)) {
@@ -166,7 +164,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 			}
 			w.leaveOut(in, path, e)
 		case e.IsDir() && w.isSubmodule(path):
-			files = append(files, w.submodule(path))
+			w.add(w.submodule(path))
 			w.leaveOut(in, path, e)
 		case e.IsDir():
 			ignored := f.ignored || f.rules.Ignored(path, true)
@@ -178,10 +176,10 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
 			one, ok, err := w.file(in, f, path)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if ok {
-				files = append(files, one)
+				w.add(one)
 			} else {
 				w.leaveOut(in, path, e)
 			}
@@ -189,7 +187,13 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 			w.leaveOut(in, path, e)
 		}
 	}
-	return below, files, nil
+	return below, nil
+}
+
+func (w *walk) add(f found) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.files = append(w.files, f)
 }
 
 // unnamable reports whether git would refuse to add an entry of a directory because of
