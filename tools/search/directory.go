@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -84,7 +85,7 @@ func (f *directory) list(m *memory) ([]entry, error) {
 	}
 	entries, err := f.entries()
 	if err == nil && m.accepts(key, info.version) {
-		m.put(key, &fact{entries: entries})
+		m.put(key, &fact{entries: slices.Clone(entries)}) // without unused capacity
 	}
 	return entries, err
 }
