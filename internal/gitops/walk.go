@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -225,15 +226,16 @@ func (w *walk) leaveOut(in *os.File, path string, e fs.DirEntry) {
 	}
 }
 
-// openDirectory opens and lists a directory, in no order. It returns the directory, to be
-// closed, even if it can't be listed.
+// openDirectory opens and lists a directory. It returns the directory, to be closed, even if it
+// can't be listed. The system may list a file that is renamed meanwhile twice.
 func openDirectory(name string) (*os.File, []fs.DirEntry, error) {
 	d, err := gitdir.OpenDirectory(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	entries, err := d.ReadDir(-1)
-	return d, entries, err
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return d, slices.CompactFunc(entries, func(a, b fs.DirEntry) bool { return a.Name() == b.Name() }), err
 }
 
 // holdsRepository reports whether a directory is the work tree of another repository.
