@@ -87,50 +87,52 @@ func (e early) onlyCalls() bool {
 		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
 }
 
-// open begins to open the site of the job, whose files are its own tree or a linked worktree.
-func (e early) open(ctx context.Context, own bool) (*site, *stop) {
+// open begins to open the site of the job, whose files are its own tree or a linked worktree. The
+// progress has the site as soon as something must be released, whatever happens.
+func (e early) open(ctx context.Context, own bool, p *progress) *stop {
 	if own {
-		return e.ownTree(ctx)
+		return e.ownTree(ctx, p)
 	}
-	return e.linked(ctx)
+	return e.linked(ctx, p)
 }
 
 // ownTree opens a site in the user's own tree. The state that changes are compared with is
 // determined before the first request: immediately if the preflight has just found the tree clean, otherwise
 // with all of the site.
-func (e early) ownTree(ctx context.Context) (*site, *stop) {
+func (e early) ownTree(ctx context.Context, p *progress) *stop {
 	j := e.job
 	s, end := j.prepare(ctx)
-	if end != nil {
-		return s, end
+	if p.site = s; end != nil {
+		return end
 	}
 	j.protect(s)
 	tree, err := s.foundClean(j)
 	if err != nil {
-		return s, notPrepared(ctx, j.opts, err)
+		return notPrepared(ctx, j.opts, err)
 	}
 	if tree == "" {
-		return s, j.confine(ctx, s)
+		return j.confine(ctx, s)
 	}
 	s.prepared, s.initial = j.opts.Now(), tree
 	j.started(s, tree)
 	e.begin(ctx, s, true)
-	return s, nil
+	return nil
 }
 
 // linked opens a site with a linked worktree.
-func (e early) linked(ctx context.Context) (*site, *stop) {
+func (e early) linked(ctx context.Context, p *progress) *stop {
 	j := e.job
 	s, head, err := j.locate(ctx)
 	if err != nil {
-		return nil, notPrepared(ctx, j.opts, err)
+		return notPrepared(ctx, j.opts, err)
 	}
+	p.site = s
 	s.ref = refOf(j.spec, head, s.base)
 	s.dir = filepath.Join(realPath(j.opts.Work), "trees", j.spec.ID)
 	s.prepared = j.opts.Now()
 	j.started(s, "")
 	e.begin(ctx, s, false)
-	return s, nil
+	return nil
 }
 
 // begin lets the site be completed beside the first request: it starts with the request, which it

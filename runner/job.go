@@ -56,8 +56,7 @@ func (j *job) phases(p *progress) []phase {
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
 			e := early{j}
 			if ok, own := e.possible(); ok {
-				p.site, end = e.open(ctx, own)
-				return end
+				return e.open(ctx, own, p)
 			}
 			if p.site, end = j.prepare(ctx); end == nil {
 				j.protect(p.site)

@@ -199,6 +199,31 @@ func TestPanicFailsOnlyItsJob(t *testing.T) {
 	}
 }
 
+func TestPanicWhileAJobIsOpenedReleasesItsTree(t *testing.T) {
+	for name, commit := range map[string]bool{"own tree": false, "worktree": true} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.opts.OpenModel = plays(t, writes)
+			emit := s.opts.Emit
+			s.opts.Emit = func(e event.Event) {
+				if e.Type == event.JobStarted && e.Job == "one" {
+					panic("boom")
+				}
+				emit(e)
+			}
+			one, two := s.job("one"), s.job("two")
+			if !commit {
+				one.Commit, two.Commit = nil, nil
+			}
+			exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{one, two}})
+			want := map[string]string{"one": "error 70", "two": "passed 0"}
+			if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitInternal {
+				t.Errorf("exit %d\n%s", exit, diff)
+			}
+		})
+	}
+}
+
 func TestJobWaitsForNeeds(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
