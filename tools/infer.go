@@ -76,8 +76,9 @@ func schemaOf(t reflect.Type) (map[string]any, error) {
 		return map[string]any{"type": "array", "items": items}, err
 	case reflect.Struct:
 		return schemaOfStruct(t)
+	default:
+		return nil, fmt.Errorf("arguments of type %s are not supported", t)
 	}
-	return nil, fmt.Errorf("arguments of type %s are not supported", t)
 }
 
 func schemaOfStruct(t reflect.Type) (map[string]any, error) {
