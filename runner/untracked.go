@@ -120,7 +120,7 @@ func foundBy(ctx context.Context, w *work) (*found, error) {
 // noteUnchanged notes that the job has no changes if its sessions made no call and nothing else runs
 // in it: what differs from the start was changed by somebody else meanwhile, in the user's own tree
 // by the user, and is not the job's.
-func (w *work) noteUnchanged() {
+func noteUnchanged(w *work) {
 	if (early{w.job}).onlyCalls() && alone(w) && w.sessions.totals().Calls == 0 {
 		w.site.found = &found{changes: &gitops.ChangeSet{}}
 	}

@@ -139,7 +139,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if end := w.site.settled(); end != nil {
 			return end
 		}
-		w.noteUnchanged()
+		noteUnchanged(w)
 		w.extensions.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
