@@ -31,7 +31,7 @@ type supervisor struct {
 func (s *Sandbox) startSupervisor(plan *os.File) (*supervisor, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("start the sandbox: %w", err)
+		return nil, err
 	}
 	defer null.Close()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -51,7 +51,7 @@ func (s *Sandbox) startSupervisor(plan *os.File) (*supervisor, error) {
 	})
 	if err != nil {
 		conn.Close() //nolint:errcheck // nothing was sent
-		return nil, fmt.Errorf("start the sandbox: %w", err)
+		return nil, err // callers say what they start
 	}
 	return sup, nil
 }
