@@ -143,6 +143,7 @@ func TestQueueStopped(t *testing.T) {
 
 // TestQueueLongJob runs a job for five times its lease: it is delivered once.
 func TestQueueLongJob(t *testing.T) {
+	t.Parallel() // it waits for most of the time
 	m := newMachines(t, 1, 1, queueTask)
 	m.asked = func(string, int) *script.Turn {
 		time.Sleep(10 * time.Second)
@@ -165,6 +166,7 @@ func TestQueueLongJob(t *testing.T) {
 // TestQueuePoison kills the worker of a job each time it is delivered. The job fails with the
 // history of its deliveries, and the others pass.
 func TestQueuePoison(t *testing.T) {
+	t.Parallel() // it waits for most of the time
 	m := newMachines(t, 1, 3, queueTask)
 	poison, killed := make(chan struct{}), make(chan struct{})
 	m.asked = func(job string, _ int) *script.Turn {
