@@ -108,7 +108,7 @@ func TestQueueFaultyMachines(t *testing.T) {
 // TestQueueRateLimit rejects one request of a worker for too many requests: no worker sends one
 // during the pause that it has announced.
 func TestQueueRateLimit(t *testing.T) {
-	t.Parallel() // it waits for most of the time
+	t.Parallel()
 	const pause, delivery = 12 * time.Second, 4 * time.Second // in which all workers know of it
 	m := newMachines(t, 1, 2, strings.NewReplacer("verify", "# verify", "commit", "# commit", "publish", "# publish").Replace(queueTask))
 	q, err := queue.Open(t.Context(), queue.Options{URL: m.url, Now: time.Now})

@@ -50,7 +50,7 @@ func (s *Sandbox) startSupervisor(plan *os.File) (*supervisor, error) {
 		Dir: "/", Env: []string{"TMPDIR=" + s.bounds.TmpDir, "GOMAXPROCS=2"}, Files: []*os.File{null, null, null, plan, other}, Sys: s.attributes(),
 	})
 	if err != nil {
-		conn.Close() //nolint:errcheck // nothing was sent
+		conn.Close()    //nolint:errcheck // nothing was sent
 		return nil, err // callers say what they start
 	}
 	return sup, nil
