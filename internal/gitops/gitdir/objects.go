@@ -38,7 +38,7 @@ type objectStores struct {
 }
 
 // cacheSize is the maximum size of the object cache of each open repository.
-const cacheSize = 16 * cache.MiByte
+const cacheSize = 16 << 20
 
 func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
 	dir := filepath.Join(commonDir, "objects")
