@@ -21,7 +21,7 @@ import (
 // in a directory outside of the repository if it does not have them.
 type Checkpoints struct {
 	Repo  *Repo
-	Store string // the directory, which must be named objects and exist
+	Store string // the directory, which must exist
 	// Secret reports whether a file contains a secret: it is not saved.
 	Secret func(content []byte) bool
 }
@@ -168,10 +168,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 		}
 		paths = append(paths, placed{path, e.after})
 	}
-	objects, err := c.Repo.Git.Objects.With(c.Store)
-	if err != nil {
-		return Saved{}, err
-	}
+	objects := c.Repo.Git.Objects.With(c.Store)
 	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
 	return Saved{hash.String(), after}, err
 }
@@ -213,15 +210,14 @@ func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
 	if !plumbing.IsHash(hash) {
 		return nil, nil, fmt.Errorf("%q is not the hash of a tree", hash)
 	}
-	objects, err := c.Repo.Git.Objects.With(c.Store)
-	if err != nil {
-		return nil, nil, err
-	}
+	objects := c.Repo.Git.Objects.With(c.Store)
 	s := &Snapshot{files: map[string]state{}}
 	if h := plumbing.NewHash(hash); h != gitdir.EmptyTree {
-		err = s.addTree(objects, h, "", 0)
+		if err := s.addTree(objects, h, "", 0); err != nil {
+			return nil, nil, err
+		}
 	}
-	return objects, s, err
+	return objects, s, nil
 }
 
 // Restore gives the files of a directory of the working tree ("" for all) the content of a

@@ -29,7 +29,7 @@ func TestObjectsTogetherWithThoseOfAnotherDirectory(t *testing.T) {
 	hash, err := (&objectWriter{dir: store, dirs: map[string]bool{}, cache: true}).writeBytes(plumbing.BlobObject, []byte("only there\n"))
 	must(t, err)
 
-	both, err := r.Git.Objects.With(store)
+	both := r.Git.Objects.With(store)
 	must(t, err)
 	if _, err := both.RootTree(plumbing.NewHash(second)); err != nil {
 		t.Errorf("a commit in a newer pack: %v", err)

@@ -153,7 +153,6 @@ func homes() map[string]string {
 		// need types of some fields, and the binary would be 25 MB larger.
 		"github.com/openai/openai-go/v3": "", "github.com/anthropics/anthropic-sdk-go": "",
 		"github.com/go-git/go-git/v5":                     "internal/gitops internal/gitops/gitdir internal/gitops/remote",
-		"github.com/go-git/go-billy/v5":                   "internal/gitops/gitdir",
 		"golang.org/x/crypto":                             "internal/gitops/remote internal/signing",
 		"github.com/ProtonMail/go-crypto":                 "internal/signing",
 		"github.com/urfave/cli/v2":                        "internal/command",

@@ -1,9 +1,10 @@
 package gitdir
 
 import (
+	"bytes"
+	"container/list"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,12 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/storage/filesystem"
-	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 // Objects reads the objects of a repository and of those that it borrows
@@ -31,10 +28,8 @@ type Objects struct {
 
 // objectStores are the object directories of a repository.
 type objectStores struct {
-	mu     *sync.Mutex // of all that share stores: go-git's storage is not safe for concurrent use
-	dirs   []string    // of the stores
-	stores []*filesystem.ObjectStorage
-	packs  []string // when they were listed last
+	mu     *sync.Mutex // of all that share stores
+	stores []*objectStore
 }
 
 // cacheSize is the maximum size of the object cache of each open repository.
@@ -46,44 +41,37 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStores(dirs, &sync.Mutex{})
-	if err != nil {
-		return nil, err
-	}
-	return &Objects{dir, s, replaced}, nil
+	return &Objects{dir, openStores(dirs, &sync.Mutex{}), replaced}, nil
 }
 
-// With returns the objects together with those in another directory, which must be named
-// objects. Both use the same stores, so that no index of a pack is read again.
-func (s *Objects) With(dir string) (*Objects, error) {
-	both, err := openStores([]string{dir}, s.mu)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	both.dirs, both.stores, both.packs = append(both.dirs, s.dirs...), append(both.stores, s.stores...), append(both.packs, s.packs...)
-	return &Objects{s.Dir, both, s.replaced}, nil
+// With returns the objects together with those in another directory. Both use the same stores, so
+// that no index of a pack is opened again.
+func (s *Objects) With(dir string) *Objects {
+	both := openStores([]string{dir}, s.mu)
+	both.stores = append(both.stores, s.stores...)
+	return &Objects{s.Dir, both, s.replaced}
 }
 
 // openStores opens the stores of directories. They have a cache of their own: what it has, is in
 // one of them.
-func openStores(dirs []string, mu *sync.Mutex) (*objectStores, error) {
-	s := &objectStores{mu: mu, dirs: dirs}
-	shared := cache.NewObjectLRU(cacheSize)
+func openStores(dirs []string, mu *sync.Mutex) *objectStores {
+	s := &objectStores{mu: mu}
+	shared := &decoder{entries: map[cacheKey]*list.Element{}}
 	for _, d := range dirs {
-		if filepath.Base(d) != "objects" {
-			return nil, &UnsupportedError{Reason: "objects/info/alternates names " + d + ", which is not a directory named objects"}
-		}
-		git := dotgit.New(indexedPacks{osfs.New(filepath.Dir(d))})
-		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
+		s.stores = append(s.stores, &objectStore{dir: d, decoder: shared})
 	}
 	s.listPacks()
-	return s, nil
+	return s
 }
 
 // Dirs returns the directory and those that the repository borrows objects from.
-func (s *Objects) Dirs() []string { return slices.Clone(s.dirs) }
+func (s *Objects) Dirs() []string {
+	var dirs []string
+	for _, store := range s.stores {
+		dirs = append(dirs, store.dir)
+	}
+	return dirs
+}
 
 // Originals reads the same objects without replacements. Transfers need them: a
 // replacement has not the hash that the other end expects.
@@ -135,40 +123,51 @@ func withAlternates(dirs []string, from int) ([]string, error) {
 }
 
 // Read returns an object.
-func (s *Objects) Read(t plumbing.ObjectType, hash plumbing.Hash) (o plumbing.EncodedObject, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err = s.look(func() error {
-		o, err = s.find(t, s.replacement(hash))
+func (s *Objects) Read(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	o, err := s.read(t, hash)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (s *Objects) read(t plumbing.ObjectType, hash plumbing.Hash) (o *stored, err error) {
+	var read func() (*stored, error)
+	err = s.each(func(store *objectStore) (err error) {
+		read, err = store.locate(s.replacement(hash))
 		return err
 	})
+	if err == nil {
+		o, err = read()
+	}
+	if err == nil && t != plumbing.AnyObject && t != o.kind {
+		err = plumbing.ErrObjectNotFound
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", t, hash, err)
 	}
 	return o, nil
 }
 
-func (s *Objects) find(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
-	for _, store := range s.stores {
-		o, err := store.EncodedObject(t, hash)
-		if !errors.Is(err, plumbing.ErrObjectNotFound) {
-			return o, err
-		}
-	}
-	return nil, plumbing.ErrObjectNotFound
-}
-
-// Size returns the size of an object in bytes.
-func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
+// each calls a function for one store after the other until it finds an object.
+func (s *objectStores) each(find func(*objectStore) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.look(func() error {
+	return s.look(func() error {
 		for _, store := range s.stores {
-			if n, err = store.EncodedObjectSize(s.replacement(hash)); !errors.Is(err, plumbing.ErrObjectNotFound) {
+			if err := find(store); !errors.Is(err, plumbing.ErrObjectNotFound) {
 				return err
 			}
 		}
 		return plumbing.ErrObjectNotFound
+	})
+}
+
+// Size returns the size of an object in bytes.
+func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
+	err = s.each(func(store *objectStore) (err error) {
+		n, err = store.size(s.replacement(hash))
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("size of object %s: %w", hash, err)
@@ -178,20 +177,11 @@ func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
 
 // Blob returns the content of a file.
 func (s *Objects) Blob(hash plumbing.Hash) ([]byte, error) {
-	o, err := s.Read(plumbing.BlobObject, hash)
+	o, err := s.read(plumbing.BlobObject, hash)
 	if err != nil {
 		return nil, err
 	}
-	rd, err := o.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer rd.Close()
-	data := make([]byte, o.Size())
-	if _, err := io.ReadFull(rd, data); err != nil {
-		return nil, fmt.Errorf("read blob %s: %w", hash, err)
-	}
-	return data, nil
+	return bytes.Clone(o.data), nil // it is in the cache
 }
 
 // Tree returns the entries of one directory.
@@ -265,14 +255,7 @@ func (s *Objects) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	defer s.mu.Unlock()
 	seen := map[plumbing.Hash]bool{}
 	for _, store := range s.stores {
-		err := s.look(func() error {
-			some, err := store.HashesWithPrefix(prefix)
-			for _, h := range some {
-				seen[h] = true
-			}
-			return err
-		})
-		if err != nil {
+		if err := s.look(func() error { return store.withPrefix(prefix, seen) }); err != nil {
 			return nil, fmt.Errorf("find objects: %w", err)
 		}
 	}

@@ -1,8 +1,9 @@
 package gitdir
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,15 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
-	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 // git gc and git repack move objects to new packs and remove the old ones while
 // this process works: the user runs them, or a commit or fetch of the user does.
-// go-git lists the packs once, so the list is read again on a miss, as git does.
+// The packs are listed once, so the list is read again on a miss, as git does.
 
 // maxLookups bounds how often an object is looked for while packs come and go. The waits
 // between the lookups are 0.2 s in all, without a context: reading an object has none.
@@ -35,9 +34,6 @@ func (s *objectStores) look(read func() error) error {
 		if changed := s.listPacks(); !changed && errors.Is(err, plumbing.ErrObjectNotFound) {
 			return err
 		}
-		for _, store := range s.stores {
-			store.Reindex()
-		}
 		if n == maxLookups {
 			return err
 		}
@@ -50,102 +46,181 @@ func (s *objectStores) look(read func() error) error {
 // missing reports whether an error means that an object, or the pack that had it,
 // does not exist.
 func missing(err error) bool {
-	for _, e := range []error{plumbing.ErrObjectNotFound, dotgit.ErrPackfileNotFound, dotgit.ErrIdxNotFound, fs.ErrNotExist} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, plumbing.ErrObjectNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
 // listPacks lists the packs of all stores, and reports whether they are others
 // than before.
 func (s *objectStores) listPacks() (changed bool) {
-	var now []string
-	for _, dir := range s.dirs {
-		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
-		if err != nil {
-			continue // no packs, or reading them fails and says why
-		}
-		for _, e := range withIndex(entries) {
-			if strings.HasSuffix(e.Name(), ".pack") {
-				now = append(now, filepath.Join(dir, e.Name()))
-			}
-		}
+	for _, store := range s.stores {
+		changed = store.listPacks() || changed
 	}
-	changed = !slices.Equal(now, s.packs)
-	s.packs = now
 	return changed
 }
 
-// indexedPacks is a git directory, to be read, whose packs without an index are not listed:
-// they are being written, or were left behind, and go-git would fail for them.
-type indexedPacks struct{ billy.Filesystem }
+// objectStore is a directory of objects.
+type objectStore struct {
+	dir     string
+	decoder *decoder
+	packs   []*pack  // the most recently used first
+	names   []string // of the packs when they were listed last, sorted
+	opened  bool     // whether the index of each was opened since
+	err     error    // of listing them
+}
 
-// Open opens a regular file. The embedded file system would look at each directory of its path
-// first and wait for the writer of a pipe, and go-git reads the index of a pack in hundreds of pieces.
-func (f indexedPacks) Open(name string) (billy.File, error) {
-	file, err := openFile(f.Join(f.Root(), name))
-	if err != nil {
-		return nil, err
+// maxOpenPacks is the maximum number of packs of a directory that stay open.
+const maxOpenPacks = 16
+
+// listPacks lists the packs that have an index: others are being written, or were left behind.
+func (s *objectStore) listPacks() (changed bool) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, "pack"))
+	if s.err = IgnoreMissing(err); s.err != nil {
+		return false
 	}
-	if strings.HasSuffix(name, ".idx") {
-		return packIndex{opened{file, name}, bufio.NewReaderSize(file, 1<<16)}, nil
-	}
-	return opened{file, name}, nil
-}
-
-// opened is a file with its name in the git directory, which nobody locks.
-type opened struct {
-	*os.File
-	name string
-}
-
-func (f opened) Name() string { return f.name }
-func (opened) Lock() error    { return nil }
-func (opened) Unlock() error  { return nil }
-
-// packIndex is a file that is read from its start to its end.
-type packIndex struct {
-	billy.File
-	rd *bufio.Reader
-}
-
-func (f packIndex) Read(p []byte) (int, error) { return f.rd.Read(p) }
-
-// Stat has the size, which go-git compares with what the index claims to hold.
-func (f packIndex) Stat() (fs.FileInfo, error) { return f.File.(opened).Stat() }
-
-// ReadDir also omits files that are removed meanwhile: the embedded file system fails for
-// them with the error of a missing directory, which for go-git has no packs.
-func (f indexedPacks) ReadDir(path string) ([]os.FileInfo, error) {
-	entries, err := os.ReadDir(f.Join(f.Root(), path))
-	var infos []os.FileInfo
-	for _, e := range withIndex(entries) {
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
-	}
-	return infos, err
-}
-
-// withIndex leaves out the packs whose index is not in the same directory.
-func withIndex(entries []fs.DirEntry) []fs.DirEntry {
+	var names []string
 	indexed := map[string]bool{}
 	for _, e := range entries {
-		if base, ok := strings.CutSuffix(e.Name(), ".idx"); ok {
+		name, end := e.Name(), filepath.Ext(e.Name())
+		base := strings.TrimSuffix(name, end)
+		switch {
+		case !strings.HasPrefix(name, "pack-"):
+		case end == ".idx": // sorted before .pack
 			indexed[base] = true
+		case end == ".pack" && indexed[base]:
+			names = append(names, filepath.Join(s.dir, "pack", base))
 		}
 	}
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		base, ok := strings.CutSuffix(e.Name(), ".pack")
-		return ok && !indexed[base]
-	})
+	if slices.Equal(names, s.names) {
+		return false
+	}
+	var packs []*pack
+	for _, name := range names {
+		if !slices.Contains(s.names, name) {
+			packs = append(packs, &pack{name: name})
+		}
+	}
+	for _, p := range s.packs {
+		if slices.Contains(names, p.name) {
+			packs = append(packs, p)
+		} else {
+			p.close()
+		}
+	}
+	s.packs, s.names, s.opened = packs, names, false
+	return true
+}
+
+// openIndexes opens the index of each pack: a damaged one is an error for all objects, however
+// many packs have them.
+func (s *objectStore) openIndexes() error {
+	if s.err != nil {
+		s.listPacks()
+	}
+	if s.opened || s.err != nil {
+		return s.err
+	}
+	for i, p := range s.packs {
+		if err := p.openIndex(); err != nil {
+			return err
+		}
+		if i >= maxOpenPacks {
+			p.close()
+		}
+	}
+	s.opened = true
+	return nil
+}
+
+// find returns the pack of an object and its offset. The caller holds the lock of the stores, as
+// for all that uses packs.
+func (s *objectStore) find(hash plumbing.Hash) (*pack, int64, error) {
+	if err := s.openIndexes(); err != nil {
+		return nil, 0, err
+	}
+	for i, p := range s.packs {
+		at, err := p.find(hash)
+		if i >= maxOpenPacks {
+			p.close()
+		}
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			continue
+		}
+		if copy(s.packs[1:i+1], s.packs[:i]) >= maxOpenPacks {
+			s.packs[maxOpenPacks].close()
+		}
+		s.packs[0] = p
+		return p, at, err
+	}
+	return nil, 0, plumbing.ErrObjectNotFound
+}
+
+// locate finds an object. The returned function reads it, and must be called.
+func (s *objectStore) locate(hash plumbing.Hash) (read func() (*stored, error), err error) {
+	p, at, err := s.find(hash)
+	if err == nil {
+		return p.locate(hash, at, s.decoder)
+	}
+	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+		return nil, err
+	}
+	if o := s.decoder.cached(cacheKey{hash: hash}); o != nil {
+		return func() (*stored, error) { return o, nil }, nil
+	}
+	f, err := s.loose(hash)
+	return func() (*stored, error) { return s.decoder.loose(f, hash) }, err
+}
+
+// size returns the size of an object.
+func (s *objectStore) size(hash plumbing.Hash) (int64, error) {
+	p, at, err := s.find(hash)
+	if err == nil {
+		return p.size(at, s.decoder)
+	}
+	if !errors.Is(err, plumbing.ErrObjectNotFound) {
+		return 0, err
+	}
+	f, err := s.loose(hash)
+	if err != nil {
+		return 0, err
+	}
+	return s.decoder.looseSize(f)
+}
+
+// loose opens the file of an object.
+func (s *objectStore) loose(hash plumbing.Hash) (*os.File, error) {
+	name := hash.String()
+	f, err := openFile(filepath.Join(s.dir, name[:2], name[2:]))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = plumbing.ErrObjectNotFound
+	}
+	return f, err
+}
+
+// withPrefix adds the objects whose hashes start with some bytes, at least one, to a set.
+func (s *objectStore) withPrefix(prefix []byte, set map[plumbing.Hash]bool) error {
+	first := fmt.Sprintf("%x", prefix[:1])
+	entries, err := os.ReadDir(filepath.Join(s.dir, first))
+	if err = IgnoreMissing(err); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := first + e.Name()
+		if hash := plumbing.NewHash(name); plumbing.IsHash(name) && bytes.HasPrefix(hash[:], prefix) {
+			set[hash] = true
+		}
+	}
+	if err := s.openIndexes(); err != nil {
+		return err
+	}
+	for i, p := range s.packs {
+		if err := p.withPrefix(prefix, set); err != nil {
+			return err
+		}
+		if i >= maxOpenPacks {
+			p.close()
+		}
+	}
+	return nil
 }
 
 // InstallPack syncs a pack and its index and renames them to their names in a directory; the
