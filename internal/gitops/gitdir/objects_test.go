@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -153,4 +154,40 @@ func mustPrefix(t *testing.T, o *Objects, prefix []byte) []plumbing.Hash {
 		}
 	}
 	return all
+}
+
+// TestConcurrentReadsOfManyPacks reads from more packs than stay open.
+func TestConcurrentReadsOfManyPacks(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	var blobs []plumbing.Hash
+	for i := range maxOpenPacks + 4 {
+		s.Write("a", fmt.Sprint(i))
+		s.Commit()
+		blobs = append(blobs, plumbing.NewHash(s.Run("rev-parse", "HEAD:a")))
+		s.Run("repack", "-dq")
+	}
+	o, err := openObjects(filepath.Join(s.Root, ".git"), nil)
+	must(t, err)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for n := range 20 * len(blobs) {
+				i := n * 7 % len(blobs)
+				o.stores[0].decoder.forget()
+				if data, err := o.Blob(blobs[i]); err != nil || string(data) != fmt.Sprint(i) {
+					t.Errorf("%q, %v; want %d", data, err, i)
+				}
+			}
+		})
+	}
+	readers.Wait()
+}
+
+// forget empties the cache.
+func (d *decoder) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.recent.Len() > 0 {
+		d.remove(d.recent.Back())
+	}
 }
