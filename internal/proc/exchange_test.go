@@ -52,12 +52,12 @@ func TestExchangeEndsWithItsContext(t *testing.T) {
 
 // A process that left the group and has the pipes open does not block.
 func TestExchangeWithStrays(t *testing.T) {
-	gone := filepath.Join(t.TempDir(), "gone")
-	out, res, _, err := exchange(t.Context(), t, bytes.Repeat([]byte("x"), 1<<20), "setsid bash -c 'until [ -e "+gone+" ]; do sleep 0.1; done' <&0 & echo left")
+	here := filepath.Join(t.TempDir(), "here") // the process ends when it is removed
+	if err := os.WriteFile(here, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, res, _, err := exchange(t.Context(), t, bytes.Repeat([]byte("x"), 1<<20), "setsid bash -c 'while [ -e "+here+" ]; do sleep 0.1; done' <&0 & echo left")
 	if out != "left\n" || res.ExitCode != 0 || err != nil {
 		t.Errorf("output %q, exit code %d, error %v", out, res.ExitCode, err)
-	}
-	if err := os.WriteFile(gone, nil, 0o600); err != nil { // ends the process
-		t.Fatal(err)
 	}
 }
