@@ -39,7 +39,7 @@ func start() {
 		armed = append(armed, at(moment, kill))
 	}
 	if moment := os.Getenv(stopVariable); moment != "" {
-		armed = append(armed, at(moment, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }))
+		armed = append(armed, at(moment, stop))
 	}
 	if text := os.Getenv(signalVariable); text != "" {
 		window = time.Millisecond
@@ -166,4 +166,11 @@ const anyPoint = "any"
 func kill() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
+}
+
+// stop stops the process until SIGCONT. On a busy machine a thread runs for a while after the signal was
+// sent: it must not go on.
+func stop() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	time.Sleep(time.Second)
 }
