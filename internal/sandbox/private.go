@@ -1,12 +1,12 @@
 package sandbox
 
 import (
-	"io/fs"
 	"os"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/dirent"
 )
 
 // Private finds the files and directories below the system's directories that not every
@@ -34,46 +34,66 @@ func NewPrivate(roots ...string) *Private {
 // Paths returns the paths, without those in other private directories.
 func (p *Private) Paths() []string {
 	p.once.Do(func() {
+		s := privateSearch{root: os.Geteuid() == 0, read: dirent.Append}
 		for _, root := range p.roots {
-			p.search(unix.AT_FDCWD, root, root)
+			s.search(unix.AT_FDCWD, root, root)
 		}
+		p.found = s.found
 	})
 	return p.found
 }
 
+// privateSearch is one search for private files. It makes few allocations, because it meets
+// tens of thousands of files and nearly all of them are public.
+type privateSearch struct {
+	root  bool                                                 // this process is root's
+	read  func(list dirent.List, dir int) (dirent.List, error) // dirent.Append
+	list  dirent.List                                          // of the directories that are searched, the innermost last
+	found []string
+}
+
 // search searches a directory, given by its name in an open one. Unreadable directories
 // require no protection.
-func (p *Private) search(in int, name, path string) {
-	fd, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (s *privateSearch) search(in int, name, path string) {
+	dir, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	dir := os.NewFile(uintptr(fd), path)
-	defer dir.Close()
-	entries, _ := dir.ReadDir(-1) // those before an error
-	for _, e := range entries {
+	defer unix.Close(dir) //nolint:errcheck // it was only read
+	before := len(s.list)
+	s.list, _ = s.read(s.list, dir) // those before an error
+	for rest := s.list[before:]; ; {
+		e, others, ok := rest.Next()
+		if !ok {
+			break
+		}
+		rest = others
 		var st unix.Stat_t
-		if e.Type()&fs.ModeSymlink != 0 || unix.Fstatat(fd, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		if e.Kind == dirent.Symlink || e.Lstat(dir, &st) != nil {
 			continue
 		}
-		switch at := path + "/" + e.Name(); {
-		case isPrivate(fd, e, uint32(st.Mode)): //nolint:unconvert // 16 bits on macOS
-			p.found = append(p.found, at)
-		case e.IsDir() && path != nixStore:
-			p.search(fd, e.Name(), at)
+		mode := uint32(st.Mode) //nolint:unconvert // 16 bits on macOS
+		switch kind := dirent.KindOf(mode); {
+		case kind == dirent.Symlink:
+		case s.isPrivate(dir, e, kind, mode):
+			s.found = append(s.found, path+"/"+string(e.Name()))
+		case kind == dirent.Dir && path != nixStore:
+			below := path + "/" + string(e.Name())
+			s.search(dir, below[len(path)+1:], below)
 		}
 	}
+	s.list = s.list[:before]
 }
 
 // isPrivate reports whether commands may have an access to a file that other users lack.
 // Root's commands can run as another user, who can't be asked for: for them it is enough
 // that others lack it.
-func isPrivate(dir int, e fs.DirEntry, mode uint32) bool {
-	needed := []uint32{unix.R_OK}
-	if e.IsDir() {
-		needed = []uint32{unix.R_OK, unix.X_OK}
+func (s *privateSearch) isPrivate(dir int, e dirent.Entry, kind dirent.Kind, mode uint32) bool {
+	for _, access := range [...]uint32{unix.R_OK, unix.X_OK} {
+		if mode&access == 0 && (access == unix.R_OK || kind == dirent.Dir) &&
+			(s.root || unix.Faccessat(dir, string(e.Name()), access, 0) == nil) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(needed, func(access uint32) bool {
-		return mode&access == 0 && (os.Geteuid() == 0 || unix.Faccessat(dir, e.Name(), access, 0) == nil)
-	})
+	return false
 }
