@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -24,6 +25,7 @@ type Index struct {
 	version uint32
 	Entries []IndexEntry // sorted by path, then stage; read-only
 
+	merged  bool // see Merged
 	written written
 	tree    plumbing.Hash // that the entries were last equal to, as git recorded; zero if unknown
 }
@@ -66,6 +68,9 @@ func (e *IndexEntry) assumeValid() bool { return e.flags&flagAssumeValid != 0 }
 // SkipWorktree reports whether the file is absent from the work tree on purpose.
 func (e *IndexEntry) SkipWorktree() bool { return e.extended&extendedSkipWorktree != 0 }
 
+// Merged reports that each entry is known to be the only one of its path, and not one of a conflict.
+func (idx *Index) Merged() bool { return idx.merged }
+
 // NewIndex returns a new index with entries, in any order.
 func NewIndex(entries []IndexEntry) *Index {
 	slices.SortFunc(entries, compareEntries)
@@ -94,23 +99,34 @@ func readIndexFile(f *os.File) (*Index, error) {
 
 // readAll reads a file that has about a size.
 func readAll(f *os.File, size int64) ([]byte, error) {
-	const maxGrow = 64 << 20 // for larger ones, only what is read counts
-	var data bytes.Buffer
-	data.Grow(int(min(size, maxGrow)) + bytes.MinRead)
+	const maxGrow = 64 << 20                                                        // for larger ones, only what is read counts
+	data := bytes.NewBuffer(make([]byte, 0, int(min(size, maxGrow))+bytes.MinRead)) // unlike Grow, it does not zero new memory
 	_, err := data.ReadFrom(f)
 	return data.Bytes(), err
 }
 
-// parseIndex reads an index file's bytes.
+// parseIndex reads an index file's bytes, which must not be modified afterwards: the entries' names are
+// in them.
 func parseIndex(data []byte) (*Index, error) {
 	if len(data) < headerSize+checksumSize || string(data[:4]) != "DIRC" {
 		return nil, ErrDamagedIndex
 	}
 	body, sum := data[:len(data)-checksumSize], data[len(data)-checksumSize:]
+	intact := make(chan bool, 1)
+	go func() { // a third of the time, for a large index
+		found := sha1.Sum(body)
+		intact <- bytes.Equal(sum, found[:])
+	}()
+	idx, err := parseBody(body)
 	// A checksum of zeros is what index.skipHash leaves there.
-	if want := sha1.Sum(body); !bytes.Equal(sum, want[:]) && !bytes.Equal(sum, make([]byte, checksumSize)) {
+	if !<-intact && !bytes.Equal(sum, make([]byte, checksumSize)) {
 		return nil, ErrDamagedIndex
 	}
+	return idx, err
+}
+
+// parseBody reads an index without its checksum.
+func parseBody(body []byte) (*Index, error) {
 	idx := &Index{version: binary.BigEndian.Uint32(body[4:])}
 	if idx.version < 2 || idx.version > 4 {
 		return nil, &UnsupportedError{Reason: fmt.Sprintf("index version %d is not supported", idx.version)}
@@ -122,9 +138,21 @@ func parseIndex(data []byte) (*Index, error) {
 	if err := idx.readExtensions(rest); err != nil {
 		return nil, err
 	}
-	// Only split indexes, refused above, have entries without a name.
-	if slices.ContainsFunc(idx.Entries, func(e IndexEntry) bool { return e.Path == "" }) {
-		return nil, ErrDamagedIndex
+	sorted, previous := true, ""
+	idx.merged = true
+	for i := range idx.Entries {
+		e := &idx.Entries[i]
+		if e.Path == "" { // only split indexes, refused above, have such entries
+			return nil, ErrDamagedIndex
+		}
+		if e.Path <= previous || e.Stage() != 0 {
+			idx.merged = false
+			sorted = sorted && (i == 0 || idx.Entries[i-1].compare(e) <= 0)
+		}
+		previous = e.Path
+	}
+	if !sorted { // git does not write such
+		slices.SortStableFunc(idx.Entries, compareEntries)
 	}
 	return idx, nil
 }
@@ -134,13 +162,9 @@ func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
 		return nil, ErrDamagedIndex
 	}
 	idx.Entries = make([]IndexEntry, count)
-	var names strings.Builder // of all entries: a string for each would be an allocation for each
-	if idx.version < 4 {
-		names.Grow(len(data) - int(count)*entryFixed)
-	}
 	previous := ""
 	for i := range idx.Entries {
-		n, err := idx.Entries[i].parse(data, idx.version, previous, &names)
+		n, err := idx.Entries[i].parse(data, idx.version, previous)
 		if err != nil {
 			return nil, err
 		}
@@ -150,18 +174,16 @@ func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
 }
 
 // parse parses one entry and returns its length.
-func (e *IndexEntry) parse(data []byte, version uint32, previous string, names *strings.Builder) (int, error) {
+func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, error) {
 	if len(data) < entryFixed+2 {
 		return 0, ErrDamagedIndex
 	}
-	for i, field := range e.Stat.fields() {
-		at := 4 * i
-		if i >= statBeforeMode {
-			at += 4
-		}
-		*field = binary.BigEndian.Uint32(data[at:])
+	field := func(i int) uint32 { return binary.BigEndian.Uint32(data[4*i:]) }
+	e.Stat = Stat{
+		ctimeSec: field(0), ctimeNsec: field(1), mtimeSec: field(2), mtimeNsec: field(3), dev: field(4), ino: field(5),
+		uid: field(7), gid: field(8), size: field(9),
 	}
-	e.Mode = filemode.FileMode(binary.BigEndian.Uint32(data[24:]))
+	e.Mode = filemode.FileMode(field(6))
 	copy(e.Hash[:], data[40:])
 	flags := binary.BigEndian.Uint16(data[60:])
 	e.flags = flags &^ (nameLength | flagExtended)
@@ -177,10 +199,8 @@ func (e *IndexEntry) parse(data []byte, version uint32, previous string, names *
 	if end < 0 {
 		return 0, ErrDamagedIndex
 	}
-	begin := names.Len()
-	names.Write(data[at : at+end])
-	e.Path = names.String()[begin:]
-	size := (at + end + 8) &^ 7 // one to eight zeros follow the name
+	e.Path = unsafe.String(unsafe.SliceData(data[at:]), end) // a copy would be an allocation for each
+	size := (at + end + 8) &^ 7                              // one to eight zeros follow the name
 	if size > len(data) {
 		return 0, ErrDamagedIndex
 	}
@@ -270,9 +290,15 @@ func treeOf(data []byte, entries int) (tree plumbing.Hash) {
 // Lists reports whether the index has exactly the files of a tree, as git recorded when it wrote
 // the index.
 func (idx *Index) Lists(tree plumbing.Hash) bool {
-	return idx.tree == tree && !tree.IsZero() && !slices.ContainsFunc(idx.Entries, func(e IndexEntry) bool {
-		return e.Stage() != 0 || e.extended&extendedIntentToAdd != 0
-	})
+	if idx.tree != tree || tree.IsZero() {
+		return false
+	}
+	for i := range idx.Entries {
+		if e := &idx.Entries[i]; e.Stage() != 0 || e.extended&extendedIntentToAdd != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Encode returns the bytes of an index file with these entries.
@@ -338,11 +364,13 @@ func commonPrefix(a, b string) int {
 }
 
 // compareEntries compares entries in index order.
-func compareEntries(a, b IndexEntry) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
+func compareEntries(a, b IndexEntry) int { return a.compare(&b) }
+
+func (e *IndexEntry) compare(other *IndexEntry) int {
+	if c := strings.Compare(e.Path, other.Path); c != 0 {
 		return c
 	}
-	return int(a.Stage()) - int(b.Stage())
+	return int(e.Stage()) - int(other.Stage())
 }
 
 // racy reports whether the file of an entry may have been changed after the
