@@ -57,6 +57,7 @@ func firstThree(list []string) string {
 type status struct {
 	dirty []string // paths with uncommitted changes
 	clean cleanTree
+	files *gitops.Snapshot // keeps the listing of HEAD in use; may be nil
 }
 
 // cleanTree is a commit that a work tree was exactly at, and when. The zero value is
@@ -76,7 +77,7 @@ func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, e
 	if found.AtHead {
 		s.clean = cleanTree{found.Head, began, found.Left}
 	}
-	s.dirty = inDirectory(found.Dirty, below)
+	s.dirty, s.files = inDirectory(found.Dirty, below), found.Files
 	return s, err
 }
 

@@ -144,23 +144,40 @@ func (w *walk) runAll(ctx context.Context) error {
 
 // edits compares the result of a walk with a snapshot.
 func (w *walk) edits(from *Snapshot) map[string]edit {
-	edits := map[string]edit{}
-	now := make(map[string]state, len(w.files))
-	for i := range w.files {
-		f := &w.files[i]
-		now[f.path] = f.state
-		if before := from.files[f.path]; before != f.state {
-			edits[f.path] = edit{before: before, after: f.state, stored: w.stored(f), unread: !f.hashed && w.lazy && !f.tracked}
+	edits, files := map[string]edit{}, from.files
+	present := 0 // paths of the snapshot that exist
+	compare := func(path string, e edit) {
+		e.before = files[path]
+		if e.before.mode != 0 {
+			present++
+		}
+		if e.before != e.after {
+			edits[path] = e
 		}
 	}
-	unwanted := w.sparseEntries(now)
-	for path, before := range from.files {
-		if _, ok := now[path]; ok || outside(path) {
+	for i, met := range w.met {
+		if e := &w.index.Entries[i]; met == unchanged {
+			compare(e.Path, edit{after: stateOf(e), stored: e.Hash})
+		}
+	}
+	now := make(map[string]bool, len(w.files))
+	for i := range w.files {
+		f := &w.files[i]
+		now[f.path] = true
+		compare(f.path, edit{after: f.state, stored: w.stored(f), unread: !f.hashed && w.lazy && !f.tracked})
+	}
+	if present == len(files) {
+		return edits
+	}
+	for path, before := range files {
+		if now[path] || outside(path) {
 			continue
 		}
-		if e := unwanted[path]; e == nil || before != (state{e.Mode, e.Hash}) {
-			edits[path] = edit{before: before}
+		i, tracked := w.search(path)
+		if tracked && (w.met[i] != absent || w.sparse(i) && before == stateOf(&w.index.Entries[i])) {
+			continue
 		}
+		edits[path] = edit{before: before}
 	}
 	return edits
 }

@@ -60,18 +60,18 @@ func checkoutOf(to, from *Repo, commit string) (c *checkout, err error) {
 			return nil, err
 		}
 	}
-	copies := make(map[string]bool, len(idx.Entries))
+	files, copies := c.commit.files, make(map[string]bool, len(idx.Entries))
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if c.commit.files[e.Path] != (state{e.Mode, e.Hash}) || !isPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
+		if files[e.Path] != stateOf(e) || !isPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
 			continue
 		}
 		copies[e.Path] = true
-		if err := c.add(placed{e.Path, state{e.Mode, e.Hash}}, e.Stat.Size()); err != nil {
+		if err := c.add(placed{e.Path, stateOf(e)}, e.Stat.Size()); err != nil {
 			return nil, err
 		}
 	}
-	for path, at := range c.commit.files {
+	for path, at := range files {
 		if copies[path] {
 			continue
 		}

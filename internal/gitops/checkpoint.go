@@ -129,7 +129,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 		return false, nil // likewise
 	}
 	defer in.Close()
-	f, ok, err := w.file(in, directory{}, path)
+	f, ok, err := w.file(in, &directory{}, path)
 	if err != nil || !ok || !isPlain(f.state.mode) {
 		return false, err
 	}
@@ -198,7 +198,9 @@ func (r *Repo) RootTree(commit string) (string, error) {
 }
 
 // Equal reports whether two snapshots have the same files.
-func (s *Snapshot) Equal(other *Snapshot) bool { return maps.Equal(s.files, other.files) }
+func (s *Snapshot) Equal(other *Snapshot) bool {
+	return s == other || maps.Equal(s.files, other.files)
+}
 
 // Has reports whether the state with a hash can be restored.
 func (c Checkpoints) Has(hash string) bool {

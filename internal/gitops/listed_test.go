@@ -51,7 +51,13 @@ func TestAnIndexListsACommit(t *testing.T) {
 			if tree == c.listed {
 				t.Errorf("listed by trees: %t", tree)
 			}
-			got, err := snapshotBy(r, idx, commit)
+			got, err := listingBy(r, idx, commit)
+			if got == nil && err == nil {
+				got, err = r.SnapshotOf(commit)
+			}
+			if err == nil {
+				got.listed()
+			}
 			must(t, err)
 			want, err := opened(s).SnapshotOf(commit)
 			must(t, err)

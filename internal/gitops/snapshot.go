@@ -91,7 +91,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
-	s := &Snapshot{files: map[string]state{}, refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	s := &Snapshot{files: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	prepare(w)
 	if err := w.run(ctx, rules); err != nil {
@@ -100,8 +100,10 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	for i := range w.files {
 		s.files[w.files[i].path] = w.files[i].state
 	}
-	for path, e := range w.sparseEntries(s.files) {
-		s.files[path] = state{e.Mode, e.Hash}
+	for i, met := range w.met {
+		if e := &idx.Entries[i]; met == unchanged || w.sparse(i) {
+			s.files[e.Path] = stateOf(e)
+		}
 	}
 	for _, f := range w.refused {
 		s.refused[f.Path] = true
@@ -123,15 +125,10 @@ func rememberIn(contents map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	}
 }
 
-// sparseEntries returns the entries whose files git does not check out.
-func (w *walk) sparseEntries(present map[string]state) map[string]*gitdir.IndexEntry {
-	absent := map[string]*gitdir.IndexEntry{}
-	for path, e := range w.entries {
-		if _, ok := present[path]; !ok && e != nil && e.SkipWorktree() && !outside(path) {
-			absent[path] = e
-		}
-	}
-	return absent
+// sparse reports whether an entry of the index is that of a file that git does not check out.
+func (w *walk) sparse(i int) bool {
+	e := &w.index.Entries[i]
+	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !outside(e.Path)
 }
 
 // SnapshotOf returns the tree of a commit; "" is the empty tree.
@@ -155,33 +152,25 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	return s, nil
 }
 
-// snapshotBy returns the tree of a commit like SnapshotOf, from an index that has exactly its files:
-// that is faster than reading its trees. Nobody but the user may have changed the index.
-func snapshotBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
-	s, err := listingBy(r, idx, commit)
-	if s == nil || err != nil {
-		return r.SnapshotOf(commit)
-	}
-	s.listed()
-	return s, nil
-}
-
-// listingBy returns the snapshot of a commit whose files are listed by an index when it is used; nil if
-// the index does not have exactly its files, or another one is in use.
+// listingBy returns the snapshot of a commit, whose files are listed by an index when it is used; nil if
+// the index does not have exactly its files.
 func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
-	if commit == "" || Listed(r, commit) != nil || r.Git.Objects.Replaces() {
+	if commit == "" || r.Git.Objects.Replaces() {
 		return nil, nil
 	}
 	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
 	if err != nil || !idx.Lists(root) {
 		return nil, err
 	}
+	if s := Listed(r, commit); s != nil {
+		return s, nil
+	}
 	s := &Snapshot{}
 	s.list = sync.OnceFunc(func() {
 		s.files = make(map[string]state, len(idx.Entries))
 		for i := range idx.Entries {
 			e := &idx.Entries[i]
-			s.files[e.Path] = state{e.Mode, e.Hash}
+			s.files[e.Path] = stateOf(e)
 		}
 	})
 	r.listed.add(commit, s)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // Dirty returns the sorted paths that differ from HEAD in the index or in the
@@ -24,6 +22,8 @@ type Status struct {
 	// AtHead reports that a snapshot of the working tree would be that of HEAD.
 	AtHead bool
 	Left   *LeftOut // what is in neither
+	// Files keeps the listing of HEAD in use, if the index has exactly its files; see [Listed].
+	Files *Snapshot
 }
 
 // Status compares the index and the working tree with HEAD. It is called before other programs
@@ -32,7 +32,8 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	return statusBy(ctx, r, nil)
 }
 
-// statusBy compares with a snapshot of HEAD that a function returns; nil: that of the index, if it is one.
+// statusBy compares with a snapshot of HEAD that a function returns; nil: with the index, if it has exactly
+// the files of HEAD.
 func statusBy(ctx context.Context, r *Repo, head func(commit string) (*Snapshot, error)) (Status, error) {
 	s, err := statusOf(ctx, r, head)
 	if err != nil {
@@ -61,9 +62,13 @@ func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot,
 		return s, err
 	}
 	if list == nil {
-		list = func(commit string) (*Snapshot, error) { return snapshotBy(r, idx, commit) }
+		s.Files, err = listingBy(r, idx, s.Head)
+		list = r.SnapshotOf
 	}
-	base, err := list(s.Head)
+	var base *Snapshot // nil: the index has exactly its files
+	if s.Files == nil && err == nil {
+		base, err = list(s.Head)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -74,37 +79,35 @@ func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot,
 		return s, err
 	}
 	s.Dirty = w.differences(base)
-	s.AtHead = len(s.Dirty) == 0 && !slices.ContainsFunc(idx.Entries, func(e gitdir.IndexEntry) bool { return e.AssumedUnchanged() })
+	s.AtHead = len(s.Dirty) == 0
+	for i := 0; i < len(idx.Entries) && s.AtHead; i++ {
+		s.AtHead = !idx.Entries[i].AssumedUnchanged()
+	}
 	return s, nil
 }
 
-// differences compares HEAD with the index and the index with the working tree.
+// differences compares HEAD with the index and the index with the working tree. A nil HEAD is one
+// that the index has exactly the files of.
 func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
-	for path, e := range w.entries {
-		if e == nil || head.files[path] != (state{e.Mode, e.Hash}) {
-			differs[path] = true
+	for i, met := range w.met {
+		e := &w.index.Entries[i]
+		if head != nil && head.files[e.Path] != stateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
+			differs[e.Path] = true
 		}
 	}
-	if len(differs) > 0 || len(head.files) != len(w.entries) {
+	if head != nil && (len(differs) > 0 || len(head.files) != len(w.met)) {
 		for path := range head.files {
-			if _, ok := w.entries[path]; !ok {
+			if _, ok := w.search(path); !ok {
 				differs[path] = true
 			}
 		}
 	}
-	listed := 0 // entries whose files exist
 	for i := range w.files {
 		f := &w.files[i]
-		if f.entry != nil {
-			listed++
-		}
-		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != (state{f.entry.Mode, f.entry.Hash}) {
+		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != stateOf(f.entry) {
 			differs[f.path] = true
 		}
-	}
-	if listed < len(w.entries) {
-		w.addMissing(differs)
 	}
 	for _, f := range w.refused {
 		differs[f.Path+"/"] = true
@@ -117,17 +120,4 @@ func (w *walk) differences(head *Snapshot) []string {
 	}
 	slices.Sort(paths)
 	return paths
-}
-
-// addMissing adds the entries whose files do not exist.
-func (w *walk) addMissing(differs map[string]bool) {
-	present := make(map[string]bool, len(w.files))
-	for i := range w.files {
-		present[w.files[i].path] = true
-	}
-	for path, e := range w.entries {
-		if !present[path] && (e == nil || !e.AssumedUnchanged()) {
-			differs[path] = true
-		}
-	}
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -74,15 +77,17 @@ type LeftOut struct {
 // leftOutOf records what a walk leaves out.
 func leftOutOf(w *walk) *LeftOut {
 	l := &LeftOut{files: &Untracked{root: w.tree.repo.Git.Root, files: map[string]stamp{}}}
-	w.leftOut = func(in *os.File, path string, e fs.DirEntry) {
+	w.leftOut = func(in *os.File, path string, isDir bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
 		case path == ".git":
-		case e.IsDir():
+		case isDir:
 			l.dirs = append(l.dirs, path)
 		default:
-			addStamp(l.files.files, path, in, e)
+			if info, err := gitdir.LstatIn(in, filepath.Base(path)); err == nil { // not removed meanwhile
+				l.files.files[path] = stamp{info.Mode, info.Stat}
+			}
 		}
 	}
 	return l
@@ -122,30 +127,12 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 		var mu sync.Mutex
 		var next []string
 		err := inParallel(ctx, level, func(dir string) error {
-			in, entries, err := openDirectory(filepath.Join(u.root, filepath.FromSlash(dir)))
-			if in != nil {
-				defer in.Close()
-			}
-			if err != nil && !errors.Is(err, fs.ErrPermission) && !gitdir.Absent(err) {
-				return err
-			}
-			var below []string
-			files := make(map[string]stamp, len(entries))
-			for _, e := range entries {
-				path := dir + "/" + e.Name()
-				switch {
-				case slices.Contains(without, path):
-				case e.IsDir():
-					below = append(below, path)
-				default:
-					addStamp(files, path, in, e)
-				}
-			}
+			files, below, err := u.listed(dir, without)
 			mu.Lock()
 			defer mu.Unlock()
 			maps.Copy(u.files, files)
 			next = append(next, below...)
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
@@ -155,11 +142,37 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 	return nil
 }
 
-// addStamp records a file of a directory, unless it was removed.
-func addStamp(files map[string]stamp, path string, in *os.File, e fs.DirEntry) {
-	if info, err := gitdir.LstatIn(in, e.Name()); err == nil {
+// listed returns the files in a directory, and the directories in it.
+func (u *Untracked) listed(dir string, without []string) (files map[string]stamp, below []string, err error) {
+	var list dirent.List
+	in, err := openDirectory(filepath.Join(u.root, filepath.FromSlash(dir)), &list)
+	if in != nil {
+		defer in.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !gitdir.Absent(err) {
+		return nil, nil, err
+	}
+	files = map[string]stamp{}
+	for e, rest, ok := list.Next(); ok; e, rest, ok = rest.Next() {
+		path := dir + "/" + string(e.Name())
+		if slices.Contains(without, path) {
+			continue
+		}
+		var st unix.Stat_t
+		if e.Kind != dirent.Dir {
+			if e.Lstat(int(in.Fd()), &st) != nil {
+				continue // removed meanwhile
+			}
+			e.Kind = dirent.KindOf(uint32(st.Mode)) //nolint:unconvert // 16 bits on macOS
+		}
+		if e.Kind == dirent.Dir {
+			below = append(below, path)
+			continue
+		}
+		info := gitdir.FileOf(&st)
 		files[path] = stamp{info.Mode, info.Stat}
 	}
+	return files, below, nil
 }
 
 // Since returns how the files differ from an earlier state, sorted by path, without

@@ -13,7 +13,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 )
@@ -41,65 +43,52 @@ type walk struct {
 	tree  *workTree
 	index *gitdir.Index
 
-	entries map[string]*gitdir.IndexEntry // nil for a path with conflicts
-	known   map[string]state              // paths that count as tracked beside those of the index
-	parents map[string]bool               // directories that tracked paths are in
-	below   string                        // the directory that it is limited to; "" for the root
-	lazy    bool                          // leave untracked files unread
-	largest int64                         // leave larger files that are new or have another size unread, in bytes; 0: read all
+	known   map[string]state // paths that count as tracked beside those of the index
+	below   string           // the directory that it is limited to; "" for the root
+	lazy    bool             // leave untracked files unread
+	largest int64            // leave larger files that are new or have another size unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
 	// leftOut is called concurrently for each file and directory that is not listed, with the
 	// directory that it is in, which is nil for a directory. It may be nil.
-	leftOut func(in *os.File, path string, e fs.DirEntry)
+	leftOut func(in *os.File, path string, isDir bool)
+
+	knownParents func() map[string]bool // directories that known paths are in
+	met          []presence             // by entry of the index
+	lists        sync.Pool              // of *dirent.List
 
 	mu      sync.Mutex
-	files   []found
+	files   []found   // those that are not unchanged
 	refused []Refusal // nested repositories that are no submodules, and names that git refuses
 }
 
 func newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
-	w := &walk{
-		tree: tree, index: idx, known: known,
-		entries: make(map[string]*gitdir.IndexEntry, len(idx.Entries)),
-		parents: map[string]bool{},
-		files:   make([]found, 0, len(idx.Entries)),
-	}
-	in := "" // the directory of the entry before, which has the same one nearly always
-	for i := range idx.Entries {
-		e := &idx.Entries[i]
-		path, paths := e.Path, len(w.entries)
-		if w.entries[path] = e; e.Stage() != 0 || len(w.entries) == paths {
-			w.entries[path] = nil
-		}
-		if dir := path[:max(0, strings.LastIndexByte(path, '/'))]; dir != in {
-			w.addParents(path)
-			in = dir
-		}
-	}
-	for path := range known {
-		w.addParents(path)
-	}
-	return w
-}
-
-func (w *walk) addParents(path string) {
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i] != '/' {
-			continue
-		}
-		if w.parents[path[:i]] {
-			return
-		}
-		w.parents[path[:i]] = true
+	return &walk{
+		tree: tree, index: idx, known: known, met: make([]presence, len(idx.Entries)),
+		knownParents: sync.OnceValue(func() map[string]bool { return parentsOf(known) }),
+		lists:        sync.Pool{New: func() any { return new(dirent.List) }},
 	}
 }
 
 // directory is one directory of a walk.
 type directory struct {
-	path    string      // "" for the root
-	entry   fs.DirEntry // nil for the root
+	path    string // "" for the root
+	tracked span   // what the index has in it
 	rules   *ignore.Matcher
 	ignored bool // only tracked files count in it
+}
+
+// start returns where the names of its entries start in their paths.
+func (d *directory) start() int {
+	if d.path == "" {
+		return 0
+	}
+	return len(d.path) + 1
+}
+
+// child is an entry of a directory.
+type child struct {
+	name string
+	kind dirent.Kind
 }
 
 // run lists the files and then reads those that the index does not vouch for.
@@ -112,7 +101,7 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 
 // list walks one level of directories after the other.
 func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
-	for level := []directory{{rules: rules}}; len(level) > 0; {
+	for level := []directory{{tracked: span{0, len(w.index.Entries)}, rules: rules}}; len(level) > 0; {
 		var next []directory
 		err := inParallel(ctx, level, func(f directory) error {
 			below, err := w.visit(f)
@@ -130,80 +119,153 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 }
 
 // visit adds the files of a directory, and returns the directories in it.
-func (w *walk) visit(f directory) ([]directory, error) {
-	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(f.path))
-	in, entries, err := openDirectory(full)
+func (w *walk) visit(d directory) ([]directory, error) {
+	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(d.path))
+	list := w.lists.Get().(*dirent.List) //nolint:forcetypeassert // nothing else is in the pool
+	defer w.lists.Put(list)
+	in, err := openDirectory(full, list)
 	if in != nil {
 		defer in.Close()
 	}
 	switch {
 	case gitdir.Absent(err):
 		return nil, nil // removed since its name was read
-	case errors.Is(err, fs.ErrPermission) && f.path != "" && !w.parents[f.path]:
+	case errors.Is(err, fs.ErrPermission) && d.path != "" && !w.tracks(&d):
 		return nil, nil // as git does with untracked directories
 	case err != nil:
 		return nil, err
 	}
-	if f.path != "" && !w.parents[f.path] && holdsRepository(full, entries) {
-		w.refuse(f.path, "nested git repository")
-		w.leaveOut(nil, f.path, f.entry)
+	if d.path != "" && contains(*list, ".git") && !w.tracks(&d) && isRepository(full) {
+		w.refuse(d.path, "nested git repository")
+		w.leaveOut(nil, d.path, true)
 		return nil, nil
 	}
-	if f, err = w.addRules(f, entries); err != nil {
+	if d, err = w.addRules(d, *list); err != nil {
+		return nil, err
+	}
+	others, err := w.compare(in, &d, *list)
+	if err != nil {
 		return nil, err
 	}
 	var below []directory
-	for _, e := range entries {
-		path := gitdir.JoinPath(f.path, e.Name())
-		if !IsBelow(path, w.below) && !(e.IsDir() && IsBelow(w.below+"/", path)) {
-			continue
-		}
-		switch {
-		case e.Name() == ownDirectory || reserved(e.Name()):
-			if w.unnamable(f, path, e) {
-				w.refuse(path, "git refuses this name (core.protectNTFS, core.protectHFS)")
-			}
-			w.leaveOut(in, path, e)
-		case e.IsDir() && w.isSubmodule(path):
-			w.add(w.submodule(path))
-			w.leaveOut(in, path, e)
-		case e.IsDir():
-			ignored := f.ignored || f.rules.Ignored(path, true)
-			if !ignored || w.parents[path] {
-				below = append(below, directory{path: path, entry: e, rules: f.rules, ignored: ignored})
-			} else {
-				w.leaveOut(in, path, e)
-			}
-		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
-			one, ok, err := w.file(in, f, path)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				w.add(one)
-			} else {
-				w.leaveOut(in, path, e)
-			}
-		default:
-			w.leaveOut(in, path, e)
+	for _, c := range others {
+		if below, err = w.other(in, &d, c, below); err != nil {
+			return nil, err
 		}
 	}
 	return below, nil
 }
 
-func (w *walk) add(f found) {
+// compare compares the files of a directory that are tracked with the index, and returns all other
+// entries, sorted, each once: the system may list a file that is replaced meanwhile twice.
+func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, error) {
+	var others []child
+	var changed []found
+	fd, start, at := int(in.Fd()), d.start(), d.tracked.from-1
+	var st unix.Stat_t
+	for e, rest, ok := list.Next(); ok; e, rest, ok = rest.Next() {
+		if e.Kind == dirent.Unknown {
+			if err := e.Lstat(fd, &st); gitdir.Absent(err) {
+				continue
+			} else if err != nil {
+				return nil, lstatFailed(in, e, err)
+			}
+			e.Kind = dirent.KindOf(uint32(st.Mode)) //nolint:unconvert // 16 bits on macOS
+		}
+		i, tracked := 0, false
+		if e.Kind == dirent.File || e.Kind == dirent.Symlink {
+			i, tracked = w.position(d, e.Name(), at)
+		}
+		if !tracked || !w.comparable(w.index.Entries[i].Path, start) {
+			others = append(others, child{string(e.Name()), e.Kind})
+			continue
+		}
+		if at = i; w.met[i] != absent {
+			continue
+		}
+		if err := e.Lstat(fd, &st); gitdir.Absent(err) {
+			continue
+		} else if err != nil {
+			return nil, lstatFailed(in, e, err)
+		}
+		one, err := w.describe(w.index.Entries[i].Path, w.only(i), true, gitdir.FileOf(&st))
+		if err != nil {
+			return nil, err
+		}
+		if one.hashed && one.entry != nil && one.state == stateOf(one.entry) {
+			w.meet(i, unchanged)
+			continue
+		}
+		w.meet(i, listed)
+		changed = append(changed, one)
+	}
+	w.add(changed...)
+	slices.SortFunc(others, func(a, b child) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(others, func(a, b child) bool { return a.name == b.name }), nil
+}
+
+// comparable reports whether the path of an entry of the index is compared. Its name starts at an offset.
+func (w *walk) comparable(path string, start int) bool {
+	name := path[start:]
+	return name != ownDirectory && !reserved(name) && IsBelow(path, w.below)
+}
+
+func lstatFailed(in *os.File, e dirent.Entry, err error) error {
+	return &fs.PathError{Op: "lstat", Path: filepath.Join(in.Name(), string(e.Name())), Err: err}
+}
+
+// other adds an entry of a directory that is not a tracked file; a directory to the list of those
+// that are still to be visited, which it returns.
+func (w *walk) other(in *os.File, d *directory, c child, below []directory) ([]directory, error) {
+	path := gitdir.JoinPath(d.path, c.name)
+	isDir := c.kind == dirent.Dir
+	if !IsBelow(path, w.below) && !(isDir && IsBelow(w.below+"/", path)) {
+		return below, nil
+	}
+	switch {
+	case c.name == ownDirectory || reserved(c.name):
+		if w.unnamable(d, path, c) {
+			w.refuse(path, "git refuses this name (core.protectNTFS, core.protectHFS)")
+		}
+		w.leaveOut(in, path, isDir)
+	case isDir && w.addSubmodule(d, path, c.name):
+		w.leaveOut(in, path, isDir)
+	case isDir:
+		inner := directory{path: path, tracked: w.narrow(d.tracked, path), rules: d.rules}
+		if inner.ignored = d.ignored || d.rules.Ignored(path, true); !inner.ignored || w.tracks(&inner) {
+			return append(below, inner), nil
+		}
+		w.leaveOut(in, path, isDir)
+	case c.kind == dirent.File || c.kind == dirent.Symlink:
+		one, ok, err := w.file(in, d, path)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			w.add(one)
+		} else {
+			w.leaveOut(in, path, isDir)
+		}
+	default:
+		w.leaveOut(in, path, isDir)
+	}
+	return below, nil
+}
+
+func (w *walk) add(files ...found) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.files = append(w.files, f)
+	w.files = append(w.files, files...)
 }
 
 // unnamable reports whether git would refuse to add an entry of a directory because of
 // its name. It ignores empty directories.
-func (w *walk) unnamable(f directory, path string, e fs.DirEntry) bool {
-	if e.Name() == ownDirectory || e.Name() == ".git" || f.ignored || f.rules.Ignored(path, e.IsDir()) {
+func (w *walk) unnamable(d *directory, path string, c child) bool {
+	isDir := c.kind == dirent.Dir
+	if c.name == ownDirectory || c.name == ".git" || d.ignored || d.rules.Ignored(path, isDir) {
 		return false
 	}
-	if !e.IsDir() {
+	if !isDir {
 		return true
 	}
 	entries, err := os.ReadDir(filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(path)))
@@ -217,80 +279,86 @@ func (w *walk) refuse(path, reason string) {
 	w.refused = append(w.refused, Refusal{path, reason})
 }
 
-func (w *walk) leaveOut(in *os.File, path string, e fs.DirEntry) {
+func (w *walk) leaveOut(in *os.File, path string, isDir bool) {
 	if w.below != "" && IsBelow(w.below+"/", path) {
 		path = w.below // in a directory that is left out, or the directory itself
 	}
 	if w.leftOut != nil {
-		w.leftOut(in, path, e)
+		w.leftOut(in, path, isDir)
 	}
 }
 
-// openDirectory opens and lists a directory. It returns the directory, to be closed, even if it
-// can't be listed. The system may list a file that is renamed meanwhile twice.
-func openDirectory(name string) (*os.File, []fs.DirEntry, error) {
+// openDirectory opens a directory, and replaces a list by its entries. It returns the directory, to
+// be closed, even if it can't be listed.
+func openDirectory(name string, list *dirent.List) (*os.File, error) {
+	*list = (*list)[:0]
 	d, err := gitdir.OpenDirectory(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	entries, err := d.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return d, slices.CompactFunc(entries, func(a, b fs.DirEntry) bool { return a.Name() == b.Name() }), err
+	if *list, err = dirent.Append(*list, int(d.Fd())); err != nil {
+		err = &fs.PathError{Op: "readdirent", Path: name, Err: err}
+	}
+	return d, err
 }
 
-// holdsRepository reports whether a directory is the work tree of another repository.
-func holdsRepository(full string, entries []fs.DirEntry) bool {
-	for _, e := range entries {
-		if e.Name() == ".git" {
-			dir, err := gitdir.Of(full)
-			return err == nil && dir != ""
+// contains reports whether a list has a name.
+func contains(list dirent.List, name string) bool {
+	for e, rest, ok := list.Next(); ok; e, rest, ok = rest.Next() {
+		if string(e.Name()) == name {
+			return true
 		}
 	}
 	return false
 }
 
+// isRepository reports whether a directory with a .git is the work tree of another repository.
+func isRepository(full string) bool {
+	dir, err := gitdir.Of(full)
+	return err == nil && dir != ""
+}
+
 // addRules adds a directory's own ignore file to its rules.
-func (w *walk) addRules(f directory, entries []fs.DirEntry) (directory, error) {
-	if f.ignored {
-		return f, nil
+func (w *walk) addRules(d directory, list dirent.List) (directory, error) {
+	if d.ignored || !contains(list, ".gitignore") {
+		return d, nil
 	}
-	for _, e := range entries {
-		if e.Name() != ".gitignore" || e.Type() != 0 {
-			continue
-		}
-		data, err := w.tree.ruleFile(gitdir.JoinPath(f.path, e.Name()))
-		if err != nil {
-			return f, err
-		}
-		f.rules = f.rules.Descend(f.path, data)
+	data, err := w.tree.ruleFile(gitdir.JoinPath(d.path, ".gitignore"))
+	if err != nil {
+		return d, err
 	}
-	return f, nil
+	d.rules = d.rules.Descend(d.path, data)
+	return d, nil
 }
 
-func (w *walk) isSubmodule(path string) bool {
-	if e := w.entries[path]; e != nil && e.Mode == filemode.Submodule {
-		return true
+// addSubmodule adds the state of a submodule, which is the one recorded before: what happens inside
+// is not looked at. It reports whether the path is one.
+func (w *walk) addSubmodule(d *directory, path, name string) bool {
+	s := w.known[path]
+	i, tracked := w.position(d, []byte(name), d.tracked.from-1)
+	var e *gitdir.IndexEntry
+	if tracked {
+		e = w.only(i)
 	}
-	return w.known[path].mode == filemode.Submodule
+	switch {
+	case s.mode == filemode.Submodule:
+	case e != nil && e.Mode == filemode.Submodule:
+		s = state{mode: filemode.Submodule, hash: e.Hash}
+	default:
+		return false
+	}
+	if tracked {
+		w.meet(i, listed)
+	}
+	w.add(found{path: path, state: s, hashed: true, tracked: true, entry: e})
+	return true
 }
 
-// submodule returns the state of a submodule, which is the one recorded before:
-// what happens inside is not looked at.
-func (w *walk) submodule(path string) found {
-	s, ok := w.known[path]
-	if !ok || s.mode != filemode.Submodule {
-		s = state{mode: filemode.Submodule, hash: w.entries[path].Hash}
-	}
-	return found{path: path, state: s, hashed: true, tracked: true, entry: w.entries[path]}
-}
-
-// file returns a file or symlink of an open directory unless it is ignored or gone.
-func (w *walk) file(in *os.File, f directory, path string) (found, bool, error) {
-	e, tracked := w.entries[path]
-	if !tracked {
-		_, tracked = w.known[path]
-	}
-	if !tracked && (f.ignored || f.rules.Ignored(path, false)) {
+// file returns a file or symlink of an open directory that is not in the index, unless it is ignored
+// or gone.
+func (w *walk) file(in *os.File, d *directory, path string) (found, bool, error) {
+	_, tracked := w.known[path]
+	if !tracked && (d.ignored || d.rules.Ignored(path, false)) {
 		return found{}, false, nil
 	}
 	info, err := gitdir.LstatIn(in, filepath.Base(path))
@@ -300,6 +368,13 @@ func (w *walk) file(in *os.File, f directory, path string) (found, bool, error) 
 	if err != nil {
 		return found{}, false, err
 	}
+	one, err := w.describe(path, nil, tracked, info)
+	return one, true, err
+}
+
+// describe returns a file. e is its entry in the index, or nil.
+func (w *walk) describe(path string, e *gitdir.IndexEntry, tracked bool, info gitdir.File) (found, error) {
+	var err error
 	one := found{path: path, tracked: tracked, entry: e, stat: info.Stat}
 	one.state.mode = w.mode(path, e, info)
 	if e != nil && e.Mode == one.state.mode {
@@ -314,7 +389,7 @@ func (w *walk) file(in *os.File, f directory, path string) (found, bool, error) 
 	if !one.hashed && w.largest > 0 && info.Size > w.largest {
 		one.hashed = !tracked || w.resized(&one, info.Size) // it is refused for its size, whatever it holds
 	}
-	return one, true, err
+	return one, err
 }
 
 // resized reports whether a tracked file has another size than its stored content, so

@@ -59,7 +59,7 @@ func rooms() map[string]room {
 		"internal/distill":         {"tasks report internal/event internal/lazyregexp internal/patterns internal/textcut", "a decision: what is asked for a script, and whether it is accepted; it runs nothing"},
 		"internal/opencode":        {"internal/permission internal/lazyregexp", "a conversion of texts: it reads no manifest"},
 		"internal/event":           {"internal/money internal/lazyregexp", "it is the vocabulary of all others"},
-		"internal/gitops":          {"internal/gitops/gitdir internal/ignore internal/textcut internal/pathtree internal/failpoint internal/lazyregexp", "a repository and its work tree; it reaches nobody"},
+		"internal/gitops":          {"internal/dirent internal/gitops/gitdir internal/ignore internal/textcut internal/pathtree internal/failpoint internal/lazyregexp", "a repository and its work tree; it reaches nobody"},
 		"internal/gitops/gitdir":   {"internal/ignore", "a git directory: neither commits to be made nor remotes"},
 		"internal/gitops/remote":   {"internal/filelock internal/gitops/gitdir internal/keys internal/textcut internal/failpoint", "transfers need a git directory, not a work tree"},
 		"internal/forge":           {"internal/printable internal/failpoint", "requests to forges, without knowing what is published"},

@@ -108,13 +108,18 @@ func LstatIn(dir *os.File, name string) (File, error) {
 		case err != nil:
 			return File{}, &fs.PathError{Op: "lstat", Path: dir.Name() + "/" + name, Err: err}
 		}
-		mode := uint32(st.Mode) //nolint:unconvert // it has 16 bits on macOS
-		return File{mode, st.Size, Stat{
-			ctimeSec: uint32(st.Ctim.Sec), ctimeNsec: uint32(st.Ctim.Nsec),
-			mtimeSec: uint32(st.Mtim.Sec), mtimeNsec: uint32(st.Mtim.Nsec),
-			dev: uint32(st.Dev), ino: uint32(st.Ino),
-			uid: st.Uid, gid: st.Gid,
-			size: uint32(st.Size),
-		}}, nil
+		return FileOf(&st), nil
 	}
+}
+
+// FileOf returns the description of a file.
+func FileOf(st *unix.Stat_t) File {
+	mode := uint32(st.Mode) //nolint:unconvert // it has 16 bits on macOS
+	return File{mode, st.Size, Stat{
+		ctimeSec: uint32(st.Ctim.Sec), ctimeNsec: uint32(st.Ctim.Nsec),
+		mtimeSec: uint32(st.Mtim.Sec), mtimeNsec: uint32(st.Mtim.Nsec),
+		dev: uint32(st.Dev), ino: uint32(st.Ino),
+		uid: st.Uid, gid: st.Gid,
+		size: uint32(st.Size),
+	}}
 }
