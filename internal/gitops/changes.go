@@ -128,7 +128,7 @@ func (t *workTree) walkFrom(from *Snapshot) *walk {
 	if err != nil {
 		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
 	}
-	w := newWalk(t, idx, from.files)
+	w := newWalk(t, idx, from.files())
 	w.below = from.below
 	return w
 }
@@ -144,7 +144,7 @@ func (w *walk) runAll(ctx context.Context) error {
 
 // edits compares the result of a walk with a snapshot.
 func (w *walk) edits(from *Snapshot) map[string]edit {
-	edits, files := map[string]edit{}, from.files
+	edits, files := map[string]edit{}, from.files()
 	present := 0 // paths of the snapshot that exist
 	compare := func(path string, e edit) {
 		e.before = files[path]

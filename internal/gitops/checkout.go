@@ -60,7 +60,7 @@ func checkoutOf(to, from *Repo, commit string) (c *checkout, err error) {
 			return nil, err
 		}
 	}
-	files, copies := c.commit.files, make(map[string]bool, len(idx.Entries))
+	files, copies := c.commit.files(), make(map[string]bool, len(idx.Entries))
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
 		if files[e.Path] != stateOf(e) || !isPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {

@@ -88,7 +88,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 		return saved, false, err
 	}
 	defer tree.close()
-	w := &walk{tree: tree, known: from.files, largest: maxFileSize}
+	w := &walk{tree: tree, known: from.files(), largest: maxFileSize}
 	for _, file := range files {
 		path, err := filepath.Rel(c.Repo.Git.Root, file)
 		if err != nil {
@@ -104,7 +104,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 	cs := &ChangeSet{from: from, edits: map[string]edit{}}
 	for i := range w.files {
 		f := &w.files[i]
-		cs.edits[f.path] = edit{before: from.files[f.path], after: f.state, stored: w.stored(f)}
+		cs.edits[f.path] = edit{before: from.files()[f.path], after: f.state, stored: w.stored(f)}
 	}
 	saved, err = c.store(tree, cs, nil, last)
 	return saved, err == nil, err
@@ -115,10 +115,10 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err error) {
 	at, changed := last.after[path]
 	if !changed {
-		at = from.files[path]
+		at = from.files()[path]
 	}
 	dir, name := filepath.Split(filepath.FromSlash(path))
-	if !isPlain(at.mode) || from.files[path].mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
+	if !isPlain(at.mode) || from.files()[path].mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
 		return false, nil
 	}
 	if c, err := w.tree.conversionOf(path); err != nil || c.clean != nil || c.ident {
@@ -164,7 +164,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 			}
 		}
 		if !ok {
-			e.after = cs.from.files[path] // as if it had not changed
+			e.after = cs.from.files()[path] // as if it had not changed
 		}
 		paths = append(paths, placed{path, e.after})
 	}
@@ -199,7 +199,7 @@ func (r *Repo) RootTree(commit string) (string, error) {
 
 // Equal reports whether two snapshots have the same files.
 func (s *Snapshot) Equal(other *Snapshot) bool {
-	return s == other || maps.Equal(s.files, other.files)
+	return s == other || maps.Equal(s.files(), other.files())
 }
 
 // Has reports whether the state with a hash can be restored.
@@ -213,7 +213,7 @@ func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
 		return nil, nil, fmt.Errorf("%q is not the hash of a tree", hash)
 	}
 	objects := c.Repo.Git.Objects.With(c.Store)
-	s := &Snapshot{files: map[string]state{}}
+	s := &Snapshot{byPath: map[string]state{}}
 	if h := plumbing.NewHash(hash); h != gitdir.EmptyTree {
 		if err := s.addTree(objects, h, "", 0); err != nil {
 			return nil, nil, err
@@ -271,8 +271,8 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 		return nil, nil, err
 	}
 	saved.contents = map[plumbing.Hash][]byte{}
-	for path, at := range saved.files {
-		if at == committed.files[path] {
+	for path, at := range saved.files() {
+		if at == committed.files()[path] {
 			continue
 		}
 		changed = append(changed, path)
@@ -280,8 +280,8 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 			return nil, nil, err
 		}
 	}
-	for path := range committed.files {
-		if saved.files[path].mode == 0 {
+	for path := range committed.files() {
+		if saved.files()[path].mode == 0 {
 			changed = append(changed, path)
 		}
 	}

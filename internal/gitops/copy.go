@@ -155,7 +155,7 @@ func (r *Repo) commitAll(ctx context.Context) error {
 		return err
 	}
 	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
-	for path, s := range now.files {
+	for path, s := range now.files() {
 		if s.hash.IsZero() {
 			return fmt.Errorf("read %s: %w", path, fs.ErrPermission)
 		}

@@ -47,7 +47,7 @@ func (r *Repo) converted(ctx context.Context, commit, below string, except func(
 	}
 	var found []Converted
 	for _, path := range files.Paths() {
-		if !isPlain(files.files[path].mode) || !IsBelow(path, below) || outside(path) {
+		if !isPlain(files.files()[path].mode) || !IsBelow(path, below) || outside(path) {
 			continue
 		}
 		a := w.attributes(path)
@@ -93,7 +93,7 @@ func (w *commitAttributes) noteAll(r *Repo, commit string) error {
 	if err != nil {
 		return err
 	}
-	for path, at := range files.files {
+	for path, at := range files.files() {
 		if err := w.note(path, at); err != nil {
 			return err
 		}

@@ -69,13 +69,13 @@ func (r *Repo) Touched(from, to string) ([]string, error) {
 		return nil, err
 	}
 	var paths []string
-	for path, is := range after.files {
-		if before.files[path] != is {
+	for path, is := range after.files() {
+		if before.files()[path] != is {
 			paths = append(paths, path)
 		}
 	}
-	for path := range before.files {
-		if _, ok := after.files[path]; !ok {
+	for path := range before.files() {
+		if _, ok := after.files()[path]; !ok {
 			paths = append(paths, path)
 		}
 	}

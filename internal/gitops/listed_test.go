@@ -55,14 +55,11 @@ func TestAnIndexListsACommit(t *testing.T) {
 			if got == nil && err == nil {
 				got, err = r.SnapshotOf(commit)
 			}
-			if err == nil {
-				got.listed()
-			}
 			must(t, err)
 			want, err := opened(s).SnapshotOf(commit)
 			must(t, err)
-			if !maps.Equal(got.files, want.files) || len(want.files) == 0 {
-				t.Errorf("files %v, want %v", got.files, want.files)
+			if !maps.Equal(got.files(), want.files()) || len(want.files()) == 0 {
+				t.Errorf("files %v, want %v", got.files(), want.files())
 			}
 		})
 	}
@@ -78,7 +75,7 @@ func TestAListingKeepsItsIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	listing := Listed(r, commit)
-	if listing == nil || listing.files != nil {
+	if listing == nil || listing.byPath != nil {
 		t.Fatalf("listing %v is missing or was used", listing)
 	}
 	s.Run("rm", "-q", "--cached", "a")
@@ -86,7 +83,7 @@ func TestAListingKeepsItsIndex(t *testing.T) {
 	must(t, err)
 	want, err := opened(s).SnapshotOf(commit)
 	must(t, err)
-	if got != listing || !maps.Equal(got.files, want.files) {
-		t.Errorf("files %v, want %v", got.files, want.files)
+	if got != listing || !maps.Equal(got.files(), want.files()) {
+		t.Errorf("files %v, want %v", got.files(), want.files())
 	}
 }

@@ -87,7 +87,7 @@ func (r *Repo) Restore(ctx context.Context, t *Tree) error {
 	defer root.Close()
 	slices.Sort(paths) // a directory before what is in it
 	for _, path := range paths {
-		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files[path].mode == 0 {
+		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files()[path].mode == 0 {
 			continue // it was ignored
 		}
 		if err := restoreFile(root, r.Git.Settings.Symlinks, r.Git.Objects, t.snapshot, path); err != nil {
@@ -99,7 +99,7 @@ func (r *Repo) Restore(ctx context.Context, t *Tree) error {
 
 // restoreFile gives a file the content of a snapshot; it removes a file that is not in it.
 func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Snapshot, path string) error {
-	at := from.files[path]
+	at := from.files()[path]
 	if at.mode == filemode.Submodule {
 		return nil
 	}

@@ -19,11 +19,19 @@ import (
 // Snapshot is the content of a working tree or of a commit, by path. It is
 // immutable.
 type Snapshot struct {
-	files    map[string]state
+	byPath   map[string]state         // see files
 	refused  map[string]bool          // paths that could not be committed; see walk
 	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
 	below    string                   // the directory it is limited to; "" for the root
-	list     func()                   // sets files, once, and only in listings that nobody has used yet; may be nil
+	list     func()                   // sets byPath, once; may be nil
+}
+
+// files returns what is at each path. That of a commit may be listed only now.
+func (s *Snapshot) files() map[string]state {
+	if s.list != nil {
+		s.list()
+	}
+	return s.byPath
 }
 
 // Below returns the snapshot limited to a directory, slash-separated and
@@ -33,10 +41,10 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
 	}
-	component := &Snapshot{files: map[string]state{}, refused: s.refused, contents: s.contents, below: dir}
-	for path, at := range s.files {
+	component := &Snapshot{byPath: map[string]state{}, refused: s.refused, contents: s.contents, below: dir}
+	for path, at := range s.files() {
 		if IsBelow(path, dir) {
-			component.files[path] = at
+			component.byPath[path] = at
 		}
 	}
 	return component
@@ -46,10 +54,10 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 func IsBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // Paths returns the sorted paths of files, symlinks and submodules.
-func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.files)) }
+func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.files())) }
 
 // Files returns the number of files, symlinks and submodules.
-func (s *Snapshot) Files() int { return len(s.files) }
+func (s *Snapshot) Files() int { return len(s.files()) }
 
 // Limits for contents held in memory that are only in the working tree: those
 // of a snapshot so that later changes can be shown by lines, those of changes
@@ -91,18 +99,18 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
-	s := &Snapshot{files: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	s := &Snapshot{byPath: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	prepare(w)
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
 	for i := range w.files {
-		s.files[w.files[i].path] = w.files[i].state
+		s.byPath[w.files[i].path] = w.files[i].state
 	}
 	for i, met := range w.met {
 		if e := &idx.Entries[i]; met == unchanged || w.sparse(i) {
-			s.files[e.Path] = stateOf(e)
+			s.byPath[e.Path] = stateOf(e)
 		}
 	}
 	for _, f := range w.refused {
@@ -134,10 +142,9 @@ func (w *walk) sparse(i int) bool {
 // SnapshotOf returns the tree of a commit; "" is the empty tree.
 func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	if s := r.listed.of(commit); s != nil {
-		s.listed()
 		return s, nil
 	}
-	s := &Snapshot{files: map[string]state{}}
+	s := &Snapshot{byPath: map[string]state{}}
 	if commit == "" {
 		return s, nil
 	}
@@ -167,21 +174,14 @@ func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
 	}
 	s := &Snapshot{}
 	s.list = sync.OnceFunc(func() {
-		s.files = make(map[string]state, len(idx.Entries))
+		s.byPath = make(map[string]state, len(idx.Entries))
 		for i := range idx.Entries {
 			e := &idx.Entries[i]
-			s.files[e.Path] = stateOf(e)
+			s.byPath[e.Path] = stateOf(e)
 		}
 	})
 	r.listed.add(commit, s)
 	return s, nil
-}
-
-// listed lists the files of a listing.
-func (s *Snapshot) listed() {
-	if s.list != nil {
-		s.list()
-	}
 }
 
 // Listed returns the tree of a commit if it is in use anywhere, otherwise nil. It is only good for keeping
@@ -231,7 +231,7 @@ func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir stri
 		if mode == filemode.Deprecated {
 			mode = filemode.Regular
 		}
-		s.files[path] = state{mode, e.Hash}
+		s.byPath[path] = state{mode, e.Hash}
 	}
 	return nil
 }

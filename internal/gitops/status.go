@@ -92,12 +92,12 @@ func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for i, met := range w.met {
 		e := &w.index.Entries[i]
-		if head != nil && head.files[e.Path] != stateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
+		if head != nil && head.files()[e.Path] != stateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
 			differs[e.Path] = true
 		}
 	}
-	if head != nil && (len(differs) > 0 || len(head.files) != len(w.met)) {
-		for path := range head.files {
+	if head != nil && (len(differs) > 0 || len(head.files()) != len(w.met)) {
+		for path := range head.files() {
 			if _, ok := w.search(path); !ok {
 				differs[path] = true
 			}

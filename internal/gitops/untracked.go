@@ -58,7 +58,7 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 	if err != nil {
 		idx = &gitdir.Index{} // see changes
 	}
-	w := newWalk(tree, idx, from.files)
+	w := newWalk(tree, idx, from.files())
 	w.below = from.below
 	left := leftOutOf(w)
 	if err := w.list(ctx, rules); err != nil {
