@@ -27,7 +27,7 @@ func (m *Set) doubts() []string {
 		if _, fixed := m.plan.Prices[c.name]; fixed || !c.capped || m.local(c.id) {
 			continue
 		}
-		known, _ := m.known(c.id)
+		known := m.known(c.id)
 		if len(known.Possible(m.now())) == 0 {
 			continue
 		}

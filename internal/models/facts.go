@@ -64,12 +64,18 @@ func (m *Set) inTable(id string) string {
 	return kind + "/" + bare
 }
 
-// known returns what the price table has of a model, or of its like in the manifest.
-func (m *Set) known(id string) (prices.Model, bool) {
-	if declared, ok := m.declared(id); ok && declared.Like != "" {
-		return m.table.Of(declared.Like)
+// known returns what the price table has of a model, or of its like in the manifest. It has nothing of
+// scripts and recordings.
+func (m *Set) known(id string) prices.Model {
+	if scripted(id) || recorded(id) {
+		return prices.Model{}
 	}
-	return m.table.Of(m.inTable(id))
+	name := m.inTable(id)
+	if declared, ok := m.declared(id); ok && declared.Like != "" {
+		name = declared.Like
+	}
+	known, _ := m.table.Of(name)
+	return known
 }
 
 // declared returns the facts that the manifest states for a model of one of its
@@ -83,7 +89,7 @@ func (m *Set) declared(id string) (tasks.ModelFacts, bool) {
 // Facts returns the properties of a model. If it is unknown which files a model
 // sees, it gets images: a provider that does not support them refuses them.
 func (m *Set) Facts(id string) runner.ModelFacts {
-	known, _ := m.known(id)
+	known := m.known(id)
 	declared, _ := m.declared(id)
 	f := runner.ModelFacts{
 		Images: known.Images || !known.Sees, PDFs: known.PDFs,
@@ -116,7 +122,7 @@ func (m *Set) price(id, written string) (pricing, bool) {
 	if p, ok := m.plan.Prices[written]; ok {
 		return fixed(p), true
 	}
-	known, _ := m.known(id)
+	known := m.known(id)
 	base, priced := known.Price(m.now())
 	switch declared, _ := m.declared(id); {
 	case declared.Priced():

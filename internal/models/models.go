@@ -144,6 +144,9 @@ func (m *Set) named() []callable {
 	return list
 }
 
+// scripted reports whether a model is a script, which defines its usage.
+func scripted(id string) bool { return strings.HasPrefix(id, "script:") }
+
 // recorded reports whether a model is a recording, which contains its costs.
 func recorded(id string) bool { return strings.HasPrefix(id, "replay:") }
 
@@ -306,7 +309,7 @@ func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
 	var all []priced
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
-		if !ok || strings.HasPrefix(of.ID, "script:") {
+		if !ok || scripted(of.ID) {
 			return nil
 		}
 		all = append(all, priced{of.ID, p})
