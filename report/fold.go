@@ -55,8 +55,8 @@ func read(r io.Reader, fn func(event.Event) error) error {
 
 // Emit adds an event. It ignores unknown events and always returns nil.
 func (f *Fold) Emit(e event.Event) error {
-	if e.Type == event.ModelDelta || e.Type == event.Sealed {
-		return nil // deltas are not stored, and a seal has the hash of the report
+	if e.Type == event.Sealed {
+		return nil // a seal has the hash of the report
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -100,7 +100,7 @@ func (out *joined) find(e event.Event) *rivals {
 func (out *joined) counts(p *item, e event.Event, number int64) bool {
 	r := out.find(e)
 	switch {
-	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.ModelDelta || e.Type == event.Sealed:
+	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.Sealed:
 		return false
 	case r == nil:
 		return e.Type == event.WarningIssued && out.isNews(e)

@@ -46,7 +46,6 @@ func lived(text string, input json.RawMessage, usd *money.USD) []event.Event {
 		started("a"),
 		{Type: event.SessionStarted, Job: "a", Session: "s", SessionInfo: &event.Session{Agent: text, Parent: text}},
 		{Type: event.TurnStarted, Job: "a", Session: "s", Turn: &event.Turn{Number: 1}},
-		{Type: event.ModelDelta, Job: "a", Session: "s", Delta: &event.Delta{Text: text}},
 		{Type: event.CallUpdated, Job: "a", Session: "s", Call: &event.Call{ID: text, Turn: 1, Tool: text, Input: input, Status: event.CallDenied, Decision: denied, Error: text}},
 		{Type: event.CallUpdated, Job: "a", Session: "s", Call: &event.Call{ID: text, Turn: 1, Tool: text, Input: input, Status: event.CallRunning, StartedAt: clock()()}},
 		turnEnded("s", 1, usd),
@@ -56,10 +55,8 @@ func lived(text string, input json.RawMessage, usd *money.USD) []event.Event {
 		{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: text, Kind: "added"}}},
 		{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: "0123456789", Branch: text, Message: text}},
 		{Type: event.WarningIssued, Warning: &event.Warning{Message: text}},
-		{Type: event.ModelDelta, Job: "zero", Session: "s", Delta: &event.Delta{Text: text}},
 		jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: text, Turns: 1, CostUSD: usd, FinalMessage: text, Output: input}),
 		runEnded(event.Policy, event.ExitPolicy),
-		{Type: event.ModelDelta, Job: "late", Delta: &event.Delta{}},
 	}
 }
 

@@ -26,7 +26,6 @@ const (
 	AttemptStarted     Type = "attempt.started"
 	TurnStarted        Type = "turn.started"
 	ModelText          Type = "text"
-	ModelDelta         Type = "delta"
 	RequestRetried     Type = "retry"
 	CallUpdated        Type = "call"
 	TurnEnded          Type = "turn.ended"
@@ -70,7 +69,6 @@ type Event struct {
 	Attempt     *Attempt    `json:"attempt,omitempty"`
 	Turn        *Turn       `json:"turn,omitempty"`
 	Text        *Text       `json:"text,omitempty"`
-	Delta       *Delta      `json:"delta,omitempty"`
 	Retry       *Retry      `json:"retry,omitempty"`
 	Call        *Call       `json:"call,omitempty"`
 	Prune       *Prune      `json:"prune,omitempty"`
@@ -333,13 +331,6 @@ type Text struct {
 	Reasoning string `json:"reasoning,omitempty"` // of the response, if the provider returns it
 
 	Interrupted bool `json:"interrupted,omitempty"` // the request failed or was canceled before the end of the response
-}
-
-// Delta is the payload of delta: a chunk of a streaming response.
-type Delta struct {
-	Kind string `json:"kind"`           // text, reasoning or tool_input
-	Call string `json:"call,omitempty"` // id of the call with the input
-	Text string `json:"text"`           // the chunk
 }
 
 // Retry is the payload of retry.

@@ -45,16 +45,12 @@ func NewStream(now func() time.Time, sinks ...Sink) *Stream {
 // Continue makes the next event follow the one with a number. It is called before Emit.
 func (s *Stream) Continue(seq int64) { s.seq = seq }
 
-// Emit sends one event to every sink. Deltas get no sequence number, because
-// they are not stored and the stored stream has no gaps.
+// Emit sends one event to every sink.
 func (s *Stream) Emit(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Type != ModelDelta {
-		s.seq++
-		e.Seq = s.seq
-	}
-	e.Time = s.now().UTC()
+	s.seq++
+	e.Seq, e.Time = s.seq, s.now().UTC()
 	for i, sink := range s.sinks {
 		if s.errs[i] == nil {
 			s.errs[i] = sink.Emit(e)
@@ -69,13 +65,10 @@ func (s *Stream) Err() error {
 	return errors.Join(s.errs...)
 }
 
-// JSONL writes each event except deltas as one line of JSON with a checksum, in one
+// JSONL writes each event as one line of JSON with a checksum, in one
 // Write call each, so that a kill can truncate only the last line.
 func JSONL(w io.Writer) Sink {
 	return SinkFunc(func(e Event) error {
-		if e.Type == ModelDelta {
-			return nil
-		}
 		line, err := Line(e)
 		if err != nil {
 			return err

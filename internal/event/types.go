@@ -22,7 +22,6 @@ func Types() []TypeInfo {
 		{AttemptStarted, "attempt", "an attempt started: the turns up to a verify"},
 		{TurnStarted, "turn", "a model call started"},
 		{ModelText, "text", "the complete text of the model in a turn, or what was received of a response that was interrupted"},
-		{ModelDelta, "delta", "a chunk of a streaming response; live only"},
 		{RequestRetried, "retry", "a model request failed and is retried"},
 		{CallUpdated, "call", "a tool call changed its status"},
 		{TurnEnded, "turn", "a model call and its tool calls ended"},

@@ -42,9 +42,6 @@ func durable(t event.Type) bool {
 
 // Emit always returns nil: other sinks must get events even if the disk is full.
 func (l *EventLog) Emit(e event.Event) error {
-	if e.Type == event.ModelDelta { // not stored
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line, err := l.line(e)

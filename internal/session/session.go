@@ -237,16 +237,13 @@ func (s *Session) delta(d model.Delta) {
 	switch to := &s.received; {
 	case d.Kind == model.AgainDelta:
 		*to = received{}
-		return
 	case d.Kind == model.TextDelta && to.text.Len() < maxReceived:
 		to.text.WriteString(d.Text)
 	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
 		to.reasoning.WriteString(d.Text)
 	case d.Kind == model.CallDelta:
 		s.emitCall(event.Call{ID: d.Call, Turn: s.Turn(), Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
-		return
 	}
-	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})
 }
 
 func (s *Session) emit(e event.Event) {

@@ -171,9 +171,6 @@ func (l *Log) Suspend(stop func()) {
 
 // Emit writes the lines of an event.
 func (l *Log) Emit(e event.Event) error {
-	if e.Type == event.ModelDelta {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state.apply(e)
