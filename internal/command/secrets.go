@@ -94,13 +94,18 @@ func withoutSecrets(r *redact.Redactor, emit func(event.Event)) func(event.Event
 			emit(e) // it can't be written either
 			return
 		}
-		var clean event.Event
-		if found := r.JSON(text); &found[0] == &text[0] {
-			emit(e)
-		} else if err := json.Unmarshal(found, &clean); err != nil {
-			emit(event.Event{Type: event.WarningIssued, Job: e.Job, Warning: &event.Warning{Message: "dropped an event of type " + string(e.Type) + ": a secret in it can't be redacted"}})
-		} else {
-			emit(clean)
+		if found := r.JSON(text); &found[0] != &text[0] {
+			e = decoded(e, found)
 		}
+		emit(e)
 	}
+}
+
+// decoded returns the event that e is after redaction, from its JSON text.
+func decoded(e event.Event, text []byte) event.Event {
+	var clean event.Event
+	if err := json.Unmarshal(text, &clean); err != nil {
+		return event.Event{Type: event.WarningIssued, Job: e.Job, Warning: &event.Warning{Message: "dropped an event of type " + string(e.Type) + ": a secret in it can't be redacted"}}
+	}
+	return clean
 }
