@@ -263,31 +263,45 @@ func (d *Dir) CreateTemp(pattern string) (*os.File, string, error) {
 // WriteAtomic writes a file atomically: it writes and syncs a temporary file and renames
 // it.
 func (d *Dir) WriteAtomic(name string, write func(io.Writer) error) error {
-	dir, base := path.Split(name)
-	f, temp, err := d.CreateTemp(dir + "." + base + ".*")
+	end, err := d.BeginAtomic(name, write)
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		kind, _, _ := strings.Cut(path.Join(d.prefix, name), "/")
-		failpoint.Hit(failpoint.FileWritten, kind)
-		err = d.Rename(temp, name)
-		failpoint.Hit(failpoint.FileRenamed, kind)
-	}
+	return end()
+}
+
+// BeginAtomic writes the temporary file of [Dir.WriteAtomic]. end syncs and renames it; it is called
+// once, and the ends of several files may run concurrently.
+func (d *Dir) BeginAtomic(name string, write func(io.Writer) error) (end func() error, err error) {
+	dir, base := path.Split(name)
+	f, temp, err := d.CreateTemp(dir + "." + base + ".*")
 	if err != nil {
-		d.Remove(temp) //nolint:errcheck // the first error is the one to report
+		return nil, err
 	}
-	return err
+	if err := write(f); err != nil {
+		f.Close()
+		d.Remove(temp) //nolint:errcheck // the first error is the one to report
+		return nil, err
+	}
+	return func() error {
+		err := f.Sync()
+		if err == nil {
+			err = f.Chmod(0o644)
+		}
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err == nil {
+			kind, _, _ := strings.Cut(path.Join(d.prefix, name), "/")
+			failpoint.Hit(failpoint.FileWritten, kind)
+			err = d.Rename(temp, name)
+			failpoint.Hit(failpoint.FileRenamed, kind)
+		}
+		if err != nil {
+			d.Remove(temp) //nolint:errcheck // as above
+		}
+		return err
+	}, nil
 }
 
 // Rename renames a file within the directory.

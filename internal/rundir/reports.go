@@ -152,8 +152,8 @@ func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 }
 
 // writeReports writes every format atomically, the smallest first, so that as many
-// reports as possible fit on a full disk. The page, which needs as much time as all others
-// together and mostly more space, is rendered concurrently and written last.
+// reports as possible fit on a full disk. They are synced concurrently. The page, which needs as much
+// time as all others together and mostly more space, is rendered meanwhile and written last.
 func (d *Dir) writeReports(rep *report.Report) error {
 	if d.copy != nil {
 		return nil
@@ -171,12 +171,26 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	slices.SortFunc(files, func(a, b rendered) int {
 		return cmp.Or(cmp.Compare(len(a.text), len(b.text)), cmp.Compare(a.name, b.name))
 	})
-	var errs []error
-	for _, f := range files {
-		errs = append(errs, d.write(f))
+	errs := make([]error, len(files)+1)
+	var syncing sync.WaitGroup
+	begin := func(i int, f rendered) {
+		end, err := d.begin(f)
+		if errs[i] = err; err == nil {
+			syncing.Go(func() { errs[i] = end() })
+		}
+	}
+	for i, f := range files {
+		begin(i, f)
 	}
 	rendering.Wait()
-	return errors.Join(append(errs, d.write(page))...)
+	begin(len(files), page)
+	syncing.Wait()
+	for i, f := range append(files, page) {
+		if errs[i] != nil { // the disk may be full
+			errs[i] = d.write(f)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rendered is the text of a format, or why it has none.
@@ -194,6 +208,15 @@ func render(name string, write func(io.Writer, *report.Report) error, rep *repor
 	return rendered{name: name, text: text.Bytes()}
 }
 
+// begin writes the file of a format except for what end does, see [reportdir.Dir.BeginAtomic].
+func (d *Dir) begin(f rendered) (end func() error, err error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return d.dir.BeginAtomic(f.name, writerOf(f.text))
+}
+
+// write writes the file of a format. It frees space if the disk is full.
 func (d *Dir) write(f rendered) error {
 	if f.err != nil {
 		return f.err
@@ -211,8 +234,13 @@ func (d *Dir) write(f rendered) error {
 }
 
 func writeText(dir *reportdir.Dir, name string, text []byte) error {
-	return dir.WriteAtomic(name, func(out io.Writer) error {
+	return dir.WriteAtomic(name, writerOf(text))
+}
+
+// writerOf returns the function that writes a text.
+func writerOf(text []byte) func(io.Writer) error {
+	return func(out io.Writer) error {
 		_, err := out.Write(text)
 		return err
-	})
+	}
 }
