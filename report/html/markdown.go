@@ -34,12 +34,22 @@ var renderers = sync.OnceValue(func() goldmark.Markdown {
 // text, hyperlinks and images as their text and address.
 func markdown(s string) g.Node {
 	s = printable.Visible(s)
-	var b bytes.Buffer
+	var b unbuffered
 	if len(s) > maxMarkdown || renderers().Convert([]byte(s), &b) != nil {
 		return block("", s)
 	}
 	return h.Div(h.Class("md"), g.Raw(b.String()))
 }
+
+// unbuffered is memory to render into. goldmark allocates a buffer of 4 KB for each text, and most texts
+// are shorter, unless it can write to a [util.BufWriter].
+type unbuffered struct{ bytes.Buffer }
+
+// Buffered implements [util.BufWriter].
+func (*unbuffered) Buffered() int { return 0 }
+
+// Flush implements [util.BufWriter].
+func (*unbuffered) Flush() error { return nil }
 
 // harmless renders what goldmark would render as HTML of the text, as hyperlinks, images and
 // headings.
