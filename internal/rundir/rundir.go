@@ -267,7 +267,9 @@ func (d *Dir) WorktreeDir() (string, error) {
 // default directories in the working directory and in trees that are changed in place.
 func (d *Dir) Private(trees []string) []string {
 	dirs := []string{Resolve(d.path), Resolve(d.dir.Path())}
-	for _, dir := range append([]string{"."}, trees...) {
+	trees = append([]string{"."}, trees...)
+	slices.Sort(trees) // those of all jobs are often the same few
+	for _, dir := range slices.Compact(trees) {
 		if abs, err := filepath.Abs(filepath.Join(dir, ".millhand", "runs")); err == nil {
 			dirs = append(dirs, Resolve(abs))
 		}
