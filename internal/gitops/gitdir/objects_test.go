@@ -84,6 +84,9 @@ func TestObjectsMatchGit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "many" || name == "aggressive") {
+				t.Skip("reads thousands of objects, one after another")
+			}
 			s := gittest.NewSandbox(t)
 			prepare(s)
 			compareObjects(t, s)
