@@ -213,15 +213,16 @@ func (c *httpConn) request(ctx context.Context, r *jsonrpc.Request, text []byte)
 		c.mu.Unlock()
 	}
 	err := c.exchange(ctx, r, text)
-	if err != nil && ctx.Err() == nil {
-		c.deliver(ctx, &jsonrpc.Response{ID: r.ID, Error: err})
-	}
+	// Before the response, because the next request must not use this connection.
 	switch {
 	case errors.Is(err, errExpired): // requests that the server accepted before go on
 		c.fail(errSession)
 	case errors.Is(err, errMessageSize):
 		c.fail(errMessageSize)
-		c.end()
+		defer c.end()
+	}
+	if err != nil && ctx.Err() == nil {
+		c.deliver(ctx, &jsonrpc.Response{ID: r.ID, Error: err})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/millhand/millhand/internal/mcp/mcptest"
@@ -171,6 +172,30 @@ func TestRemoteMessagesHaveAMaximumSize(t *testing.T) {
 		if res, err := call(t, s, "echo", "x"); err != nil || res.Text != "x" || s.Info().Restarts != 1 {
 			t.Errorf("got %+v, %v", res, err)
 		}
+	}
+}
+
+// The next request must not use a connection whose session has expired: who reads the response knows.
+func TestAConnectionEndsBeforeItsLastResponse(t *testing.T) {
+	h := httptest.NewServer(http.NotFoundHandler())
+	defer h.Close()
+	c := newHTTPConn(t.Context(), Remote{URL: h.URL}, "test", newInbox(nil))
+	defer c.Close()
+	c.session = "expired"
+	id, err := jsonrpc.MakeID("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call"}); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); c.works(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the connection works, although nobody has read the response")
+		}
+	}
+	if _, err := c.Read(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 
