@@ -14,3 +14,12 @@ func BenchmarkDecide(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkLocker(b *testing.B) {
+	build, _ := Preset("build")
+	locks := build.Locker()
+	b.ReportAllocs()
+	for b.Loop() {
+		locks(false, "src/order/parcel/order1060.go", "/work/src/order/parcel/order1060.go")
+	}
+}

@@ -371,53 +371,6 @@ func (p Profile) BarsAny() bool {
 	return false
 }
 
-// Locks reports whether commands can be prevented from writing to a file, or to
-// a directory and everything in it, given by its names: a deny rule of its own,
-// not one that denies everything, bars it, and no later rule may allow
-// something in it.
-func (p Profile) Locks(isDir bool, names ...string) bool { return p.Locker()(isDir, names...) }
-
-// Locker returns Locks for the many files of a tree.
-func (p Profile) Locker() func(isDir bool, names ...string) bool {
-	type rule struct {
-		Rule
-		folded string // its pattern, of a deny rule
-	}
-	var limits [][]rule
-	for limit := range p.limits() {
-		var rules []rule
-		for _, r := range slices.Backward(limit.Rules) {
-			if r.covers("edit") && (r.Effect != Deny || !r.matchesAll()) {
-				one := rule{Rule: r}
-				if r.Effect == Deny {
-					one.folded = foldPattern(r.Pattern)
-				}
-				rules = append(rules, one)
-			}
-		}
-		limits = append(limits, rules)
-	}
-	return func(isDir bool, names ...string) bool {
-		req := Need("edit", names...)
-		other, below := spellings(req), make([]string, len(names))
-		for i, name := range names {
-			below[i] = name + "/\x00"
-		}
-		for _, rules := range limits {
-			for i := range rules {
-				r := &rules[i]
-				if r.Effect == Allow && (r.applies(req) || isDir && slices.ContainsFunc(below, func(s string) bool { return mayMatch(r.Pattern, s) })) {
-					break
-				}
-				if r.Effect == Deny && (r.matchesFolded(r.folded, other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-}
-
 // MayEdit reports whether a tool may be allowed to change one of the files that have a name
 // of the same form: a NUL stands for any text. A file is given by its names.
 func (p Profile) MayEdit(names ...string) bool {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -17,6 +18,9 @@ import (
 // without NTFS streams (file::$DATA) and trailing dots and spaces. Folding the
 // result again changes nothing.
 func fold(name string) string {
+	if isUsual(name) {
+		return strings.ToUpper(name)
+	}
 	elements := strings.Split(strings.ReplaceAll(name, `\`, "/"), "/")
 	for i, e := range elements {
 		e = strings.Map(foldRune, e)
@@ -27,6 +31,19 @@ func fold(name string) string {
 		elements[i] = strings.TrimRight(e, " .")
 	}
 	return strings.Join(elements, "/")
+}
+
+// isUsual reports whether fold changes nothing but the case of ASCII letters.
+func isUsual(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= utf8.RuneSelf, c == '\\', c == ':', c == ' ':
+			return false
+		case c == '.' && (i+1 == len(name) || name[i+1] == '/'):
+			return false
+		}
+	}
+	return true
 }
 
 // foldRune returns the character that represents all that differ from r only by
@@ -106,4 +123,19 @@ func matchesFile(glob, name string) bool {
 		}
 	}
 	return false
+}
+
+// literalOf returns text that each path contains that a glob of files matches, or that is below one
+// that it matches: the longest element of the glob of plain ASCII characters; "" if none is known.
+func literalOf(glob string) (longest string) {
+	special := func(r rune) bool { return r == '*' || r == '?' || r >= utf8.RuneSelf }
+	if strings.ContainsAny(glob, `[{\`) {
+		return ""
+	}
+	for element := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/"), "/") {
+		if len(element) > len(longest) && !strings.ContainsFunc(element, special) {
+			longest = element
+		}
+	}
+	return longest
 }

@@ -1,6 +1,11 @@
 package permission
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
 
 func TestPresetsProtectFilesInEverySpelling(t *testing.T) {
 	build, _ := Preset("build")
@@ -213,6 +218,20 @@ func FuzzFold(f *testing.F) {
 		once := fold(name)
 		if twice := fold(once); twice != once {
 			t.Errorf("%q folded is %q, and folded again %q", name, once, twice)
+		}
+		if other := fold("\u200cx/" + name); other != "X/"+once { // an ignored character
+			t.Errorf("%q folded is %q, and below a directory %q", name, once, other)
+		}
+	})
+}
+
+func FuzzLiteralOf(f *testing.F) {
+	for glob, name := range map[string]string{"./A/B?/LONGER/": "A/BC/LONGER/x", "**/AGENTS.MD": "a/AGENTS.MD", "*.LOCK": "x.LOCK", "{A,B}/C": "A/C", "[AB]C": "AC", `\A`: "A", "A/**": "A"} {
+		f.Add(glob, name)
+	}
+	f.Fuzz(func(t *testing.T, glob, name string) {
+		if literal := literalOf(glob); doublestar.ValidatePattern(glob) && matchesFile(glob, name) && !strings.Contains(name, literal) {
+			t.Errorf("%q matches %q, which does not contain %q", glob, name, literal)
 		}
 	})
 }
