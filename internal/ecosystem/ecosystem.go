@@ -94,6 +94,7 @@ const (
 // files: symlinks, hidden directories, and those in which package managers install are
 // skipped.
 func Detect(workspace *os.Root) ([]Found, error) {
+	table := All()
 	dirs, left := []string{"."}, maxEntries
 	var all []Found
 	for n := 0; n < len(dirs) && n < maxDirs && left > 0; n++ {
@@ -102,7 +103,7 @@ func Detect(workspace *os.Root) ([]Found, error) {
 			return nil, fmt.Errorf("detect the package managers of the workspace: %w", err)
 		}
 		left -= read
-		all = append(all, inDirectory(dirs[n], files)...)
+		all = append(all, inDirectory(table, dirs[n], files)...)
 		if depth(dirs[n]) < maxDepth {
 			dirs = append(dirs, below...)
 		}
@@ -123,10 +124,11 @@ func DetectIn(paths []string) []Found {
 	dirs := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
 		return cmp.Or(cmp.Compare(depth(a), depth(b)), strings.Compare(a, b))
 	})
+	table := All()
 	var all []Found
 	for _, dir := range dirs[:min(len(dirs), maxDirs)] {
 		slices.Sort(files[dir])
-		all = append(all, inDirectory(dir, files[dir])...)
+		all = append(all, inDirectory(table, dir, files[dir])...)
 	}
 	return all
 }
@@ -190,11 +192,11 @@ func skipped(dir string) bool {
 	return strings.HasPrefix(dir, ".") || slices.Contains([]string{"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__", "testdata"}, dir)
 }
 
-// inDirectory returns the ecosystems that the files of one directory show.
-func inDirectory(dir string, files []string) []Found {
+// inDirectory returns the ecosystems of the table that the sorted files of one directory show.
+func inDirectory(table []Ecosystem, dir string, files []string) []Found {
 	var all []Found
 	has := func(name string) bool { _, ok := slices.BinarySearch(files, name); return ok }
-	for _, e := range All() {
+	for _, e := range table {
 		if slices.ContainsFunc(e.Unless, has) {
 			continue
 		}
@@ -213,9 +215,15 @@ func inDirectory(dir string, files []string) []Found {
 	return all
 }
 
-// first returns the first file of the ecosystem that exists, and its name.
+// first returns the first file of the ecosystem that exists, and its name. The files are sorted.
 func (e Ecosystem) first(files []string) (File, string, bool) {
 	for _, f := range e.Files {
+		if !strings.ContainsAny(f.Pattern, `*?[\`) {
+			if _, ok := slices.BinarySearch(files, f.Pattern); ok {
+				return f, f.Pattern, true
+			}
+			continue
+		}
 		for _, name := range files {
 			if ok, err := path.Match(f.Pattern, name); ok && err == nil {
 				return f, name, true
