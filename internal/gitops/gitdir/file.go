@@ -51,6 +51,7 @@ const removeTries = 20
 // RemoveAll removes a directory even if directories in it are write-protected or nested
 // deeply, or if a process such as git gc creates a lock file in it meanwhile.
 func RemoveAll(dir string) error {
+	prune(dir)
 	flat := flatten(dir)
 	for n := 1; ; n++ {
 		err := os.RemoveAll(dir)

@@ -60,3 +60,41 @@ func TestDeepDirectoriesAreRemoved(t *testing.T) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }
+
+// Directories below the levels that prune removes are removed, too, and those that symlinks lead to
+// are not.
+func TestRemoveAllFollowsNoSymlinks(t *testing.T) {
+	outside, top := t.TempDir(), filepath.Join(t.TempDir(), "top")
+	deepest := top
+	for range maxPruned + 2 {
+		deepest = filepath.Join(deepest, "d")
+	}
+	if err := os.MkdirAll(deepest, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(outside, "file"), nil, 0o600),
+		os.WriteFile(filepath.Join(deepest, "file"), nil, 0o600),
+		os.Symlink(outside, filepath.Join(top, "symlink")),
+		os.Symlink(outside, filepath.Join(deepest, "symlink")),
+		os.MkdirAll(filepath.Join(top, "protected", "d"), 0o755),
+		os.Chmod(filepath.Join(top, "protected"), 0o500),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	prune(top)
+	if _, err := os.Lstat(filepath.Join(top, "symlink")); !os.IsNotExist(err) {
+		t.Errorf("a symlink is left: %v", err)
+	}
+	if err := RemoveAll(top); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(top); !os.IsNotExist(err) {
+		t.Errorf("still there: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(outside, "file")); err != nil {
+		t.Error(err)
+	}
+}
