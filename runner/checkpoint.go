@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 // snapshots is the directory of the saved states of worktrees, in the report directory.
@@ -19,7 +20,8 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 	if s.parent != "" {
 		return nil
 	}
-	return (&saver{work: w}).save
+	w.saver = &saver{work: w}
+	return w.saver.save
 }
 
 // saver saves the states of a worktree after the turns of a session.
@@ -59,6 +61,21 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 		return gitops.Saved{}, err
 	}
 	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, s.last, files)
+}
+
+// found returns what the job has changed, as the last search before a state was saved found it; nil if
+// that is not known, or if files can have changed since. The processes of a command at level A
+// end with it, and nobody else knows the worktree. Custom tools can claim to be read-only.
+func (s *saver) found(ctx context.Context) *gitops.ChangeSet {
+	w := s.work
+	if !w.site.linked() || w.job.opts.Level != sandbox.Full || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() {
+		return nil
+	}
+	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
+	if err != nil {
+		return nil // the search will report it
+	}
+	return changes
 }
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,

@@ -117,12 +117,17 @@ func foundBy(ctx context.Context, w *work) (*found, error) {
 	return f, err
 }
 
-// noteUnchanged notes that the job has no changes if its sessions made no call and nothing else runs
-// in it: what differs from the start was changed by somebody else meanwhile, in the user's own tree
-// by the user, and is not the job's.
-func noteUnchanged(w *work) {
-	if (early{w.job}).onlyCalls() && alone(w) && w.sessions.totals().Calls == 0 {
+// noteFound notes what the job has changed if that is known without a search. If its sessions made no call
+// and nothing else runs in it, that is nothing: what differs from the start was changed by
+// somebody else meanwhile, in the user's own tree by the user, and is not the job's.
+func noteFound(ctx context.Context, w *work) {
+	if !(early{w.job}).onlyCalls() || !alone(w) {
+		return
+	}
+	if w.sessions.totals().Calls == 0 {
 		w.site.found = &found{changes: &gitops.ChangeSet{}}
+	} else if changes := w.saver.found(ctx); changes != nil {
+		w.site.found = &found{changes: changes}
 	}
 }
 

@@ -24,6 +24,7 @@ type work struct {
 	budget     *money.Budget // of the job
 	sessions   sessions
 	baseline   []event.Baseline     // of the verify commands, before the agent started
+	saver      *saver               // of the job's own session; nil before it is opened
 	extensions *extension.Set       // nil without any
 	languages  *extension.Languages // likewise
 	result     result
@@ -139,7 +140,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if end := w.site.settled(); end != nil {
 			return end
 		}
-		noteUnchanged(w)
+		noteFound(ctx, w)
 		w.extensions.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {

@@ -67,6 +67,13 @@ func (t *Tree) Written() (files []string, only bool) {
 	return files, only
 }
 
+// Unchanged reports whether no call can have changed the workspace since Written was called.
+func (t *Tree) Unchanged() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.only && len(t.written) == 0
+}
+
 // Touch records that the workspace may have changed anywhere.
 func (t *Tree) Touch() {
 	t.mu.Lock()

@@ -30,6 +30,7 @@ type Checkpoints struct {
 type Saved struct {
 	Tree  string           // its hash
 	after map[string]state // of the paths that differed from the base, also of those that were left out
+	found *ChangeSet       // from the snapshot, without its list of changes; nil if they were not searched for
 }
 
 // Save stores the state of the working tree. from is the snapshot of the commit base ("" for none), limited to the directory
@@ -49,6 +50,41 @@ func (c Checkpoints) SaveFiles(ctx context.Context, from *Snapshot, base string,
 		}
 		return saved, err
 	})
+}
+
+// Changes returns what [Repo.Changes] returns for the snapshot that a state was saved with, without a
+// search, for a working tree that nothing has changed since then; nil if the changes are not known.
+func (c Checkpoints) Changes(ctx context.Context, saved Saved) (*ChangeSet, error) {
+	if saved.found == nil {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	tree, err := c.Repo.openWorkTree(false)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	cs := saved.found.copied()
+	return cs, cs.describe(ctx, tree)
+}
+
+// copied returns a copy without a list of changes.
+func (cs *ChangeSet) copied() *ChangeSet {
+	return &ChangeSet{Refused: slices.Clone(cs.Refused), edits: maps.Clone(cs.edits), from: cs.from}
+}
+
+// with returns the changes after others, of files that were looked at again; nil if they are not known,
+// because a path is refused or was.
+func (cs *ChangeSet) with(others *ChangeSet) *ChangeSet {
+	if cs == nil || len(cs.Refused)+len(others.Refused) > 0 {
+		return nil
+	}
+	all := cs.copied()
+	for path, e := range others.edits {
+		if all.edits[path] = e; e.before == e.after {
+			delete(all.edits, path)
+		}
+	}
+	return all
 }
 
 func (c Checkpoints) hit(save func() (Saved, error)) (saved Saved, err error) {
@@ -106,8 +142,11 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 		f := &w.files[i]
 		cs.edits[f.path] = edit{before: from.files()[f.path], after: f.state, stored: w.stored(f)}
 	}
-	saved, err = c.store(tree, cs, nil, last)
-	return saved, err == nil, err
+	if saved, err = c.store(tree, cs, nil, last); err != nil {
+		return saved, false, err
+	}
+	saved.found = last.found.with(saved.found)
+	return saved, true, nil
 }
 
 // addFile adds a file to those that are looked at. It reports false for one that has to be searched
@@ -150,6 +189,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	if err := cs.refuse(tree, refused); err != nil {
 		return Saved{}, err
 	}
+	found := cs.copied()
 	for _, f := range cs.Refused {
 		delete(cs.edits, f.Path)
 	}
@@ -170,7 +210,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	}
 	objects := c.Repo.Git.Objects.With(c.Store)
 	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
-	return Saved{hash.String(), after}, err
+	return Saved{hash.String(), after, found}, err
 }
 
 // storeFile stores the content of a changed path, unless it contains a secret.

@@ -2,6 +2,8 @@ package gitops
 
 import (
 	"bytes"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
@@ -157,6 +160,7 @@ func TestCheckpointsOfFiles(t *testing.T) {
 		if want.Tree != last.Tree {
 			t.Errorf("after %q: %s, want %s", step.write, last.Tree, want.Tree)
 		}
+		sameChanges(t, c, from, last)
 	}
 	s.Remove("a")
 	must(t, os.Symlink("/etc/passwd", filepath.Join(s.Root, "a")))
@@ -165,5 +169,60 @@ func TestCheckpointsOfFiles(t *testing.T) {
 	}
 	if want, err := c.Save(t.Context(), from, base); err != nil || want.Tree != last.Tree {
 		t.Errorf("a symlink: %s, %v; want %s", last.Tree, err, want.Tree)
+	}
+}
+
+// sameChanges checks that the changes of a saved state are those that a search finds.
+func sameChanges(t *testing.T, c Checkpoints, from *Snapshot, saved Saved) {
+	t.Helper()
+	got, err := c.Changes(t.Context(), saved)
+	must(t, err)
+	want, err := c.Repo.Changes(t.Context(), from)
+	must(t, err)
+	if got == nil || !maps.Equal(want.edits, got.edits) {
+		t.Fatalf("changes %+v, want %+v", got, want)
+	}
+	if diff := cmp.Diff(want.Changes, got.Changes) + cmp.Diff(want.Refused, got.Refused); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The changes of a saved state are not known if they have not been searched for, or if a path was
+// refused and others were saved later.
+func TestChangesOfCheckpoints(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n", "b", "1\n")
+	base := s.Commit()
+	r := opened(s)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	c := checkpointsOf(t, r)
+	b := []string{filepath.Join(r.Git.Root, "b")}
+	s.Write("b", "2\n")
+	root, err := r.RootTree(base)
+	must(t, err)
+	written, err := c.SaveFiles(t.Context(), from, base, Saved{Tree: root}, b)
+	must(t, err)
+	if cs, err := c.Changes(t.Context(), written); err != nil || cs != nil {
+		t.Errorf("never searched: %+v, %v", cs, err)
+	}
+	must(t, os.Symlink("a", filepath.Join(s.Root, ".gitmodules")))
+	s.Remove("a")
+	s.Write("new", "x\n")
+	refused, err := c.Save(t.Context(), from, base)
+	must(t, err)
+	sameChanges(t, c, from, refused)
+	s.Write("b", "3\n")
+	written, err = c.SaveFiles(t.Context(), from, base, refused, b)
+	must(t, err)
+	if cs, err := c.Changes(t.Context(), written); err != nil || cs != nil {
+		t.Errorf("after a refusal: %+v, %v", cs, err)
+	}
+	must(t, os.Remove(filepath.Join(s.Root, ".gitmodules")))
+	all, err := c.Save(t.Context(), from, base)
+	must(t, err)
+	s.Write("b", "4\n")
+	if _, err := c.Changes(t.Context(), all); !errors.Is(err, gitdir.ErrConflict) {
+		t.Errorf("a file that was modified since: %v", err)
 	}
 }
