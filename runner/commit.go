@@ -232,7 +232,8 @@ func (l *landing) record(ctx context.Context, message string) error {
 	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
-		Force: branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
+		Force:     branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
+		Discarded: l.site.linked() && !l.job.opts.Keep && l.site.hooks == nil,
 	})
 	if err != nil {
 		return err

@@ -59,6 +59,8 @@ type CommitOptions struct {
 	Replaces     string
 	MustNotExist bool
 	Force        bool
+
+	Discarded bool // a linked worktree is removed after the commit, and does not move on to it
 }
 
 // CommitResult is a created commit.
@@ -74,7 +76,7 @@ type CommitResult struct {
 // entries of the changed paths. All of it is durable when Commit returns.
 //
 // A linked worktree with a detached HEAD moves on to a commit that goes to a
-// branch, as far as the agent left it in a state to do so: a lock that a killed git left
+// branch unless it is discarded, as far as the agent left it in a state to do so: a lock that a killed git left
 // there, or a damaged index, does not keep the commit from being made.
 //
 // The error matches ErrBranchExists, ErrConflict (somebody else moved the

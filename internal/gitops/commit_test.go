@@ -204,6 +204,32 @@ func TestAgentCommitsAreSquashed(t *testing.T) {
 	}
 }
 
+// The worktree of a job moves on to the commit, unless it is removed next.
+func TestAWorktreeMovesOnToItsCommit(t *testing.T) {
+	for _, discarded := range []bool{false, true} {
+		s := gittest.NewSandbox(t)
+		s.Write("a", "1\n")
+		base := s.Commit()
+		in, wt := worktree(t, s, opened(s), base)
+		from, err := wt.SnapshotOf(base)
+		must(t, err)
+		in.Write("a", "2\n")
+		cs, err := wt.Changes(t.Context(), from)
+		must(t, err)
+		o := options(base)
+		o.Branch, o.MustNotExist, o.Discarded = "millhand/x", true, discarded
+		got, err := wt.Commit(t.Context(), cs, o)
+		must(t, err)
+		want := got.Hash
+		if discarded {
+			want = base
+		}
+		if head, branch := in.Run("rev-parse", "HEAD"), s.Run("rev-parse", "millhand/x"); head != want || branch != got.Hash {
+			t.Errorf("discarded %v: HEAD is %s, want %s; the branch %s", discarded, head, want, branch)
+		}
+	}
+}
+
 func TestRemainsOfAgentDoNotLoseItsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")

@@ -39,7 +39,7 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.ReflogEntry
 			return fmt.Errorf("created commit %s, but write index: %w", m.New, err)
 		}
 	}
-	if t.own {
+	if t.own && !c.o.Discarded {
 		c.follow(ctx, m.New, files)
 	}
 	return nil
