@@ -121,7 +121,7 @@ func TestUnsavedWorktreeIsKept(t *testing.T) {
 	s.opts.OpenModel = plays(t, writes)
 	writeFile(t, filepath.Join(s.opts.Dir.Path(), "patches"), "in the way")
 	var left []string
-	s.opts.Left = func(tree string) { left = append(left, tree) }
+	s.opts.Trees.Left = func(tree string) { left = append(left, tree) }
 	spec := s.job("a")
 	spec.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
 	end := s.begin(&tasks.Plan{}, spec).execute(t.Context())

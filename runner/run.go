@@ -59,9 +59,7 @@ type Options struct {
 	// Broken returns an error if events can't be recorded. Then running jobs finish,
 	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
-	// Left is called with each worktree whose changes are not saved elsewhere: the
-	// caller must not remove it. It may be called concurrently. It may be nil.
-	Left func(tree string)
+	Trees  Trees
 	// Warnings are emitted at the start of the run.
 	Warnings   []string
 	Stops      Stops
@@ -88,6 +86,24 @@ type Costs struct {
 	// Ledger has the cost of all processes that run jobs of the plan, for the limit of its
 	// budget: also that of Past. nil: no other process does.
 	Ledger money.Ledger
+}
+
+// Trees are what the owner of Work does with worktrees. Both may be called concurrently, and be nil.
+type Trees struct {
+	// Left is called with each worktree whose changes are not saved elsewhere: the
+	// caller must not remove it.
+	Left func(tree string)
+	// Discard moves a worktree away and removes it concurrently. Without it, or if it fails, a job waits
+	// for the removal.
+	Discard func(tree string) error
+}
+
+// discard removes a worktree.
+func (t Trees) discard(tree string) error {
+	if t.Discard == nil || t.Discard(tree) != nil {
+		return gitdir.RemoveAll(tree)
+	}
+	return nil
 }
 
 // Stops are what keeps jobs from starting. Running jobs finish, because they are paid for.

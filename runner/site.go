@@ -322,12 +322,12 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	}
 	switch {
 	case s.linked() && unkept:
-		if j.opts.Left != nil {
-			j.opts.Left(s.tree.Root())
+		if j.opts.Trees.Left != nil {
+			j.opts.Trees.Left(s.tree.Root())
 		}
 		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.tree.Root())
 	case s.linked() && !j.opts.Keep:
-		errs = append(errs, s.origin.RemoveWorktree(ctx, s.tree.Root()))
+		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.tree.Root(), j.opts.Trees.discard))
 	}
 	j.outputs().Remove(".") //nolint:errcheck // removed only if empty
 	if err := errors.Join(errs...); err != nil {

@@ -261,7 +261,7 @@ func TestReleaseSite(t *testing.T) {
 			s := setUp(t)
 			s.opts.Keep = c.keep
 			var left []string
-			s.opts.Left = func(tree string) { left = append(left, tree) }
+			s.opts.Trees.Left = func(tree string) { left = append(left, tree) }
 			j := s.begin(&tasks.Plan{}, s.job("a"))
 			p, end := j.prepare(t.Context())
 			if end != nil {

@@ -217,7 +217,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
-		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: level, Sandbox: state,
+		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {

@@ -196,7 +196,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
-		Dir: r.out.Files(), Work: r.out.Work(), Left: r.out.Leave, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
+		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})
 	if fault := r.out.Finish(emit, events, fold, broken); fault != nil {

@@ -414,7 +414,7 @@ func printJSON(w World, rep *report.Report, dir string) {
 
 // execute runs the plan, writes the reports and prints the result.
 func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *pullClients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
-	o.Dir, o.Work, o.Left = out.Files(), out.Work(), out.Leave
+	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
 		if o.Work, err = out.WorktreeDir(); err != nil {

@@ -77,7 +77,7 @@ func (w *worktrees) add(ctx context.Context, r *Repo, dir, commit string) (*Repo
 		if err == nil {
 			return w.openAdded(dir)
 		}
-		removed := w.remove(dir)
+		removed := w.remove(dir, gitdir.RemoveAll)
 		if errs = append(errs, err, removed); removed != nil || ctx.Err() != nil {
 			break
 		}
@@ -202,14 +202,20 @@ func nameDirectory(dir, name string, before func(name string) error) (string, er
 // what the repository knows of it. Nothing of it need be left, and it may have been
 // tampered with. The context does not stop it: it has to clean up after a run that was
 // cancelled, too.
-func (r *Repo) RemoveWorktree(_ context.Context, dir string) error {
-	if err := r.worktrees.remove(dir); err != nil {
+func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
+	return DiscardWorktree(ctx, r, dir, gitdir.RemoveAll)
+}
+
+// DiscardWorktree is [Repo.RemoveWorktree] with a function that removes the directory, or moves it
+// away to be removed later.
+func DiscardWorktree(_ context.Context, r *Repo, dir string, discard func(dir string) error) error {
+	if err := r.worktrees.remove(dir, discard); err != nil {
 		return fmt.Errorf("remove worktree %s: %w", dir, err)
 	}
 	return nil
 }
 
-func (w *worktrees) remove(dir string) error {
+func (w *worktrees) remove(dir string, discard func(dir string) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -223,7 +229,7 @@ func (w *worktrees) remove(dir string) error {
 		}
 	}
 	failpoint.Hit(failpoint.WorktreeRemoving, "")
-	errs := []error{gitdir.RemoveAll(dir)}
+	errs := []error{discard(dir)}
 	failpoint.Hit(failpoint.WorktreeRemoved, "")
 	for _, gitDir := range w.registrations(dir) {
 		errs = append(errs, gitdir.RemoveRegistration(gitDir))

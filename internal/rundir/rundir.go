@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -55,6 +56,8 @@ type Dir struct {
 	left    []string // worktrees with changes that are not saved elsewhere
 	work    string   // private directory for worktrees
 	working *Lock
+
+	discarding sync.Mutex // held while a directory is removed
 }
 
 // Claim locks the report directory at path, and creates it if necessary. The default
@@ -285,12 +288,32 @@ func (d *Dir) Leave(tree string) {
 	d.left = append(d.left, tree)
 }
 
+// Discard moves a directory of the run's private one away and removes it concurrently, after those
+// before: not more than one remains while jobs make others. Close waits for it.
+func (d *Dir) Discard(dir string) error {
+	aside, err := os.MkdirTemp(d.work, "discarded-")
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(dir, filepath.Join(aside, "tree")); err != nil {
+		return errors.Join(err, os.Remove(aside))
+	}
+	d.discarding.Lock()
+	go func() {
+		defer d.discarding.Unlock()
+		gitdir.RemoveAll(aside) //nolint:errcheck // a later run sweeps it
+	}()
+	return nil
+}
+
 // removeWork removes the run's private directory, or everything in it except the
 // worktrees marked by Leave. Without the lock no later run sweeps these.
 func (d *Dir) removeWork() {
 	if d.work == "" {
 		return
 	}
+	d.discarding.Lock()
+	defer d.discarding.Unlock()
 	if len(d.left) == 0 {
 		removeTree(d.work) //nolint:errcheck // a later run sweeps it
 		return

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -105,6 +106,34 @@ func TestSweepNeverRemovesADirectoryThatIsCreated(t *testing.T) {
 	starting.Wait()
 	done.Store(true)
 	sweeping.Wait()
+}
+
+// A directory that is discarded has no name in its place any more, and is gone when the run ends, with
+// its write-protected directories.
+func TestDiscard(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	d := &Dir{now: time.Now}
+	if err := d.makeWork("r-00000001"); err != nil {
+		t.Fatal(err)
+	}
+	trees := filepath.Join(d.work, "trees")
+	for _, name := range []string{"one", "two", "one"} { // the name can be used again
+		tree := filepath.Join(trees, name)
+		if err := errors.Join(os.MkdirAll(filepath.Join(tree, "d", "e"), 0o755), os.Chmod(filepath.Join(tree, "d"), 0o500), d.Discard(tree)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(tree); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", tree, err)
+		}
+	}
+	if err := d.Discard(filepath.Join(trees, "missing")); err == nil {
+		t.Error("no error for a missing directory")
+	}
+	d.Leave(filepath.Join(trees, "left")) // of a run that leaves others
+	d.removeWork()
+	if entries, err := os.ReadDir(d.work); err != nil || len(entries) != 1 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
 }
 
 // TestAResumedRunLeavesItsWorktrees: they have changes that are saved nowhere else.
