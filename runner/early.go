@@ -151,10 +151,14 @@ func (e early) begin(ctx context.Context, s *site, own bool) {
 	})
 }
 
-// requested starts to complete the site, because the first request is sent now.
-func (s *site) requested() {
+// requested starts to complete the site, because the first request is sent now, and then to search for
+// private files, which only commands wait for.
+func (s *site) requested(j *job) {
 	if s.opening != nil {
 		s.opening.start()
+	}
+	if s.complete() {
+		j.run.search()
 	}
 }
 
@@ -177,6 +181,7 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 			return notPrepared(ctx, j.opts, err)
 		}
 	}
+	j.run.search() // not before, because the checkout uses all processors
 	if end := s.openBox(ctx, j); end != nil {
 		return end
 	}

@@ -198,8 +198,7 @@ func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
 		w.job.opts.Emit(e)
 		if e.Type == event.TurnStarted {
-			w.site.requested()
-			w.job.run.search()
+			w.site.requested(w.job)
 		}
 		w.extensions.Tell(ctx, e)
 	}
