@@ -139,9 +139,9 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	return c, err
 }
 
-// prepareSearch lets the search for private files of the system, which can take a while, begin with
-// the first request of a model, which it would delay otherwise, or immediately if there are commands
-// before it.
+// prepareSearch lets the search for private files of the system, which can take a while, begin when
+// the first request of a model has been sent, which it would delay otherwise, or immediately if there
+// are commands before it.
 func (r *run) prepareSearch() {
 	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
 		return

@@ -135,9 +135,9 @@ func (e early) linked(ctx context.Context, p *progress) *stop {
 	return nil
 }
 
-// begin lets the site be completed beside the first request: it starts with the request, which it
-// would delay otherwise, or when something waits for it. A failure ends the job, also in the middle
-// of the request: nothing is lost, because no tool has run.
+// begin lets the site be completed beside the first request: it starts when the request has been
+// sent, which it would delay otherwise, or when something waits for it. A failure ends the job, also
+// in the middle of the request: nothing is lost, because no tool has run.
 func (e early) begin(ctx context.Context, s *site, own bool) {
 	s.opening = &opening{own: own, done: make(chan struct{})}
 	s.opening.start = sync.OnceFunc(func() {
@@ -151,7 +151,7 @@ func (e early) begin(ctx context.Context, s *site, own bool) {
 	})
 }
 
-// requested starts to complete the site, because the first request is sent now, and then to search for
+// requested starts to complete the site, because the first request has been sent, and then to search for
 // private files, which only commands wait for.
 func (s *site) requested(j *job) {
 	if s.opening != nil {

@@ -2,10 +2,12 @@ package runner
 
 import (
 	"context"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,6 +37,43 @@ func (s *stage) asks(turns string, asked func(model.Request)) {
 		c, err := open(j, child, retry)
 		c.Model = &first{c.Model, asked}
 		return c, err
+	}
+}
+
+// sending is a model that has sent a request before it calls waits.
+type sending struct {
+	model.Model
+	waits func()
+}
+
+func (m sending) Stream(ctx context.Context, r model.Request, emit func(model.Delta)) (model.Response, error) {
+	httptrace.ContextClientTrace(ctx).WroteRequest(httptrace.WroteRequestInfo{})
+	m.waits()
+	return m.Model.Stream(ctx, r, emit)
+}
+
+// The worktree is made while the model responds.
+func TestTheCheckoutRunsBesideTheFirstRequest(t *testing.T) {
+	s := setUp(t)
+	open := plays(t, "  - {text: ok}\n")
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
+		c, err := open(j, child, retry)
+		c.Model = sending{c.Model, func() {
+			file := filepath.Join(s.opts.Work, "trees", "a", ".git")
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(file); err == nil {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Error("no worktree before the response")
+					return
+				}
+			}
+		}}
+		return c, err
+	}
+	if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}}); exit != event.ExitOK {
+		t.Errorf("exit %d: %v", exit, s.ends())
 	}
 }
 

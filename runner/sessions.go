@@ -167,8 +167,9 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	o.prompt = chat.Prompt
 	o.Session = session.New(session.Config{
 		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
-		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s, env.Commands.Scratch),
-		Tools: offer, Env: env,
+		Model: model.Announced(o.talk.Model, func() { w.site.requested(w.job) }), ModelName: s.task.ModelName,
+		System: w.system(s, env.Commands.Scratch),
+		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
@@ -197,9 +198,6 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
 		w.job.opts.Emit(e)
-		if e.Type == event.TurnStarted {
-			w.site.requested(w.job)
-		}
 		w.extensions.Tell(ctx, e)
 	}
 }

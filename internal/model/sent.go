@@ -1,0 +1,25 @@
+package model
+
+import (
+	"context"
+	"net/http/httptrace"
+)
+
+// Announced returns m, which calls sent as soon as a request has been sent to a server, and at the
+// latest when there is a response or an error. sent is called at least once for each request,
+// concurrently with the request.
+//
+// Work that is started with a request competes with its encoding and its connection on a machine
+// with few cores; work that sent starts does not delay the request.
+func Announced(m Model, sent func()) Model { return announced{m, sent} }
+
+type announced struct {
+	next Model
+	sent func()
+}
+
+func (a announced) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
+	defer a.sent()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { a.sent() }})
+	return a.next.Stream(ctx, req, emit)
+}

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// posting sends a request and returns when its response begins.
+type posting struct {
+	client *http.Client
+	url    string
+}
+
+func (p posting) Stream(ctx context.Context, _ Request, _ func(Delta)) (resp Response, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, http.NoBody)
+	if err != nil {
+		return resp, err
+	}
+	got, err := p.client.Do(r)
+	if err != nil {
+		return resp, err
+	}
+	return resp, got.Body.Close()
+}
+
+// The request is announced after it was sent, and before its response.
+func TestAnnounced(t *testing.T) {
+	sent := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-sent }))
+	t.Cleanup(server.Close)
+	early := false
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-sent:
+			early = true
+		default:
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}}
+	m := Announced(posting{client, server.URL}, sync.OnceFunc(func() { close(sent) }))
+	if _, err := m.Stream(t.Context(), Request{}, nil); err != nil || early {
+		t.Errorf("announced before the connection: %v; error %v", early, err)
+	}
+}
+
+// A request without a server is announced at its end.
+func TestAnnouncedWithoutAServer(t *testing.T) {
+	broken := errors.New("broken")
+	for _, err := range []error{nil, broken} {
+		n := 0
+		if _, got := Announced(fixed{err: err}, func() { n++ }).Stream(t.Context(), Request{}, nil); !errors.Is(got, err) || n != 1 {
+			t.Errorf("announced %d times; error %v, want %v", n, got, err)
+		}
+	}
+}
