@@ -162,7 +162,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	if err != nil {
 		return done, err
 	}
-	level, state, err := chooseLevel(ctx, mode, false, probing(ctx, mode))
+	level, state, err := chooseLevel(ctx, mode, false, probing(ctx, mode).end)
 	if err != nil {
 		return done, err
 	}

@@ -159,13 +159,13 @@ type checked struct {
 	key     *signing.Key     // nil if no commit is signed
 	rollout *rollout.Rollout // nil without one
 	sandbox sandbox.Mode     // valid
-	probe   func() sandbox.Found
+	probe   *probe           // nil before it has started
 }
 
 // settle waits for the end of the probe.
 func (c checked) settle() {
 	if c.probe != nil {
-		c.probe()
+		c.probe.end()
 	}
 }
 
@@ -178,7 +178,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	probe := probing(ctx, o.sandbox)
 	plan, err := loadListed(ctx, w, o.plan, o.log.Quiet)
 	if err != nil {
-		probe()
+		probe.end()
 		return c, err
 	}
 	return checkPlan(ctx, w, o, plan, probe)
@@ -186,7 +186,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 
 // checkPlan checks everything that a run of a plan needs except repositories and the level of
 // the sandbox.
-func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe func() sandbox.Found) (c checked, err error) {
+func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
 	if err := o.prompt.deliver(c.plan); err != nil {
 		return c, failure{event.ExitUsage, err}
@@ -229,7 +229,7 @@ func (c checked) confine(ctx context.Context, preflight func(context.Context) er
 	var refused error
 	var choice sync.WaitGroup
 	choice.Go(func() {
-		level, state, refused = chooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.plan) || c.plan.StartsProcesses(), c.probe)
+		level, state, refused = chooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.plan) || c.plan.StartsProcesses(), c.probe.result)
 		if refused != nil {
 			stop(refused)
 		}
@@ -480,19 +480,31 @@ func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
 	}, nil
 }
 
-// probing probes for the levels of sandbox on this machine, unless mode needs none. The result
-// waits for the end.
-func probing(ctx context.Context, mode string) func() sandbox.Found {
-	if m := sandbox.Mode(mode); m != sandbox.Auto && m != sandbox.Require {
-		return func() sandbox.Found { return sandbox.Found{} }
+// probe determines the levels of sandbox on this machine.
+type probe struct {
+	found       sandbox.Found
+	known, rest sync.WaitGroup
+}
+
+// probing starts a probe, unless mode needs none. The caller waits for its end.
+func probing(ctx context.Context, mode string) *probe {
+	p := &probe{}
+	if m := sandbox.Mode(mode); m == sandbox.Auto || m == sandbox.Require {
+		p.known.Go(func() { p.found = sandbox.ProbeEarly(ctx, "", &p.rest) })
 	}
-	var found sandbox.Found
-	var probe sync.WaitGroup
-	probe.Go(func() { found = sandbox.Probe(ctx, "") })
-	return func() sandbox.Found {
-		probe.Wait()
-		return found
-	}
+	return p
+}
+
+// result waits for the result.
+func (p *probe) result() sandbox.Found {
+	p.known.Wait()
+	return p.found
+}
+
+// end waits for the end, which is later, and returns the result.
+func (p *probe) end() sandbox.Found {
+	defer p.rest.Wait()
+	return p.result()
 }
 
 // chooseLevel determines the sandbox level of commands on this machine, which probe has

@@ -283,7 +283,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends(), probing(ctx, mode))
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends(), probing(ctx, mode).end)
 	if err != nil {
 		return g, "", err
 	}

@@ -63,6 +63,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1)}
 	k.accounts = models.NewAccounts(w.Now, w.Proxy, k.announces)
 	k.probe = probing(ctx, o.sandbox)
+	defer k.probe.end()
 	k.host, _ = os.Hostname() // only for people
 	var random [4]byte
 	rand.Read(random[:])

@@ -43,7 +43,7 @@ type worker struct {
 	host  string
 	began time.Time
 	dir   string // private directory for runs and jobs
-	probe func() sandbox.Found
+	probe *probe
 
 	accounts *models.Accounts  // of providers, for all jobs
 	pauses   chan announcement // of these

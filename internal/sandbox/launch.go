@@ -35,6 +35,7 @@ type Launch struct {
 	request *child.Request
 
 	conn    *net.UnixConn
+	over    chan struct{} // receives when the command has ended; its supervisor may still run
 	heard   chan struct{} // closed after the supervisor's last message
 	said    string
 	refused error // why the command was not started; nil if it was
@@ -54,7 +55,7 @@ func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Launch{box: s, plan: plan, request: &child.Request{Dir: dir, Args: args, Env: s.environment(env)}, heard: make(chan struct{})}, nil
+	return &Launch{box: s, plan: plan, request: &child.Request{Dir: dir, Args: args, Env: s.environment(env)}, over: make(chan struct{}, 1), heard: make(chan struct{})}, nil
 }
 
 // environment returns the environment of a command; see Launch.
@@ -182,6 +183,10 @@ func (l *Launch) listen() {
 		switch buf[0] {
 		case child.ReportExit:
 			l.said = string(buf[1:n])
+			select {
+			case l.over <- struct{}{}:
+			default: // the supervisor reports it once
+			}
 		case child.ReportRefused:
 			l.refused = parseRefusal(string(buf[1:n]))
 		case child.ReportListen:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,16 @@ import (
 // Failures that load can cause are retried, so that load does not reduce the
 // confinement. If ctx ends, its cause is the error of the missing level.
 func Probe(ctx context.Context, dir string) Found {
+	var rest sync.WaitGroup
+	defer rest.Wait()
+	return ProbeEarly(ctx, dir, &rest)
+}
+
+// ProbeEarly is Probe, except that it returns as soon as the result is known. In rest the last
+// process ends, for which the kernel removes its namespaces, and the temporary files are removed.
+func ProbeEarly(ctx context.Context, dir string, rest *sync.WaitGroup) Found {
 	p := prober{deadlines: []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}, pause: 100 * time.Millisecond, machine: machine()}
-	return p.probe(ctx, func(ctx context.Context, level Level) error { return try(ctx, dir, level) })
+	return p.probe(ctx, func(ctx context.Context, level Level) error { return try(ctx, dir, level, rest) })
 }
 
 // prober tries a level once for each deadline.
@@ -83,26 +92,51 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// try starts a confined process without a command.
-func try(ctx context.Context, dir string, level Level) error {
+// try starts a confined process without a command, which ends in rest.
+func try(ctx context.Context, dir string, level Level, rest *sync.WaitGroup) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return tryIn(ctx, dir, level, false)
+	return tryIn(ctx, dir, level, false, rest)
 }
 
 // TryStore reports whether stores can be mounted at level Full if their layers are in dir.
 // It creates temporary files there and removes them.
-func TryStore(ctx context.Context, dir string) error { return tryIn(ctx, dir, Full, true) }
+func TryStore(ctx context.Context, dir string) error {
+	var rest sync.WaitGroup
+	defer rest.Wait()
+	return tryIn(ctx, dir, Full, true, &rest)
+}
 
-func tryIn(ctx context.Context, dir string, level Level, store bool) (err error) {
+func tryIn(ctx context.Context, dir string, level Level, store bool, rest *sync.WaitGroup) error {
 	base, err := os.MkdirTemp(dir, ProbeName)
-	if err == nil {
-		defer os.RemoveAll(base)
-		base, err = filepath.EvalSymlinks(base)
-	}
 	if err != nil {
 		return fmt.Errorf("create a directory for probing the sandbox: %w", err)
+	}
+	l, err := emptyLaunch(base, level, store)
+	if err != nil {
+		os.RemoveAll(base)
+		return err
+	}
+	ended := make(chan error, 1)
+	rest.Go(func() {
+		ended <- runEmpty(ctx, l)
+		l.box.Close() //nolint:errcheck // its process has ended
+		os.RemoveAll(base)
+	})
+	select {
+	case <-l.over:
+		return nil
+	case err := <-ended:
+		return err
+	}
+}
+
+// emptyLaunch returns a launch without a command in a new sandbox with directories in base.
+func emptyLaunch(base string, level Level, store bool) (*Launch, error) {
+	base, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return nil, fmt.Errorf("create a directory for probing the sandbox: %w", err)
 	}
 	spec := Spec{Workspace: filepath.Join(base, "work"), Home: filepath.Join(base, "home"), TmpDir: filepath.Join(base, "tmp"), Private: &Private{}}
 	dirs := []string{spec.Workspace, spec.Home, spec.TmpDir}
@@ -112,15 +146,18 @@ func tryIn(ctx context.Context, dir string, level Level, store bool) (err error)
 	}
 	for _, d := range dirs {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return fmt.Errorf("create a directory for probing the sandbox: %w", err)
+			return nil, fmt.Errorf("create a directory for probing the sandbox: %w", err)
 		}
 	}
 	s, err := New(spec, level)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.Close() //nolint:errcheck // its process has ended
-	return s.Try(ctx)
+	l, err := s.Launch(nil, nil, "/")
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return l, nil
 }
 
 // Try starts a confined process without a command: its error is that of every command that

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,14 +18,24 @@ import (
 )
 
 func TestProbeLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	f := Probe(t.Context(), dir)
-	t.Logf("%+v", f)
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-		t.Errorf("left: %v, %v", entries, err)
+	early := func(ctx context.Context, dir string) Found {
+		var rest sync.WaitGroup
+		f := ProbeEarly(ctx, dir, &rest)
+		rest.Wait()
+		return f
 	}
-	if f.Best != Full && len(f.Missing) == 0 {
-		t.Error("it doesn't say what is missing")
+	for name, probe := range map[string]func(context.Context, string) Found{"complete": Probe, "early": early} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f := probe(t.Context(), dir)
+			t.Logf("%+v", f)
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+				t.Errorf("left: %v, %v", entries, err)
+			}
+			if f.Best != Full && len(f.Missing) == 0 {
+				t.Error("it doesn't say what is missing")
+			}
+		})
 	}
 }
 
@@ -72,10 +83,12 @@ func TestProbeRetriesUnderLoad(t *testing.T) {
 // Each attempt has a timeout, and a probe ends with its context.
 func TestProbeEnds(t *testing.T) {
 	dir := t.TempDir()
+	var rest sync.WaitGroup
+	defer rest.Wait()
 	p := prober{deadlines: []time.Duration{1, 2, 3}}
 	f := p.probe(t.Context(), func(ctx context.Context, level Level) error {
 		<-ctx.Done()
-		return try(ctx, dir, level)
+		return try(ctx, dir, level, &rest)
 	})
 	if f.Best != None || len(f.Missing) != 2 || !strings.Contains(f.Missing[0].What, "timed out after 3ns (tried 3 times)") {
 		t.Errorf("%+v", f)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,9 @@ func Probe(context.Context, string) Found {
 	what := "not supported on " + runtime.GOOS
 	return Found{Best: None, Kernel: kernel(), Missing: []Missing{{Level: Full, What: what}, {Level: Partial, What: what}}}
 }
+
+// ProbeEarly is Probe.
+func ProbeEarly(ctx context.Context, dir string, _ *sync.WaitGroup) Found { return Probe(ctx, dir) }
 
 // Features returns nothing: millhand confines commands by features of Linux only.
 func Features(Found) []Feature { return nil }
