@@ -143,7 +143,9 @@ func TestToolFiles(t *testing.T) {
 			t.Errorf("attachments %+v", res.Attachments)
 		}
 	}
-	if i := h.Info(); !slices.Contains(runtimes, i.Name) || i.Version == "" || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") || !strings.Contains(i.Stderr, "counting {") {
+	logged(t, h, "to standard output")
+	logged(t, h, "counting {")
+	if i := h.Info(); !slices.Contains(runtimes, i.Name) || i.Version == "" || i.Calls != 9 || i.Errors != 3 {
 		t.Errorf("info %+v", i)
 	}
 }
@@ -209,6 +211,16 @@ export const Guard: Plugin = async ({ client, directory, $ }) => {
 	"plugin/none.js":    `export const a = 1;`,
 }
 
+// logged waits until a text is in standard error, which is read concurrently.
+func logged(t *testing.T, h *Host, text string) {
+	t.Helper()
+	for began := time.Now(); !strings.Contains(h.Info().Stderr, text); time.Sleep(time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%q is not in %q", text, h.Info().Stderr)
+		}
+	}
+}
+
 func TestPlugins(t *testing.T) {
 	h, loaded := start(t, pluginFiles, "plugin/guard.ts", "plugin/session.js", "plugin/auth.js", "plugin/none.js")
 	for i, want := range []string{"", "client.session.prompt is not in millhand", "the hook auth is not supported", "it exports no plugin"} {
@@ -222,9 +234,7 @@ func TestPlugins(t *testing.T) {
 	if got := strings.Join(loaded[0].Hooks, " "); got != "tool.execute.before tool.execute.after permission.ask shell.env event dispose config" {
 		t.Errorf("hooks %q", got)
 	}
-	if log := h.Info().Stderr; !strings.Contains(log, "info: guard: ready") {
-		t.Errorf("log %q", log)
-	}
+	logged(t, h, "info: guard: ready")
 	ctx := t.Context()
 	c := HookedCall{Tool: "bash", ID: "c1", Session: "s1", Input: json.RawMessage(`{"command":"ls"}`)}
 	if got, err := h.Before(ctx, c); err != nil || string(got) != `{"command":"ls # seen"}` {
