@@ -39,43 +39,16 @@ func Start(window time.Duration, change ...func(*World)) {
 // firstCollection lets the heap grow to 12 MiB before garbage is collected for the first time. Go
 // starts at 4 MiB, which the preflight exceeds two or three times: nearly nothing of it is garbage
 // that memory is needed for, and most runs need more later anyway.
-const firstCollection = 300 // percent of leastCounted
+const firstCollection = 300 // percent of 4 MiB
 
-const (
-	leastCounted = 4 << 20 // bytes: Go counts a smaller heap as one of this size
-	leastHeap    = 8 << 20 // bytes that the heap may grow to later, which were in use at the first collection
-)
-
-// delayCollection delays the collection of garbage unless the user has set GOGC.
+// delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
+// garbage is collected as usual.
 func delayCollection() {
 	usual := debug.SetGCPercent(firstCollection)
 	if usual != 100 {
 		debug.SetGCPercent(usual)
 		return
 	}
-	afterCollection(firstCollection)
-}
-
-// afterCollection adapts the percentage after each collection.
-func afterCollection(was int) {
-	marker := new([16]byte) // unreachable, so that the next collection finds it
-	runtime.AddCleanup(marker, func(was int) {
-		var memory runtime.MemStats
-		runtime.ReadMemStats(&memory)
-		percent := percentFor(memory.NextGC * 100 / uint64(100+was)) //nolint:gosec // positive
-		if percent != was {
-			debug.SetGCPercent(percent)
-		}
-		afterCollection(percent)
-	}, was)
-}
-
-// percentFor returns the percentage of a live heap in bytes by which it may grow: the usual one, or
-// more to leastHeap. A smaller heap than leastCounted may seem larger: its next percentage is higher.
-func percentFor(live uint64) int {
-	const usual, most = 100, 100 * leastHeap / leastCounted
-	if live >= leastHeap/2 {
-		return usual
-	}
-	return int(min(most, 100*(leastHeap-live)/max(live, 1))) //nolint:gosec // at most most
+	marker := new([16]byte) // unreachable, so that the first collection finds it
+	runtime.AddCleanup(marker, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
