@@ -3,12 +3,15 @@ package gitops
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -189,6 +192,44 @@ func sameChanges(t *testing.T, c Checkpoints, from *Snapshot, saved Saved) {
 
 // The changes of a saved state are not known if they have not been searched for, or if a path was
 // refused and others were saved later.
+// A name in an index is a part of the bytes of its file.
+func TestSavedStatesDoNotKeepIndexes(t *testing.T) {
+	const size, states = 1 << 20, 16
+	s := gittest.NewSandbox(t)
+	dir := strings.Repeat("d", 200) + "/"
+	for i := range size / 400 {
+		s.Write(fmt.Sprintf("%s%0150d", dir, i), "1\n")
+	}
+	base := s.Commit()
+	r := opened(s)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	index := filepath.Join(s.Root, ".git", "index")
+	if info, err := os.Stat(index); err != nil || info.Size() < size {
+		t.Fatalf("index: %+v, %v; want one of %d bytes", info, err, size)
+	}
+	c := checkpointsOf(t, r)
+	var kept []Saved
+	used := func() (bytes int) {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := used()
+	for i := range states {
+		s.Write(fmt.Sprintf("%s%0150d", dir, i), "2\n")
+		must(t, os.Chtimes(index, time.Time{}, time.Unix(int64(i), 0))) // so that it is read again
+		saved, err := c.Save(t.Context(), from, base)
+		must(t, err)
+		kept = append(kept, saved)
+	}
+	if more := used() - before; more > states*size/4 {
+		t.Errorf("%d saved states keep %d bytes in use, of an index of %d", states, more, size)
+	}
+	runtime.KeepAlive(kept)
+}
+
 func TestChangesOfCheckpoints(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n", "b", "1\n")

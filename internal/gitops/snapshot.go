@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -108,9 +109,9 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	for i := range w.files {
 		s.byPath[w.files[i].path] = w.files[i].state
 	}
-	for i, met := range w.met {
-		if e := &idx.Entries[i]; met == unchanged || w.sparse(i) {
-			s.byPath[e.Path] = stateOf(e)
+	for i, path := range ownPaths(idx) {
+		if w.met[i] == unchanged || w.sparse(i) {
+			s.byPath[path] = stateOf(&idx.Entries[i])
 		}
 	}
 	for _, f := range w.refused {
@@ -175,13 +176,36 @@ func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
 	s := &Snapshot{}
 	s.list = sync.OnceFunc(func() {
 		s.byPath = make(map[string]state, len(idx.Entries))
-		for i := range idx.Entries {
-			e := &idx.Entries[i]
-			s.byPath[e.Path] = stateOf(e)
+		for i, path := range ownPaths(idx) {
+			s.byPath[path] = stateOf(&idx.Entries[i])
 		}
 	})
 	r.listed.add(commit, s)
 	return s, nil
+}
+
+// ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries are parts of
+// the index file, which would be kept in memory with them.
+func ownPaths(idx *gitdir.Index) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		size := 0
+		for i := range idx.Entries {
+			size += len(idx.Entries[i].Path)
+		}
+		var all strings.Builder
+		all.Grow(size)
+		for i := range idx.Entries {
+			all.WriteString(idx.Entries[i].Path)
+		}
+		paths := all.String()
+		for i := range idx.Entries {
+			n := len(idx.Entries[i].Path)
+			if !yield(i, paths[:n]) {
+				return
+			}
+			paths = paths[n:]
+		}
+	}
 }
 
 // Listed returns the tree of a commit if it is in use anywhere, otherwise nil. It is only good for keeping
