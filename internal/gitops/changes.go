@@ -152,7 +152,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 			present++
 		}
 		if e.before != e.after {
-			edits[strings.Clone(path)] = e // of an index, which is not kept in memory for its name
+			edits[strings.Clone(path)] = e // of an index, which would stay in memory for its name
 		}
 	}
 	for i, met := range w.met {

@@ -192,8 +192,8 @@ func sameChanges(t *testing.T, c Checkpoints, from *Snapshot, saved Saved) {
 
 // The changes of a saved state are not known if they have not been searched for, or if a path was
 // refused and others were saved later.
-// A name in an index is a part of the bytes of its file.
-func TestSavedStatesDoNotKeepIndexes(t *testing.T) {
+// The name of an entry of an index refers to the bytes of the index file.
+func TestSavedStatesDoNotReferToIndexes(t *testing.T) {
 	const size, states = 1 << 20, 16
 	s := gittest.NewSandbox(t)
 	dir := strings.Repeat("d", 200) + "/"
@@ -209,7 +209,7 @@ func TestSavedStatesDoNotKeepIndexes(t *testing.T) {
 		t.Fatalf("index: %+v, %v; want one of %d bytes", info, err, size)
 	}
 	c := checkpointsOf(t, r)
-	var kept []Saved
+	var all []Saved
 	used := func() (bytes int) {
 		runtime.GC()
 		var m runtime.MemStats
@@ -222,12 +222,12 @@ func TestSavedStatesDoNotKeepIndexes(t *testing.T) {
 		must(t, os.Chtimes(index, time.Time{}, time.Unix(int64(i), 0))) // so that it is read again
 		saved, err := c.Save(t.Context(), from, base)
 		must(t, err)
-		kept = append(kept, saved)
+		all = append(all, saved)
 	}
 	if more := used() - before; more > states*size/4 {
-		t.Errorf("%d saved states keep %d bytes in use, of an index of %d", states, more, size)
+		t.Errorf("%d saved states use %d bytes, of an index of %d", states, more, size)
 	}
-	runtime.KeepAlive(kept)
+	runtime.KeepAlive(all)
 }
 
 func TestChangesOfCheckpoints(t *testing.T) {

@@ -184,8 +184,8 @@ func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries are parts of
-// the index file, which would be kept in memory with them.
+// ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries refer to
+// the bytes of the index file, which would stay in memory with them.
 func ownPaths(idx *gitdir.Index) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		size := 0
