@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func TestPictureOfTheQuickstart(t *testing.T) {
 		"echo '$ millhand run examples/quickstart/millhand.yaml'; millhand run examples/quickstart/millhand.yaml")
 	v.waitFor("show them: ")
 	shown := &viewtest.Terminal{TB: t, Cols: v.cols, Rows: v.rows}
-	shown.Write(v.recorded())
+	shown.Write(bytes.ReplaceAll(v.recorded(), []byte(os.TempDir()+"/millhand-"), []byte("/tmp/millhand-")))
 	rows := strings.Split(shown.String(), "\n")
 	found := func(from int, text string) int {
 		i := slices.IndexFunc(rows[from:], func(row string) bool { return strings.Contains(row, text) })
