@@ -88,7 +88,9 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, prepare func(*walk))
 	if err := w.runAll(ctx); err != nil {
 		return nil, err
 	}
-	cs.edits = w.edits(from)
+	if cs.edits, err = w.readEdits(ctx, from); err != nil {
+		return nil, err
+	}
 	if err := cs.refuse(tree, w.refused); err != nil {
 		return nil, err
 	}
@@ -180,6 +182,30 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		edits[path] = edit{before: before}
 	}
 	return edits
+}
+
+// readEdits returns the differences from a snapshot, for callers that use the new content. It reads changed
+// files although the index has their hashes: an agent may have added them with other filters or attributes.
+func (w *walk) readEdits(ctx context.Context, from *Snapshot) (map[string]edit, error) {
+	edits := w.edits(from)
+	w.files = nil
+	for path, e := range edits {
+		if i, ok := w.search(path); ok && isPlain(e.after.mode) && e.after.hash == e.stored {
+			w.files = append(w.files, found{path: path, state: state{mode: e.after.mode}, tracked: true, entry: w.only(i)})
+		}
+	}
+	if err := w.hash(ctx); err != nil {
+		return nil, err
+	}
+	for _, f := range w.files {
+		e := edits[f.path]
+		if e.after = f.state; e.after == e.before {
+			delete(edits, f.path)
+		} else {
+			edits[f.path] = e
+		}
+	}
+	return edits, nil
 }
 
 // refuse records the changes that can't be committed.

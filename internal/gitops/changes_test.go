@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +40,39 @@ func TestChangedPathsAreThoseOfTheChanges(t *testing.T) {
 	got, _, err = r.ChangedPaths(t.Context(), from.Below("dir"))
 	if must(t, err); !cmp.Equal(got, []string{"dir/x"}) {
 		t.Errorf("below a directory: %v", got)
+	}
+}
+
+// An agent can add files to the index with other attributes and filters than those that hold at the end:
+// the changes are those that a commit makes then.
+func TestAddedFilesAreConvertedAsAtTheEnd(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("changed", "1\n", "same", "1\n", "mode", "1\r\n")
+	base := s.Commit()
+	in, r := worktree(t, s, opened(s), base)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	in.Write("changed", "2\r\n", "same", "1\r\n", "new", "1\r\n")
+	must(t, os.Chmod(filepath.Join(in.Root, "mode"), 0o755))
+	in.Run("add", "-A")
+	later := time.Now().Add(time.Minute) // the files are not as new as the index, which would be reason enough to read them
+	must(t, os.Chtimes(in.Run("rev-parse", "--path-format=absolute", "--git-path", "index"), later, later))
+	in.Write(".gitattributes", "* text\n")
+	cs, err := r.Changes(t.Context(), from)
+	must(t, err)
+	if diff := cmp.Diff([]string{".gitattributes", "changed", "mode", "new"}, paths(cs)); diff != "" {
+		t.Error(diff)
+	}
+	c := checkpointsOf(t, r)
+	saved, err := c.Save(t.Context(), from, base)
+	must(t, err)
+	sameChanges(t, c, from, saved)
+	o := options(base)
+	o.Branch, o.MustNotExist = "millhand/x", true
+	done, err := r.Commit(t.Context(), cs, o)
+	must(t, err)
+	if text := s.Run("show", done.Hash+":changed"); text != "2" || done.Tree != saved.Tree {
+		t.Errorf("committed %q, and %s; saved %s", text, done.Tree, saved.Tree)
 	}
 }
 

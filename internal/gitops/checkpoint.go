@@ -113,7 +113,11 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 	if err != nil {
 		return Saved{}, err
 	}
-	cs := &ChangeSet{from: from, edits: w.edits(from)}
+	edits, err := w.readEdits(ctx, from)
+	if err != nil {
+		return Saved{}, err
+	}
+	cs := &ChangeSet{from: from, edits: edits}
 	return c.store(tree, cs, w.refused, Saved{Tree: before})
 }
 
