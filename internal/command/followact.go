@@ -160,7 +160,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err != nil {
 		return done, err
 	}
-	defer r.out.Close()
+	defer closeRun(p.world, r.out)
 	if err := r.past.Rebase(p.job.ID, ""); err != nil {
 		return done, err
 	}

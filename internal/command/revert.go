@@ -96,7 +96,7 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err != nil {
 		return err
 	}
-	defer r.out.Close()
+	defer closeRun(w, r.out)
 	if given.job == "" && len(r.past.Run.Jobs) == 1 {
 		given.job = r.past.Run.Jobs[0].ID
 	}

@@ -300,7 +300,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	defer out.Close()
+	defer closeRun(w, out)
 	if text := out.Unfinished(s.id); text != "" {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}

@@ -196,6 +196,14 @@ func (p *pruning) pruneLeftovers() {
 	}
 }
 
+// closeRun closes the report directory of a run, and prints what could not be removed.
+func closeRun(w World, out *rundir.Dir) {
+	out.Close()
+	if err := out.Remains(); err != nil {
+		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+err.Error()))
+	}
+}
+
 // leftover describes what a killed run left.
 func leftover(l rundir.Leftover) string {
 	processes := ""

@@ -58,6 +58,7 @@ type Dir struct {
 	working *Lock
 
 	discarding sync.Mutex // held while a directory is removed
+	remains    error      // of removeWork
 }
 
 // Claim locks the report directory at path, and creates it if necessary. The default
@@ -301,30 +302,31 @@ func (d *Dir) Discard(dir string) error {
 	d.discarding.Lock()
 	go func() {
 		defer d.discarding.Unlock()
-		gitdir.RemoveAll(aside) //nolint:errcheck // a later run sweeps it
+		gitdir.RemoveAll(aside) //nolint:errcheck // Close tries again
 	}()
 	return nil
 }
 
 // removeWork removes the run's private directory, or everything in it except the
 // worktrees marked by Leave. Without the lock no later run sweeps these.
-func (d *Dir) removeWork() {
+func (d *Dir) removeWork() error {
 	if d.work == "" {
-		return
+		return nil
 	}
 	d.discarding.Lock()
 	defer d.discarding.Unlock()
 	if len(d.left) == 0 {
-		removeTree(d.work) //nolint:errcheck // a later run sweeps it
-		return
+		return removeTree(d.work)
 	}
 	os.Remove(filepath.Join(d.work, lockFile))
 	entries, _ := os.ReadDir(d.work)
+	var errs []error
 	for _, e := range entries {
 		if path := filepath.Join(d.work, e.Name()); e.Name() != "trees" && !slices.Contains(d.left, path) {
-			removeTree(path) //nolint:errcheck // the worktrees next to it remain, too
+			errs = append(errs, removeTree(path))
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // openEvents creates the file of the events. Of a run that is resumed it removes an
@@ -402,7 +404,7 @@ func (d *Dir) Close() {
 	if d.reserve != nil {
 		d.reserve.Close()
 	}
-	d.removeWork()
+	d.remains = d.removeWork()
 	if d.working != nil { // until now, so that no other run removes a marked worktree
 		d.working.Close()
 	}
@@ -414,4 +416,12 @@ func (d *Dir) Close() {
 	}
 	d.lock.Close()
 	failpoint.Hit(failpoint.LockReleased, "")
+}
+
+// Remains returns why files of the private directory remain after Close; nil if none do.
+func (d *Dir) Remains() error {
+	if d.remains == nil {
+		return nil
+	}
+	return fmt.Errorf("remove the worktrees of the run: %w", d.remains)
 }

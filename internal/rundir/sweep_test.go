@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,7 +99,9 @@ func TestSweepNeverRemovesADirectoryThatIsCreated(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(d.work, lockFile)); err != nil {
 					t.Error(err)
 				}
-				d.removeWork()
+				if err := d.removeWork(); err != nil {
+					t.Error(err)
+				}
 				d.working.Close()
 			}
 		})
@@ -130,9 +133,20 @@ func TestDiscard(t *testing.T) {
 		t.Error("no error for a missing directory")
 	}
 	d.Leave(filepath.Join(trees, "left")) // of a run that leaves others
-	d.removeWork()
+	if err := d.removeWork(); err != nil {
+		t.Error(err)
+	}
 	if entries, err := os.ReadDir(d.work); err != nil || len(entries) != 1 {
 		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// A worktree that can't be removed is reported, such as one with files of another user.
+func TestCloseReportsWhatRemains(t *testing.T) {
+	d := &Dir{work: t.TempDir() + "/."} // no user can remove a directory by such a name
+	d.Close()
+	if err := d.Remains(); err == nil || !strings.Contains(err.Error(), d.work) {
+		t.Errorf("closed with error %v", err)
 	}
 }
 
