@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +69,7 @@ func (d *Dir) fetch(private string) error {
 		return err
 	}
 	defer from.Close()
-	if err := from.MoveTo(d.dir, slices.DeleteFunc(written(), func(name string) bool { return !from.Exists(name) })); err != nil {
+	if err := from.MoveTo(d.dir, filesOf(from)); err != nil {
 		return err
 	}
 	return os.Remove(private)
@@ -109,6 +108,5 @@ func (d *Dir) Events(fn func(event.Event) error) (torn int, err error) {
 
 // moveTo moves the files of an earlier process to the directory where the run writes now.
 func (d *Dir) moveTo(live *reportdir.Dir) error {
-	present := slices.DeleteFunc(written(), func(name string) bool { return !d.dir.Exists(name) })
-	return d.dir.MoveTo(live, present)
+	return d.dir.MoveTo(live, filesOf(d.dir))
 }

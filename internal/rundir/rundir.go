@@ -351,6 +351,16 @@ func written() []string {
 	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced", evidence.StatementFile, evidence.SignatureFile, evidence.TestsFile}
 }
 
+// filesOf lists the files and directories that a run has written to a directory, with the manifest that
+// it saved.
+func filesOf(dir *reportdir.Dir) []string {
+	existing := slices.DeleteFunc(written(), func(name string) bool { return !dir.Exists(name) })
+	if savedManifest(dir) {
+		existing = append(existing, manifestFile)
+	}
+	return existing
+}
+
 // Unfinished returns what to tell of a run in the directory that was killed, and that the
 // run with an id moves aside; "" for no such run.
 func (d *Dir) Unfinished(id string) string {

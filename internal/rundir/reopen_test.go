@@ -1,0 +1,44 @@
+package rundir
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/sandbox"
+)
+
+// A run that was killed while its reports were in its private directory is reopened with all of them.
+func TestReopenAfterAKill(t *testing.T) {
+	tree := t.TempDir()
+	for name, trees := range map[string][]string{"own": nil, "private": {tree}} { // of jobs without a worktree
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			dir := filepath.Join(tree, name)
+			d, err := Claim(dir, "r-00000001", noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.KeepManifest([]byte("version: 1\n"))
+			if err := d.Begin("r-00000001", sandbox.Full, trees, 1); err != nil {
+				t.Fatal(err)
+			}
+			d.lock.file.Close() // as the kernel does
+			d.working.file.Close()
+			again, err := Reopen(dir, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if text, err := again.Manifest(); err != nil || !strings.HasSuffix(string(text), "version: 1\n") {
+				t.Errorf("manifest %q, %v", text, err)
+			}
+			if err := again.Begin("r-00000001", sandbox.Full, trees, 1); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := again.Manifest(); err != nil || !strings.HasSuffix(string(text), "version: 1\n") {
+				t.Errorf("manifest when it runs again: %q, %v", text, err)
+			}
+		})
+	}
+}
