@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -302,6 +303,21 @@ func (d *Dir) BeginAtomic(name string, write func(io.Writer) error) (end func() 
 		}
 		return err
 	}, nil
+}
+
+// RemoveTemporary removes the temporary files of [Dir.WriteAtomic] that a killed process left for some
+// names in the directory.
+func (d *Dir) RemoveTemporary(names []string) {
+	entries, _ := fs.ReadDir(d.FS(), ".") // others can stay
+	for _, e := range entries {
+		of := func(name string) bool {
+			number, ok := strings.CutPrefix(e.Name(), "."+name+".")
+			return ok && number != "" && strings.Trim(number, "0123456789") == ""
+		}
+		if e.Type().IsRegular() && slices.ContainsFunc(names, of) {
+			d.Remove(e.Name()) //nolint:errcheck // likewise
+		}
+	}
 }
 
 // Rename renames a file within the directory.

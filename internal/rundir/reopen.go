@@ -29,6 +29,7 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 		return nil, err
 	}
 	failpoint.Hit(failpoint.ResumeLocked, "")
+	d.dir.RemoveTemporary(append(written(), manifestFile))
 	if private != "" {
 		if err := d.fetch(private); err != nil {
 			d.Close()
@@ -72,6 +73,7 @@ func (d *Dir) fetch(private string) error {
 	if err := from.MoveTo(d.dir, filesOf(from)); err != nil {
 		return err
 	}
+	from.RemoveTemporary(append(written(), manifestFile))
 	return os.Remove(private)
 }
 

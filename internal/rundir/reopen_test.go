@@ -1,14 +1,17 @@
 package rundir
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// A run that was killed while its reports were in its private directory is reopened with all of them.
+// A run that was killed while its reports were in its private directory is reopened with all of them,
+// and without the temporary files of those that it was writing.
 func TestReopenAfterAKill(t *testing.T) {
 	tree := t.TempDir()
 	for name, trees := range map[string][]string{"own": nil, "private": {tree}} { // of jobs without a worktree
@@ -19,9 +22,18 @@ func TestReopenAfterAKill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			foreign := filepath.Join(dir, ".report.json.swp") // of an editor
+			if err := os.WriteFile(foreign, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
 			d.KeepManifest([]byte("version: 1\n"))
 			if err := d.Begin("r-00000001", sandbox.Full, trees, 1); err != nil {
 				t.Fatal(err)
+			}
+			for name := range Formats(nil) {
+				if _, err := d.dir.BeginAtomic(name, writerOf([]byte("incomplete"))); err != nil {
+					t.Fatal(err)
+				}
 			}
 			d.lock.file.Close() // as the kernel does
 			d.working.file.Close()
@@ -32,6 +44,9 @@ func TestReopenAfterAKill(t *testing.T) {
 			defer again.Close()
 			if text, err := again.Manifest(); err != nil || !strings.HasSuffix(string(text), "version: 1\n") {
 				t.Errorf("manifest %q, %v", text, err)
+			}
+			if names, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || !slices.Equal(names, []string{foreign}) {
+				t.Errorf("hidden files %v, %v", names, err)
 			}
 			if err := again.Begin("r-00000001", sandbox.Full, trees, 1); err != nil {
 				t.Fatal(err)
