@@ -144,6 +144,9 @@ func SavedManifest(dir string) ([]byte, error) {
 
 // savedManifest reports whether the directory has a manifest that was saved by KeepManifest.
 func savedManifest(dir *reportdir.Dir) bool {
+	if info, err := fs.Stat(dir.FS(), manifestFile); err != nil || !info.Mode().IsRegular() { // to open a pipe blocks
+		return false
+	}
 	f, err := dir.FS().Open(manifestFile)
 	if err != nil {
 		return false

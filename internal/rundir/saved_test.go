@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/report"
 )
 
@@ -175,4 +177,29 @@ func FuzzReportTotals(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A command of a job can replace a manifest by anything, also by what blocks when it is opened.
+func TestAPipeIsNoManifest(t *testing.T) {
+	base := t.TempDir()
+	dir, err := reportdir.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	pipe := filepath.Join(base, manifestFile)
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that it can be opened
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(manifestHead); err != nil {
+		t.Fatal(err)
+	}
+	if savedManifest(dir) {
+		t.Error("it is taken for one")
+	}
 }
