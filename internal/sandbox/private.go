@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -53,15 +55,21 @@ type privateSearch struct {
 }
 
 // search searches a directory, given by its name in an open one. Unreadable directories
-// require no protection.
+// require no protection. One that can't be searched for another reason is private.
 func (s *privateSearch) search(in int, name, path string) {
 	dir, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
+		if isFault(err) {
+			s.found = append(s.found, path)
+		}
 		return
 	}
 	defer unix.Close(dir) //nolint:errcheck // it was only read
 	before := len(s.list)
-	s.list, _ = s.read(s.list, dir) // those before an error
+	if s.list, err = s.read(s.list, dir); isFault(err) { // otherwise those before an error count
+		s.list, s.found = s.list[:before], append(s.found, path)
+		return
+	}
 	for rest := s.list[before:]; ; {
 		e, others, ok := rest.Next()
 		if !ok {
@@ -83,6 +91,11 @@ func (s *privateSearch) search(in int, name, path string) {
 		}
 	}
 	s.list = s.list[:before]
+}
+
+// isFault reports whether a directory could not be searched although it exists and may be readable.
+func isFault(err error) bool {
+	return err != nil && !slices.ContainsFunc([]error{unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.ELOOP}, func(other error) bool { return errors.Is(err, other) })
 }
 
 // isPrivate reports whether commands may have an access to a file that other users lack.

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -180,5 +181,43 @@ func TestSearchOfChangingDirectories(t *testing.T) {
 				t.Fatalf("followed a symlink to %s", p)
 			}
 		}
+	}
+}
+
+// A directory that can't be searched for lack of file descriptors, or because its file system fails, may
+// contain private files.
+func TestSearchThatFails(t *testing.T) {
+	root := t.TempDir()
+	public := filepath.Join(root, "public")
+	if err := errors.Join(os.Mkdir(public, 0o755), os.Chmod(public, 0o755), os.WriteFile(filepath.Join(public, "secret"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	broken := privateSearch{read: func(list dirent.List, dir int) (dirent.List, error) {
+		list, err := dirent.Append(list, dir)
+		if bytes.Contains(list, []byte("secret")) {
+			err = unix.EIO
+		}
+		return list, err
+	}}
+	broken.search(unix.AT_FDCWD, root, root)
+	if !slices.Equal(broken.found, []string{public}) {
+		t.Errorf("after an error: found %q", broken.found)
+	}
+	var limit unix.Rlimit
+	next, err := os.Open(root)
+	if err := errors.Join(err, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)); err != nil {
+		t.Fatal(err)
+	}
+	one := unix.Rlimit{Cur: uint64(next.Fd()) + 1, Max: limit.Max} // the root is opened, and no directory in it
+	next.Close()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &one); err != nil {
+		t.Fatal(err)
+	}
+	found := NewPrivate(root).Paths()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(found, []string{public}) {
+		t.Errorf("without file descriptors: found %q", found)
 	}
 }
