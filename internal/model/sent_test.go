@@ -3,10 +3,13 @@ package model
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -56,5 +59,45 @@ func TestAnnouncedWithoutAServer(t *testing.T) {
 		if _, got := Announced(fixed{err: err}, func() { n++ }).Stream(t.Context(), Request{}, nil); !errors.Is(got, err) || n != 1 {
 			t.Errorf("announced %d times; error %v, want %v", n, got, err)
 		}
+	}
+}
+
+// early sends a request whose body is longer than the server reads.
+type early struct {
+	url  string
+	body io.Reader
+}
+
+func (e early) Stream(ctx context.Context, _ Request, _ func(Delta)) (resp Response, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, e.body)
+	if err != nil {
+		return resp, err
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return resp, err
+	}
+	return resp, got.Body.Close()
+}
+
+// A server can respond before it has read the request. When the rest of it is written nobody expects
+// an announcement any more.
+func TestNotAnnouncedAfterTheEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close") // otherwise it reads the rest first
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	written := make(chan struct{})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(written) }})
+	body, end := io.Pipe()
+	var n atomic.Int32
+	if _, err := Announced(early{server.URL, body}, func() { n.Add(1) }).Stream(ctx, Request{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
+	<-written // called after that of the model
+	if n := n.Load(); n != 1 {
+		t.Errorf("announced %d times", n)
 	}
 }
