@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,11 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 	if d.dir, err = reportdir.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}
-	private := privateOf(abs)
-	if d.lock, err = TakeLock(d.path, describeRun(abs, now()).ID, now()); err != nil {
+	id, private := privateOf(abs)
+	if private == "" {
+		id = describeRun(abs, now()).ID
+	}
+	if d.lock, err = TakeLock(d.path, id, now()); err != nil {
 		d.dir.Close()
 		return nil, err
 	}
@@ -32,6 +36,8 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 	d.dir.RemoveTemporary(append(written(), manifestFile))
 	if private != "" {
 		if err := d.fetch(private); err != nil {
+			d.lock.leave() // the next process finds the private directory by it
+			d.lock = nil
 			d.Close()
 			return nil, fmt.Errorf("move the reports of the killed run from %s: %w; nothing was run", private, err)
 		}
@@ -40,38 +46,45 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 }
 
 // privateOf returns the private directory in which a killed run left its reports, for a
-// report directory in a tree that jobs change; "" for none.
-func privateOf(dir string) string {
+// report directory in a tree that jobs change, and the run's ID; "" for none.
+func privateOf(dir string) (id, private string) {
 	f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDONLY)
 	if err != nil || IsRun(dir) {
-		return ""
+		return "", ""
 	}
 	defer f.Close()
 	id, ok := strings.CutPrefix(readHolder(f).Holder, holderOf(""))
 	if !ok {
-		return ""
+		return "", ""
 	}
 	work := workDir(id)
 	for _, left := range []string{filepath.Join(work, privateReports), rescuedReports(work)} {
 		if IsRun(left) {
-			return left
+			return id, left
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // Resumable reports whether a directory has a run that can be resumed.
-func Resumable(dir string) bool { return IsRun(dir) || privateOf(dir) != "" }
+func Resumable(dir string) bool {
+	_, private := privateOf(dir)
+	return IsRun(dir) || private != ""
+}
 
-// fetch moves the files of a killed run from its private directory.
+// fetch moves the files of a killed run from its private directory. events.jsonl is the last one: with it the
+// next process would not look for others there.
 func (d *Dir) fetch(private string) error {
 	from, err := reportdir.Open(private)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if err := from.MoveTo(d.dir, filesOf(from)); err != nil {
-		return err
+	others := slices.DeleteFunc(filesOf(from), func(name string) bool { return name == "events.jsonl" })
+	for _, names := range [][]string{others, {"events.jsonl"}} {
+		if err := from.MoveTo(d.dir, names); err != nil {
+			return err
+		}
 	}
 	from.RemoveTemporary(append(written(), manifestFile))
 	return os.Remove(private)

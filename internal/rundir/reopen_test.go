@@ -41,7 +41,7 @@ func TestReopenAfterAKill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer again.Close()
+			defer func() { again.Close() }()
 			if text, err := again.Manifest(); err != nil || !strings.HasSuffix(string(text), "version: 1\n") {
 				t.Errorf("manifest %q, %v", text, err)
 			}
@@ -54,6 +54,51 @@ func TestReopenAfterAKill(t *testing.T) {
 			if text, err := again.Manifest(); err != nil || !strings.HasSuffix(string(text), "version: 1\n") {
 				t.Errorf("manifest when it runs again: %q, %v", text, err)
 			}
+			again.lock.file.Close()
+			again.working.file.Close()
+			if again, err = Reopen(dir, noon); err != nil {
+				t.Fatal(err)
+			}
+			if !IsRun(dir) {
+				t.Error("the reports are lost after another kill")
+			}
 		})
+	}
+}
+
+// If some of the reports of a killed run can't be moved, the next attempt moves them.
+func TestReopenAgain(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root can move write-protected directories")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	tree := t.TempDir()
+	dir := filepath.Join(tree, "out")
+	d, err := Claim(dir, "r-00000001", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Begin("r-00000001", sandbox.Full, []string{tree}, 1); err != nil {
+		t.Fatal(err)
+	}
+	sessions := filepath.Join(d.dir.Path(), "sessions")
+	if err := os.Mkdir(sessions, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	d.lock.file.Close() // as the kernel does
+	d.working.file.Close()
+	if _, err := Reopen(dir, noon); err == nil {
+		t.Fatal("no error")
+	}
+	if err := os.Chmod(sessions, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Reopen(dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := os.Lstat(filepath.Join(dir, "sessions")); err != nil {
+		t.Error(err)
 	}
 }
