@@ -109,7 +109,17 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return d.dir.MoveTo(to, names)
+	return moveRun(d.dir, to, names)
+}
+
+// moveRun moves files of a run from its private directory. events.jsonl is the last one: with it the next process would
+// not look for others there.
+func moveRun(from, to *reportdir.Dir, names []string) error {
+	others := slices.DeleteFunc(names, func(name string) bool { return name == "events.jsonl" })
+	if err := from.MoveTo(to, others); err != nil {
+		return err
+	}
+	return from.MoveTo(to, []string{"events.jsonl"})
 }
 
 // rescuedReports returns the path of the reports of a private directory that was removed.

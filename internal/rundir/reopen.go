@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,19 +71,15 @@ func Resumable(dir string) bool {
 	return IsRun(dir) || private != ""
 }
 
-// fetch moves the files of a killed run from its private directory. events.jsonl is the last one: with it the
-// next process would not look for others there.
+// fetch moves the files of a killed run from its private directory.
 func (d *Dir) fetch(private string) error {
 	from, err := reportdir.Open(private)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	others := slices.DeleteFunc(filesOf(from), func(name string) bool { return name == "events.jsonl" })
-	for _, names := range [][]string{others, {"events.jsonl"}} {
-		if err := from.MoveTo(d.dir, names); err != nil {
-			return err
-		}
+	if err := moveRun(from, d.dir, filesOf(from)); err != nil {
+		return err
 	}
 	from.RemoveTemporary(append(written(), manifestFile))
 	return os.Remove(private)

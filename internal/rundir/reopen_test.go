@@ -102,3 +102,28 @@ func TestReopenAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A run whose reports can't all be moved to their directory at its end, or that is killed while it moves them, has its
+// events where the others are.
+func TestEventsAreMovedLast(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root can move write-protected directories")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	tree := t.TempDir()
+	dir := filepath.Join(tree, "out")
+	d, err := Claim(dir, "r-00000001", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Begin("r-00000001", sandbox.Full, []string{tree}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(d.dir.Path(), "sessions"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.land(); err == nil || IsRun(dir) || !IsRun(d.path) {
+		t.Errorf("error %v; a run in %s: %v, in %s: %v", err, dir, IsRun(dir), d.path, IsRun(d.path))
+	}
+}
