@@ -48,7 +48,8 @@ func (l *EventLog) Emit(e event.Event) error {
 	failpoint.Hit(failpoint.EventBefore, kindOf(e))
 	defer failpoint.Hit(failpoint.EventAfter, kindOf(e))
 	if err == nil && l.copy != nil {
-		err = l.copy(line, durable(e.Type))
+		// Also the start of a turn: its request costs money, even if this process is killed while it waits for the response.
+		err = l.copy(line, durable(e.Type) || e.Type == event.TurnStarted)
 	}
 	if err == nil && l.fault == nil {
 		err = l.write(line)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,5 +44,17 @@ func TestACopiedRunWritesNoReports(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "events.jsonl")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A copy of the log elsewhere has the start of a turn before its request costs money.
+func TestStartsOfTurnsAreCopiedDurably(t *testing.T) {
+	var copied []bool
+	log := &EventLog{copy: func(_ []byte, durable bool) error { copied = append(copied, durable); return errors.New("not stored") }}
+	for _, kind := range []event.Type{event.RunStarted, event.TurnStarted, event.TurnEnded, event.JobEnded} {
+		log.Emit(event.Event{Type: kind})
+	}
+	if want := []bool{false, true, false, true}; !slices.Equal(copied, want) {
+		t.Errorf("durable: %t, want %t", copied, want)
 	}
 }
