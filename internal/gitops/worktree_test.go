@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -312,25 +311,13 @@ func TestSubmodulesAreEmptyDirectoriesInAWorktree(t *testing.T) {
 // On one device, an index vouches for files that are a moment older than itself; on two, only for
 // those of an earlier second, unless the time of the checkout is known.
 func TestFilesOnAnotherDeviceAreTrusted(t *testing.T) {
-	dir, err := os.MkdirTemp("/dev/shm", "millhand-test-") //nolint:usetesting // another device
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := gittest.OtherDevice(t)
 	s := gittest.NewSandbox(t)
 	s.Write("a.txt", "1\n")
 	for n := range 1000 { // so that the checkout is longer than a tick of the clock
 		s.Write(fmt.Sprintf("d/%d", n), "1\n")
 	}
 	s.Commit()
-	device := func(dir string) uint64 {
-		info, err := os.Stat(dir)
-		must(t, err)
-		return uint64(info.Sys().(*syscall.Stat_t).Dev) //nolint:unconvert // 32 bits on macOS
-	}
-	if device(dir) == device(s.Root) {
-		t.Skip("one device")
-	}
 	r := opened(s)
 	for n := range 20 { // a file as new as the end of the checkout is not trusted, so more than one try may be needed
 		wt, err := r.AddWorktree(t.Context(), filepath.Join(dir, strconv.Itoa(n)), s.Run("rev-parse", "HEAD"))

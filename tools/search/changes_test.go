@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,9 +166,11 @@ func TestCachedSearchesFindEveryChange(t *testing.T) {
 // tempDirs returns directories for temporary files on file systems of several types.
 func tempDirs(t *testing.T) []string {
 	t.Helper()
-	dirs := []string{os.TempDir()}
-	if _, err := os.Stat("/dev/shm"); err == nil {
-		dirs = append(dirs, "/dev/shm")
+	var dirs []string
+	for _, dir := range []string{os.TempDir(), "/dev/shm", "/tmp"} {
+		if _, err := os.Stat(dir); err == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
 	}
 	return dirs
 }
