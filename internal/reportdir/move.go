@@ -13,7 +13,7 @@ import (
 
 // MoveTo moves the named files and directories into another directory, where they
 // replace existing files. Each is renamed or, across devices, copied, synced and then
-// removed: at any time a file is complete in one of the two directories.
+// removed: at any time one of the two directories has it completely, and none has an incomplete one by its name.
 func (d *Dir) MoveTo(to *Dir, names []string) error {
 	var errs []error
 	for _, name := range names {
@@ -35,11 +35,21 @@ func (d *Dir) move(to *Dir, name string) error {
 	if !errors.Is(err, unix.EXDEV) {
 		return err
 	}
-	if err := d.copyTo(to, name); err != nil {
-		to.RemoveAll(name) //nolint:errcheck // an incomplete copy; the original still exists
+	incomplete := "." + name + ".0" // see RemoveTemporary
+	if err := to.RemoveAll(incomplete); err != nil {
 		return err
 	}
-	return d.RemoveAll(name)
+	if err = d.copyTo(to, name, incomplete); err == nil {
+		err = to.Rename(incomplete, name)
+	}
+	if err != nil {
+		to.RemoveAll(incomplete) //nolint:errcheck // the original still exists
+		return err
+	}
+	if err := errors.Join(d.RemoveAll(incomplete), d.Rename(name, incomplete)); err != nil {
+		return err
+	}
+	return d.RemoveAll(incomplete)
 }
 
 // renameTo moves a direct entry from one directory into another.
@@ -57,8 +67,8 @@ func (d *Dir) renameTo(to *Dir, name string) error {
 	return unix.Renameat(int(from.Fd()), name, int(into.Fd()), name)
 }
 
-// copyTo copies a file or directory, with modes and symlinks.
-func (d *Dir) copyTo(to *Dir, name string) error {
+// copyTo copies a file or directory to another name, with modes and symlinks.
+func (d *Dir) copyTo(to *Dir, name, as string) error {
 	from := path.Join(d.prefix, name)
 	return fs.WalkDir(d.root().FS(), from, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -68,7 +78,7 @@ func (d *Dir) copyTo(to *Dir, name string) error {
 		if err != nil {
 			return err
 		}
-		dst := path.Join(to.prefix, name+at[len(from):])
+		dst := path.Join(to.prefix, as+at[len(from):])
 		switch {
 		case e.IsDir():
 			return to.root().MkdirAll(dst, info.Mode().Perm()|0o700)

@@ -305,8 +305,8 @@ func (d *Dir) BeginAtomic(name string, write func(io.Writer) error) (end func() 
 	}, nil
 }
 
-// RemoveTemporary removes the temporary files of [Dir.WriteAtomic] that a killed process left for some
-// names in the directory.
+// RemoveTemporary removes the temporary files of [Dir.WriteAtomic] and the incomplete copies of [Dir.MoveTo] that a
+// killed process left for some names in the directory.
 func (d *Dir) RemoveTemporary(names []string) {
 	entries, _ := fs.ReadDir(d.FS(), ".") // others can stay
 	for _, e := range entries {
@@ -314,8 +314,8 @@ func (d *Dir) RemoveTemporary(names []string) {
 			number, ok := strings.CutPrefix(e.Name(), "."+name+".")
 			return ok && number != "" && strings.Trim(number, "0123456789") == ""
 		}
-		if e.Type().IsRegular() && slices.ContainsFunc(names, of) {
-			d.Remove(e.Name()) //nolint:errcheck // likewise
+		if (e.IsDir() || e.Type().IsRegular()) && slices.ContainsFunc(names, of) {
+			d.RemoveAll(e.Name()) //nolint:errcheck // likewise
 		}
 	}
 }

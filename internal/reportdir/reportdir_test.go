@@ -2,10 +2,15 @@ package reportdir
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 func open(t *testing.T, dir string) *Dir {
@@ -120,13 +125,9 @@ func TestFailedWriteKeepsOldFile(t *testing.T) {
 
 // The other device is memory; without it only renaming is tried.
 func TestMoveToReplacesExistingFiles(t *testing.T) {
-	for name, parent := range map[string]string{"renamed": t.TempDir(), "copied": "/dev/shm"} {
+	for name, dir := range map[string]func(testing.TB) string{"renamed": testing.TB.TempDir, "copied": gittest.OtherDevice} {
 		t.Run(name, func(t *testing.T) {
-			from, err := os.MkdirTemp(parent, "millhand-test-") //nolint:usetesting // on that device
-			if err != nil {
-				t.Skipf("no other device: %v", err)
-			}
-			t.Cleanup(func() { os.RemoveAll(from) })
+			from := dir(t)
 			a, b := open(t, from), open(t, t.TempDir())
 			put(t, a, "events.jsonl", "events")
 			put(t, a, "outputs/try/bash-1.txt", "output")
@@ -142,6 +143,52 @@ func TestMoveToReplacesExistingFiles(t *testing.T) {
 				t.Errorf("not moved: %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// A process that is killed while it copies leaves no incomplete directory by its name: the next one would replace the
+// complete one with it.
+func TestDirectoriesAreCopiedCompletely(t *testing.T) {
+	const files = 100
+	from, to := t.TempDir(), gittest.OtherDevice(t)
+	a, b := open(t, from), open(t, to)
+	for i := range files {
+		put(t, a, fmt.Sprintf("sessions/%d.jsonl", i), "x")
+	}
+	moved := make(chan error, 1)
+	go func() { moved <- a.MoveTo(b, []string{"sessions"}) }()
+	for done := false; !done; {
+		select {
+		case err := <-moved:
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = true
+		default:
+		}
+		entries, err := os.ReadDir(filepath.Join(to, "sessions"))
+		if (err != nil || len(entries) != files) && (done || !errors.Is(err, fs.ErrNotExist)) {
+			if t.Errorf("%d files (%v) of %d", len(entries), err, files); !done {
+				<-moved
+			}
+			return
+		}
+	}
+}
+
+func TestTemporaryFilesAreRemoved(t *testing.T) {
+	d := open(t, t.TempDir())
+	for _, name := range []string{".report.json.12", ".sessions.0/j.jsonl", ".sessions.x", ".other.1", "report.json"} {
+		put(t, d, name, "x")
+	}
+	d.RemoveTemporary([]string{"report.json", "sessions"})
+	var left []string
+	entries, err := os.ReadDir(d.Path())
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{".other.1", ".sessions.x", "report.json"}; !slices.Equal(left, want) || err != nil {
+		t.Errorf("left are %q (%v), want %q", left, err, want)
 	}
 }
 
