@@ -5,7 +5,6 @@ package dirent
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +12,8 @@ import (
 
 // Append appends the entries of an open directory except "." and "..", in any order, to a list,
 // which is returned with them. A name may be listed twice if it was replaced meanwhile. Entries
-// before an error are appended.
+// before an error are appended. All are Unknown: Go 1.26.0 searches for those of unknown kind in the
+// working directory, and leaves out what it does not find there.
 func Append(list List, dir int) (List, error) {
 	fd, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -21,10 +21,10 @@ func Append(list List, dir int) (List, error) {
 	}
 	f := os.NewFile(uintptr(fd), ".")
 	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	for _, e := range entries {
-		list = append(list, byte(kindOf(e.Type())))
-		list = append(list, e.Name()...)
+	names, err := f.Readdirnames(-1)
+	for _, name := range names {
+		list = append(list, byte(Unknown))
+		list = append(list, name...)
 		list = append(list, 0)
 	}
 	return list, err
@@ -37,18 +37,6 @@ func (l List) Next() (e Entry, rest List, ok bool) {
 	}
 	end := 1 + bytes.IndexByte(l[1:], 0)
 	return Entry{Kind(l[0]), l[1 : end+1]}, l[end+1:], true
-}
-
-func kindOf(mode fs.FileMode) Kind {
-	switch mode {
-	case 0:
-		return File
-	case fs.ModeDir:
-		return Dir
-	case fs.ModeSymlink:
-		return Symlink
-	}
-	return Other
 }
 
 // Lstat describes the entry of an open directory, without following symlinks.
