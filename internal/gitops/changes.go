@@ -190,8 +190,14 @@ func (w *walk) readEdits(ctx context.Context, from *Snapshot) (map[string]edit, 
 	edits := w.edits(from)
 	w.files = nil
 	for path, e := range edits {
-		if i, ok := w.search(path); ok && isPlain(e.after.mode) && e.after.hash == e.stored {
-			w.files = append(w.files, found{path: path, state: state{mode: e.after.mode}, tracked: true, entry: w.only(i)})
+		i, ok := w.search(path)
+		if !ok || !isPlain(e.after.mode) || e.after.hash != e.stored {
+			continue
+		}
+		if large, err := w.tree.largerThan(path, w.largest); err != nil {
+			return nil, err
+		} else if !large { // otherwise it is refused, whatever it holds
+			w.files = append(w.files, found{path: path, state: state{mode: e.after.mode}, tracked: true, entry: w.only(i), stat: w.index.Entries[i].Stat})
 		}
 	}
 	if err := w.hash(ctx); err != nil {

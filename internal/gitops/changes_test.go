@@ -76,6 +76,42 @@ func TestAddedFilesAreConvertedAsAtTheEnd(t *testing.T) {
 	}
 }
 
+// Files that are refused for their size are not read, which would take as long after each turn.
+func TestAddedFilesThatAreTooLargeAreNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n")
+	base := s.Commit()
+	s.Run("config", "core.trustctime", "false")
+	large := filepath.Join(s.Root, "large")
+	must(t, os.WriteFile(large, nil, 0o600))
+	must(t, os.Truncate(large, maxFileSize+1))
+	then := time.Now().Add(-time.Hour)
+	must(t, os.Chtimes(large, then, then))
+	s.Run("add", "large")
+	f, err := os.OpenFile(large, os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("x"), 0)
+	must(t, errors.Join(err, f.Close()))
+	must(t, os.Chtimes(large, then, then)) // so that only reading it shows the change
+	r := opened(s)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	tree, err := r.openWorkTree(false)
+	must(t, err)
+	defer tree.close()
+	w := tree.walkFrom(from)
+	w.largest = maxFileSize
+	must(t, w.runAll(t.Context()))
+	edits, err := w.readEdits(t.Context(), from)
+	must(t, err)
+	if got, want := edits["large"].after.hash.String(), s.Run("rev-parse", ":large"); got != want {
+		t.Errorf("hash %s, want %s", got, want)
+	}
+}
+
 func TestFilteredFilesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
