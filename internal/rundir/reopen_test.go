@@ -66,14 +66,16 @@ func TestReopenAfterAKill(t *testing.T) {
 	}
 }
 
-// If some of the reports of a killed run can't be moved, the next attempt moves them.
-func TestReopenAgain(t *testing.T) {
+// withFixedSessions begins a run with its reports in its private directory, where those of sessions can't be moved
+// from. It returns the report directory, too.
+func withFixedSessions(t *testing.T) (d *Dir, dir string) {
+	t.Helper()
 	if os.Geteuid() == 0 {
 		t.Skip("root can move write-protected directories")
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	tree := t.TempDir()
-	dir := filepath.Join(tree, "out")
+	dir = filepath.Join(tree, "out")
 	d, err := Claim(dir, "r-00000001", noon)
 	if err != nil {
 		t.Fatal(err)
@@ -81,10 +83,16 @@ func TestReopenAgain(t *testing.T) {
 	if err := d.Begin("r-00000001", sandbox.Full, []string{tree}, 1); err != nil {
 		t.Fatal(err)
 	}
-	sessions := filepath.Join(d.dir.Path(), "sessions")
-	if err := os.Mkdir(sessions, 0o500); err != nil {
+	if err := os.Mkdir(filepath.Join(d.dir.Path(), "sessions"), 0o500); err != nil {
 		t.Fatal(err)
 	}
+	return d, dir
+}
+
+// If some of the reports of a killed run can't be moved, the next attempt moves them.
+func TestReopenAgain(t *testing.T) {
+	d, dir := withFixedSessions(t)
+	sessions := filepath.Join(d.dir.Path(), "sessions")
 	d.lock.file.Close() // as the kernel does
 	d.working.file.Close()
 	if _, err := Reopen(dir, noon); err == nil {
@@ -106,23 +114,8 @@ func TestReopenAgain(t *testing.T) {
 // A run whose reports can't all be moved to their directory at its end, or that is killed while it moves them, has its
 // events where the others are.
 func TestEventsAreMovedLast(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root can move write-protected directories")
-	}
-	t.Setenv("TMPDIR", t.TempDir())
-	tree := t.TempDir()
-	dir := filepath.Join(tree, "out")
-	d, err := Claim(dir, "r-00000001", noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, dir := withFixedSessions(t)
 	defer d.Close()
-	if err := d.Begin("r-00000001", sandbox.Full, []string{tree}, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(d.dir.Path(), "sessions"), 0o500); err != nil {
-		t.Fatal(err)
-	}
 	if err := d.land(); err == nil || IsRun(dir) || !IsRun(d.path) {
 		t.Errorf("error %v; a run in %s: %v, in %s: %v", err, dir, IsRun(dir), d.path, IsRun(d.path))
 	}
