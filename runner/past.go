@@ -31,22 +31,22 @@ type Past struct {
 
 // pastJob is what earlier processes did of a job.
 type pastJob struct {
-	fork     *event.Fork // of a run that was forked from another; nil for other runs
-	start    *event.JobStart
-	first    string        // commit that the job started from in the first process
-	end      *event.JobEnd // nil for a job that did not end
-	followUp string        // another prompt for the job's session, after its end; "" for none
-	revert   *reversion    // that is in progress; nil for none
-	reverted *event.Revert // nil unless the session is to continue from an earlier turn
-	fresh    bool          // the job is started again, without its conversation
-	attempts int
-	prompt   string // of the last attempt
-	baseline map[string]event.Baseline
-	commit   *event.Commit
-	comment  *event.Comment // that was posted; nil for none
-	pushed   string         // remote that its last commit was pushed to; "" for none
-	sessions map[string]*pastSession
-	final    string // the last message of the job's own session
+	fork      *event.Fork // of a run that was forked from another; nil for other runs
+	start     *event.JobStart
+	first     string        // commit that the job started from in the first process
+	end       *event.JobEnd // nil for a job that did not end
+	followUp  string        // another prompt for the job's session, after its end; "" for none
+	revert    *reversion    // that is in progress; nil for none
+	reverted  *event.Revert // nil unless the session is to continue from an earlier turn
+	fresh     bool          // the job is started again, without its conversation
+	attempts  int
+	prompt    string // of the last attempt
+	baseline  map[string]event.Baseline
+	commit    *event.Commit
+	comment   *event.Comment // that was posted; nil for none
+	published pastPublished
+	sessions  map[string]*pastSession
+	final     string // the last message of the job's own session
 
 	replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
@@ -57,6 +57,13 @@ type pastJob struct {
 	elapsed        time.Duration   // between its events
 
 	process, last time.Time
+}
+
+// pastPublished is what earlier processes published of a job.
+type pastPublished struct {
+	remote  string // that the last commit was pushed to; "" for none
+	creates bool   // the pull request was being created when the process ended
+	created bool   // the pull request is the run's
 }
 
 // pastSession is what earlier processes did of a session.
@@ -156,6 +163,9 @@ func (j *pastJob) add(e event.Event) {
 		j.start, j.end = e.JobStart, nil
 	case e.JobEnd != nil:
 		j.end, j.replacing, j.attemptsBefore = e.JobEnd, "", j.attempts
+		if e.JobEnd.Code == event.CodePull {
+			j.published.creates = false
+		}
 	case e.Attempt != nil:
 		if c := j.commit; c != nil && j.start != nil && (c.Hash == j.start.Base || c.Hash == j.start.Onto) {
 			j.replacing = c.Hash
@@ -166,13 +176,11 @@ func (j *pastJob) add(e event.Event) {
 	case e.Type == event.Committed && e.Commit != nil:
 		j.commit = e.Commit
 		j.own(e.Commit.Hash)
-	case e.Type == event.PublishStarted && e.Published != nil:
+	case e.Published != nil:
 		j.own(e.Published.Hash)
+		j.published.add(e.Type, e.Published)
 	case e.Type == event.CommentPosted:
 		j.comment = e.Comment
-	case e.Type == event.CommitPublished && e.Published != nil:
-		j.pushed = e.Published.Remote
-		j.own(e.Published.Hash)
 	case e.Turn != nil:
 		j.session(e.Session).addTurn(e, j.base())
 		if e.Type == event.TurnStarted {
@@ -186,6 +194,21 @@ func (j *pastJob) add(e event.Event) {
 		j.session(e.Session).addCall(e.Call)
 	}
 }
+
+func (p *pastPublished) add(t event.Type, e *event.Published) {
+	switch pr := e.PullRequest; {
+	case pr != nil:
+		p.creates, p.created = false, pr.Created
+	case t == event.PullRequestStarted:
+		p.creates = true
+	}
+	if t == event.CommitPublished {
+		p.remote = e.Remote
+	}
+}
+
+// ours reports whether the run has created the open pull request of the job, as far as is known.
+func (p *pastPublished) ours() bool { return p.creates || p.created }
 
 // continues reports whether a start continues a rebase that was killed.
 func (j *pastJob) continues(s *event.JobStart) bool {

@@ -72,10 +72,14 @@ func (l *landing) publication() *publish.Publication {
 	}
 	if target := l.job.start.pull; target.Client != nil {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
-		if l.job.past != nil && l.job.past.quiet {
+		past := l.job.past
+		if past != nil {
+			p.Pull.Ours = past.published.ours() && !past.followsUp() // a follow-up prompt updates it
+		}
+		if past != nil && past.quiet {
 			p.Pull.Spec.IfExists = tasks.SkipIfExists
 		}
-		if l.job.past.followsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
+		if past.followsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
 			p.Pull.Spec.IfExists = tasks.AppendIfExists // the first commit is described already
 		}
 	}

@@ -162,7 +162,7 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 	session := j.sessionID(j.spec.ID)
 	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: to.turn}})
 	if c := j.past.commit; c != nil {
-		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.pushed
+		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.published.remote
 	}
 	if j.spec.Repo.Kind == tasks.RepoCopy && j.past.commit != nil {
 		j.start.base, j.start.tip = j.past.first, j.past.commit.Hash

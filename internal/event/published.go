@@ -27,7 +27,8 @@ type Published struct {
 	Branch   string `json:"branch"`
 	Hash     string `json:"hash"`
 	Replaced string `json:"replaced,omitempty"` // previous commit of the branch; empty for a new branch
-	// PullRequest is nil until it exists: a second published event of a job has it.
+	// PullRequest is nil until it exists: a second published event of a job has it, and
+	// pull_request.started if it was open before.
 	PullRequest *PullRequest `json:"pull_request,omitempty"`
 }
 
@@ -36,7 +37,7 @@ type PullRequest struct {
 	URL     string `json:"url"`
 	Number  int64  `json:"number"`
 	State   string `json:"state"`   // open, closed or merged
-	Created bool   `json:"created"` // by this run
+	Created bool   `json:"created"` // by this run; false if a follow-up prompt has updated it
 }
 
 // Comment is the payload of comment.started (without URL) and comment: the final message of

@@ -34,7 +34,7 @@ func Types() []TypeInfo {
 		{Committed, "commit", "the job's commit"},
 		{PublishStarted, "published", "the push of the commit is about to start"},
 		{CommitPublished, "published", "the commit was pushed; again with the pull request, if the task has one"},
-		{PullRequestStarted, "published", "the pull request is about to be created or updated"},
+		{PullRequestStarted, "published", "the pull request is about to be created, or updated if the event has one"},
 		{CommentStarted, "comment", "the final message is about to be posted on an issue or pull request"},
 		{CommentPosted, "comment", "the final message was posted"},
 		{JobEnded, "job_end", "a job ended, with its totals"},

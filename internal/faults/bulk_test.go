@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/forgetest"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
@@ -305,7 +306,7 @@ func (b *bulk) checkBulkReport() {
 			ID, Task, Outcome, Reason string
 			Commit                    *struct{ Hash, Branch string }
 			Published                 *struct{ Branch, Hash string }
-			PullRequest               *struct{ Number int } `json:"pull_request"`
+			PullRequest               *event.PullRequest `json:"pull_request"`
 		}
 	}
 	if err := json.Unmarshal(written, &doc); err != nil {
@@ -334,7 +335,7 @@ func (b *bulk) checkBulkReport() {
 		if got := b.hash("../acme/"+repo+".git", j.Commit.Branch); got != j.Commit.Hash {
 			b.t.Errorf("job %s: the remote's branch is at %q, reported %s", j.ID, got, j.Commit.Hash)
 		}
-		if (j.PullRequest != nil) != b.pulls(j.Task) {
+		if (j.PullRequest != nil) != b.pulls(j.Task) || j.PullRequest != nil && !j.PullRequest.Created {
 			b.t.Errorf("job %s: pull request %v", j.ID, j.PullRequest)
 		}
 	}

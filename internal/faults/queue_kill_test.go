@@ -73,6 +73,7 @@ func TestQueueKilledBetweenEffects(t *testing.T) {
 		failpoint.PushSent:     3,
 		failpoint.ForgeBefore:  3,
 		failpoint.ForgeAfter:   3,
+		failpoint.EventBefore:  3,
 		failpoint.ResultBefore: 3,
 		failpoint.ResultLogged: 3,
 		failpoint.ResultAfter:  3,
@@ -109,8 +110,11 @@ func TestQueueKilledBetweenEffects(t *testing.T) {
 
 // named returns the name of a point, with its kind.
 func named(p failpoint.Point) string {
-	if strings.HasPrefix(string(p), "forge.") {
+	switch {
+	case strings.HasPrefix(string(p), "forge."):
 		return string(p) + " POST"
+	case p == failpoint.EventBefore:
+		return string(p) + " job.ended"
 	}
 	return string(p)
 }

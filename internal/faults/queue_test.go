@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/forgetest"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
@@ -459,7 +460,7 @@ type queuedReport struct {
 		CostUSD                   float64 `json:"cost_usd"`
 		Commit                    *struct{ Hash, Branch string }
 		Published                 *struct{ Branch, Hash, Replaced string }
-		PullRequest               *struct{ Number int } `json:"pull_request"`
+		PullRequest               *event.PullRequest `json:"pull_request"`
 	}
 }
 
@@ -488,7 +489,7 @@ func (m *machines) checkPassed() {
 	m.t.Helper()
 	r := m.queuedReport()
 	for _, j := range r.Jobs {
-		if j.Outcome != "passed" || j.Commit == nil || j.Published == nil || j.Published.Replaced != "" || j.PullRequest == nil {
+		if j.Outcome != "passed" || j.Commit == nil || j.Published == nil || j.Published.Replaced != "" || j.PullRequest == nil || !j.PullRequest.Created {
 			m.t.Errorf("job %s: %s: %s; commit %v, published %v, pull request %v", j.ID, j.Outcome, j.Reason, j.Commit, j.Published, j.PullRequest)
 		}
 	}

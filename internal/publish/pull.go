@@ -24,6 +24,9 @@ type PullRequest struct {
 	Target
 	Spec  tasks.PullRequest // of the manifest; its base is that of Target
 	Facts Facts
+	// Ours is set if an earlier process of the run has created the open one, or was killed
+	// when it might have.
+	Ours bool
 }
 
 // head returns the branch that a pull request proposes.
@@ -74,14 +77,23 @@ func (t Target) Check(branch string) error {
 // Open returns the address of the open pull request of a branch; "" for none. The error is
 // a [*Failure].
 func (t Target) Open(ctx context.Context, branch string) (url string, err error) {
-	found, err := t.Client.Find(ctx, t.Repo, t.head(branch))
-	switch {
-	case errors.Is(err, forge.ErrNotFound) || err == nil && found.State != forge.Open:
-		return "", nil
-	case err != nil:
+	found, err := t.open(ctx, branch)
+	if err != nil {
 		return "", refuse(event.CodeRemote, "publish: pr: %v", err)
 	}
 	return found.URL, nil
+}
+
+// open returns the open pull request of a branch; zero for none.
+func (t Target) open(ctx context.Context, branch string) (forge.PullRequest, error) {
+	found, err := t.Client.Find(ctx, t.Repo, t.head(branch))
+	if errors.Is(err, forge.ErrNotFound) {
+		return forge.PullRequest{}, nil
+	}
+	if err != nil || found.State != forge.Open {
+		return forge.PullRequest{}, err
+	}
+	return found, nil
 }
 
 func refuse(code event.Code, format string, args ...any) error {
@@ -94,8 +106,12 @@ func (p *Publication) pullRequest(ctx context.Context) error {
 	if p.Pull == nil {
 		return nil
 	}
-	p.Emit(event.Event{Type: event.PullRequestStarted, Published: p.event()})
-	pr, created, err := p.Pull.publish(ctx, p.Branch)
+	open, err := p.Pull.open(ctx, p.Branch)
+	pr, created := open, p.Pull.Ours
+	if err == nil {
+		p.Emit(event.Event{Type: event.PullRequestStarted, Published: p.event(pullEvent(open, created))})
+		pr, created, err = p.Pull.publish(ctx, p.Branch, open)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -106,33 +122,36 @@ func (p *Publication) pullRequest(ctx context.Context) error {
 		}
 		p.warn(detail + ", and " + pr.URL + " is open") // only labels or people are missing
 	}
-	p.published(&event.PullRequest{URL: pr.URL, Number: pr.Number, State: string(pr.State), Created: created})
+	p.published(pullEvent(pr, created))
 	return nil
 }
 
-// publish creates a pull request, or changes the open one.
-func (p *PullRequest) publish(ctx context.Context, branch string) (pr forge.PullRequest, created bool, err error) {
-	head := p.head(branch)
+// pullEvent describes a pull request for events; nil for none.
+func pullEvent(pr forge.PullRequest, created bool) *event.PullRequest {
+	if pr.Number == 0 {
+		return nil
+	}
+	return &event.PullRequest{URL: pr.URL, Number: pr.Number, State: string(pr.State), Created: created}
+}
+
+// publish creates a pull request unless one is open, which it changes.
+func (p *PullRequest) publish(ctx context.Context, branch string, pr forge.PullRequest) (_ forge.PullRequest, created bool, err error) {
 	title, body := p.Facts.Title(p.Spec.Title), p.Facts.Body(p.Spec.Body)
-	pr, err = p.Client.Find(ctx, p.Repo, head)
-	if errors.Is(err, forge.ErrNotFound) || err == nil && pr.State != forge.Open {
+	if pr.Number == 0 {
 		pr, created, err = p.Client.Create(ctx, p.Repo, forge.New{
-			Head: head, Base: p.Base, Title: title, Body: body, Draft: p.Spec.Draft,
+			Head: p.head(branch), Base: p.Base, Title: title, Body: body, Draft: p.Spec.Draft,
 			Labels: p.Spec.Labels, Reviewers: p.Spec.Reviewers, Assignees: p.Spec.Assignees,
 		})
 		if created || err != nil {
 			return pr, created, err
 		}
 	}
-	if err != nil {
-		return forge.PullRequest{}, false, err
-	}
 	change := forge.Change{Labels: p.Spec.Labels, Reviewers: p.Spec.Reviewers, Assignees: p.Spec.Assignees}
 	switch p.Spec.IfExists {
 	case tasks.SkipIfExists, tasks.FailIfExists:
 		// None was open before the job: this one was opened meanwhile, perhaps by an
 		// earlier attempt to publish the same branch.
-		return pr, false, nil
+		return pr, p.Ours, nil
 	case tasks.AppendIfExists:
 		if !strings.Contains(pr.Body, body) {
 			body = strings.TrimRight(pr.Body, "\n") + "\n\n---\n\n" + body
@@ -145,5 +164,5 @@ func (p *PullRequest) publish(ctx context.Context, branch string) (pr forge.Pull
 	if updated.Number == 0 {
 		updated = pr
 	}
-	return updated, false, err
+	return updated, p.Ours, err
 }

@@ -63,7 +63,7 @@ func (p *Publication) Publish(ctx context.Context) error {
 		p.Expect, err = p.leaseOnBase(ctx)
 	}
 	if err == nil {
-		p.Emit(event.Event{Type: event.PublishStarted, Published: p.event()})
+		p.Emit(event.Event{Type: event.PublishStarted, Published: p.event(nil)})
 		err = p.createFork(ctx)
 		if err == nil {
 			err = p.sign(ctx)
@@ -102,14 +102,12 @@ func pushFix(err error) string {
 
 // published reports where the commit was pushed, with its pull request if that is known.
 func (p *Publication) published(pr *event.PullRequest) {
-	done := p.event()
-	done.PullRequest = pr
-	p.Emit(event.Event{Type: event.CommitPublished, Published: done})
+	p.Emit(event.Event{Type: event.CommitPublished, Published: p.event(pr)})
 }
 
-// event returns what is pushed, for events.
-func (p *Publication) event() *event.Published {
-	published := &event.Published{Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit}
+// event returns what is pushed, for events, with its pull request; nil for none.
+func (p *Publication) event(pr *event.PullRequest) *event.Published {
+	published := &event.Published{Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, PullRequest: pr}
 	if p.Expect != p.Commit { // otherwise an earlier process has pushed it
 		published.Replaced = p.Expect
 	}
