@@ -15,12 +15,12 @@ func (p *followedPull) read(ctx context.Context) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	text, err := p.client.Sticky(ctx, p.at, forge.Thread{Number: p.pr.Number}, p.marker())
+	comment, err := p.client.Sticky(ctx, p.at, forge.Thread{Number: p.pr.Number}, p.marker())
 	if err != nil {
 		return err
 	}
 	labelled := slices.Contains(p.pr.Labels, follow.Label)
-	p.state = follow.Parse(text).Resumed(labelled)
+	p.state = follow.Parse(comment.Text).Resumed(labelled)
 	p.pull = follow.Pull{
 		Labelled: labelled, Head: p.pr.SHA, Ours: p.past.Made(p.job.ID, p.pr.SHA) && p.pr.Head.Branch == p.job.Published.Branch,
 		Conflict: p.pr.Conflict, Updated: p.pr.Updated,

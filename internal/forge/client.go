@@ -180,35 +180,18 @@ func (c *Client) CheckThread(ctx context.Context, p Path, t Thread) error {
 // Comment creates a comment, or updates the last one of the token's user with the same
 // marker, which is hidden in the text: letters, digits and dashes.
 func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body string) (Comment, error) {
-	hidden := "<!-- millhand:" + marker + " -->"
-	body = strings.TrimRight(body, "\n") + "\n\n" + hidden + "\n"
-	self, err := c.api.self(ctx, p.Owner)
-	if err != nil && !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
-		return Comment{}, err
-	}
-	last := func(ctx context.Context) (Comment, error) {
-		all, err := c.api.comments(ctx, p, t)
-		for _, found := range slices.Backward(all) {
-			// A token without a user is that of an app. A comment of anybody else with
-			// the marker is left alone: they could edit it.
-			mine := found.author == self || self == "" && found.bot
-			if mine && strings.Contains(found.body, hidden) {
-				return found, err
-			}
-		}
-		return Comment{}, err
-	}
-	found, err := last(ctx)
+	body = strings.TrimRight(body, "\n") + "\n\n" + hidden(marker) + "\n"
+	found, err := c.Sticky(ctx, p, t, marker)
 	if err != nil {
 		return Comment{}, err
 	}
-	if found.id != 0 && strings.TrimSpace(found.body) == strings.TrimSpace(body) {
+	if found.id != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
 		return found, nil
 	}
 	var landed Comment
 	made, err := c.api.comment(ctx, p, t, found.id, body, func(ctx context.Context) (bool, error) {
 		var err error
-		landed, err = last(ctx)
+		landed, err = c.Sticky(ctx, p, t, marker)
 		return landed.id != 0, err
 	})
 	if landed.id != 0 {
@@ -217,6 +200,9 @@ func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body str
 	made.Created = found.id == 0
 	return made, err
 }
+
+// hidden is a marker in a comment's text.
+func hidden(marker string) string { return "<!-- millhand:" + marker + " -->" }
 
 // Fork returns the fork of a repository in the account into, "" for the token's user, and
 // creates it if it is missing. A new one may lack its branches for a while.

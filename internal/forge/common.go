@@ -153,7 +153,7 @@ func (j repoJSON) repository() Repository {
 }
 
 func (j commentJSON) comment() Comment {
-	return Comment{URL: j.URL, id: j.ID, author: j.User.Login, bot: j.User.Type == "Bot", body: j.Body}
+	return Comment{URL: j.URL, id: j.ID, author: j.User.Login, bot: j.User.Type == "Bot", Text: j.Body}
 }
 
 // inRepo returns the path of a repository's resource.

@@ -123,12 +123,12 @@ type Thread struct {
 // Comment is a comment on a thread.
 type Comment struct {
 	URL     string
-	Created bool // false: an earlier one was updated
+	Text    string // with the marker
+	Created bool   // false: an earlier one was updated
 
 	id     int64
 	author string
 	bot    bool
-	body   string
 }
 
 // dialect is the API of one kind of forge.

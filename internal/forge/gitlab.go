@@ -325,7 +325,7 @@ func (g *gitlab) note(p Path, t Thread, j gitlabNote) Comment {
 		kind = "issues"
 	}
 	address := fmt.Sprintf("%s/%s/-/%s/%d#note_%d", strings.TrimSuffix(g.Server, "/"), p, kind, t.Number, j.ID)
-	return Comment{URL: address, id: j.ID, author: j.Author.Username, body: j.Body}
+	return Comment{URL: address, id: j.ID, author: j.Author.Username, Text: j.Body}
 }
 
 func (g *gitlab) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {

@@ -50,21 +50,22 @@ func (c *Client) Self(ctx context.Context, owner string) (string, error) {
 	return self, err
 }
 
-// Sticky returns the text of the comment that [Client.Comment] updates; "" if it does not
-// exist.
-func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (string, error) {
+// Sticky returns the comment that [Client.Comment] updates; zero if it does not exist. A token
+// without a user is that of an app. A comment of anybody else with the marker is left alone:
+// they could edit it.
+func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (Comment, error) {
 	self, err := c.Self(ctx, p.Owner)
 	if err != nil {
-		return "", err
+		return Comment{}, err
 	}
 	all, err := c.api.comments(ctx, p, t)
 	for _, found := range slices.Backward(all) {
 		mine := found.author == self || self == "" && found.bot
-		if mine && strings.Contains(found.body, "<!-- millhand:"+marker+" -->") {
-			return found.body, err
+		if mine && strings.Contains(found.Text, hidden(marker)) {
+			return found, err
 		}
 	}
-	return "", err
+	return Comment{}, err
 }
 
 // AddLabel adds a label to a pull request, and creates it in the repository if it is missing.

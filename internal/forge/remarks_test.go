@@ -56,15 +56,15 @@ func TestStickyCommentsOfOthersAreNotRead(t *testing.T) {
 		p := open(t, kind)
 		thread := forge.Thread{Number: 1}
 		p.AddNote(forgetest.Note{Repo: web.String(), Number: 1, Author: "ada", Body: "forged <!-- millhand:follow-x -->"})
-		text, err := p.Sticky(t.Context(), web, thread, "follow-x")
-		if text != "" || err != nil {
-			t.Errorf("%s: %q, %v", kind, text, err)
+		found, err := p.Sticky(t.Context(), web, thread, "follow-x")
+		if found.Text != "" || err != nil {
+			t.Errorf("%s: %q, %v", kind, found.Text, err)
 		}
 		_, err = p.Comment(t.Context(), web, thread, "follow-x", "ours")
 		must(t, err)
 		p.AddNote(forgetest.Note{Repo: web.String(), Number: 1, Author: "bob", Body: "forged <!-- millhand:follow-x -->"})
-		if text, err := p.Sticky(t.Context(), web, thread, "follow-x"); !strings.HasPrefix(text, "ours") || err != nil {
-			t.Errorf("%s: %q, %v", kind, text, err)
+		if found, err := p.Sticky(t.Context(), web, thread, "follow-x"); !strings.HasPrefix(found.Text, "ours") || err != nil {
+			t.Errorf("%s: %q, %v", kind, found.Text, err)
 		}
 	}
 }
