@@ -64,6 +64,7 @@ type pastPublished struct {
 	remote  string // that the last commit was pushed to; "" for none
 	creates bool   // the pull request was being created when the process ended
 	created bool   // the pull request is the run's
+	comment bool   // the comment is the run's, or may be
 }
 
 // pastSession is what earlier processes did of a session.
@@ -179,8 +180,11 @@ func (j *pastJob) add(e event.Event) {
 	case e.Published != nil:
 		j.own(e.Published.Hash)
 		j.published.add(e.Type, e.Published)
-	case e.Type == event.CommentPosted:
-		j.comment = e.Comment
+	case e.Comment != nil:
+		j.published.comment = e.Comment.URL == "" || e.Comment.Created
+		if e.Type == event.CommentPosted {
+			j.comment = e.Comment
+		}
 	case e.Turn != nil:
 		j.session(e.Session).addTurn(e, j.base())
 		if e.Type == event.TurnStarted {

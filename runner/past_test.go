@@ -50,3 +50,30 @@ func TestPullRequestOfEarlierProcesses(t *testing.T) {
 		})
 	}
 }
+
+// So is a comment.
+func TestCommentOfEarlierProcesses(t *testing.T) {
+	started, posted := event.CommentStarted, event.CommentPosted
+	for name, test := range map[string]struct {
+		events []event.Event
+		want   bool
+	}{
+		"none":                             {nil, false},
+		"killed":                           {[]event.Event{{Type: started, Comment: &event.Comment{}}}, true},
+		"created":                          {[]event.Event{{Type: started, Comment: &event.Comment{}}, {Type: posted, Comment: &event.Comment{URL: "u", Created: true}}}, true},
+		"of an earlier run":                {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u"}}}, false},
+		"of an earlier process":            {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u", Created: true}}}, true},
+		"posted, not created":              {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u"}}, {Type: posted, Comment: &event.Comment{URL: "u"}}}, false},
+		"created meanwhile by another run": {[]event.Event{{Type: started, Comment: &event.Comment{}}, {Type: posted, Comment: &event.Comment{URL: "u"}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var j pastJob
+			for _, e := range test.events {
+				j.add(e)
+			}
+			if got := j.published.comment; got != test.want {
+				t.Errorf("comment: %t", got)
+			}
+		})
+	}
+}

@@ -40,12 +40,12 @@ type PullRequest struct {
 	Created bool   `json:"created"` // by this run; false if a follow-up prompt has updated it
 }
 
-// Comment is the payload of comment.started (without URL) and comment: the final message of
-// the job on an issue or pull request.
+// Comment is the payload of comment.started and comment: the final message of the job on an
+// issue or pull request.
 type Comment struct {
 	Remote  string `json:"remote"`            // URL of the repository, without credentials
 	Number  int64  `json:"number"`            // of the issue or pull request
 	Issue   bool   `json:"issue"`             // it is an issue
-	URL     string `json:"url,omitempty"`     // of the comment
+	URL     string `json:"url,omitempty"`     // of the comment; empty before it exists
 	Created bool   `json:"created,omitempty"` // false: the one of an earlier run was updated
 }

@@ -35,7 +35,7 @@ func Types() []TypeInfo {
 		{PublishStarted, "published", "the push of the commit is about to start"},
 		{CommitPublished, "published", "the commit was pushed; again with the pull request, if the task has one"},
 		{PullRequestStarted, "published", "the pull request is about to be created, or updated if the event has one"},
-		{CommentStarted, "comment", "the final message is about to be posted on an issue or pull request"},
+		{CommentStarted, "comment", "the final message is about to be posted on an issue or pull request, or to replace the comment that the event has"},
 		{CommentPosted, "comment", "the final message was posted"},
 		{JobEnded, "job_end", "a job ended, with its totals"},
 		{NetworkRequested, "network", "a command requested a connection from the sandbox's proxy; of denied ones the first to each host and port"},

@@ -119,6 +119,27 @@ func named(p failpoint.Point) string {
 	return string(p)
 }
 
+// TestQueueKilledAfterComment kills a worker that has created a sticky comment. The next delivery
+// updates it, and reports that the run has created it; the next run, that it has not.
+func TestQueueKilledAfterComment(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t, 1, 1, strings.Replace(queueTask, "{mode: pr}", "{mode: none, comment: {issue: 7, sticky: true}}", 1))
+	killed := m.start(0, []string{killVariable + "=" + when(1, 0, named(failpoint.ForgeAfter))})
+	for run := range 2 {
+		id := m.submit("--lease", "4s")
+		if run == 0 {
+			<-killed.done
+			delete(m.workers, 0)
+			m.start(1, nil)
+		}
+		m.ended(id, 0)
+		if c := m.queuedReport().Jobs[0].Comment; c == nil || c.Created != (run == 0) || len(m.forge.Notes()) != 1 {
+			t.Errorf("run %d: comment %+v of %+v", run, c, m.forge.Notes())
+		}
+	}
+	m.leave()
+}
+
 // TestQueueStopped stops a worker for longer than its lease. It has no effects afterwards.
 func TestQueueStopped(t *testing.T) {
 	for _, point := range []failpoint.Point{failpoint.RequestAfter, failpoint.CommitStored, failpoint.PushBefore, failpoint.ForgeBefore, failpoint.ResultBefore} {

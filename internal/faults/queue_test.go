@@ -461,6 +461,7 @@ type queuedReport struct {
 		Commit                    *struct{ Hash, Branch string }
 		Published                 *struct{ Branch, Hash, Replaced string }
 		PullRequest               *event.PullRequest `json:"pull_request"`
+		Comment                   *event.Comment
 	}
 }
 

@@ -30,7 +30,10 @@ type Comment struct {
 	Job    string // id
 	Facts  Facts
 	Output json.RawMessage // instead of the message; nil for none
-	Emit   func(event.Event)
+	// Ours is set if an earlier process of the run has created the comment, or was killed when
+	// it might have.
+	Ours bool
+	Emit func(event.Event)
 }
 
 // CheckComment checks that a comment can be posted. The error is a [*Failure], or that of a
@@ -58,19 +61,27 @@ func thread(c tasks.Comment) forge.Thread { return forge.Thread{Number: c.Number
 // earlier run. The error is a [*Failure], or the cause of ctx.
 func (c *Comment) Post(ctx context.Context) error {
 	about := event.Comment{Remote: c.Remote, Number: c.Spec.Number, Issue: c.Spec.Issue}
-	c.Emit(event.Event{Type: event.CommentStarted, Comment: &about})
-	posted, err := c.Client.Comment(ctx, c.Repo, thread(c.Spec), c.marker(), c.Facts.Comment(c.Output))
+	found, err := c.Client.Sticky(ctx, c.Repo, thread(c.Spec), c.marker())
+	if err == nil {
+		about.URL, about.Created = found.URL, found.URL != "" && c.ours()
+		started := about
+		c.Emit(event.Event{Type: event.CommentStarted, Comment: &started})
+		found, err = c.Client.Comment(ctx, c.Repo, thread(c.Spec), c.marker(), c.Facts.Comment(c.Output))
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return &Failure{event.CodeComment, err.Error()}
 	}
-	done := about
-	done.URL, done.Created = posted.URL, posted.Created || !c.Spec.Sticky // else it is of this run
-	c.Emit(event.Event{Type: event.CommentPosted, Comment: &done})
+	about.URL, about.Created = found.URL, found.Created || c.ours()
+	c.Emit(event.Event{Type: event.CommentPosted, Comment: &about})
 	return nil
 }
+
+// ours reports whether a comment that exists is of this run: others have another marker unless
+// the comment is sticky.
+func (c *Comment) ours() bool { return c.Ours || !c.Spec.Sticky }
 
 // marker returns what identifies the comment among those of the token's user.
 func (c *Comment) marker() string {
