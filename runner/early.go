@@ -81,10 +81,11 @@ func (e early) possible() (ok, own bool) {
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
 // of git.
-func (e early) onlyCalls() bool {
-	j, p := e.job, e.job.plan
-	return j.past == nil && j.spec.Script == nil &&
-		len(j.spec.Setup)+len(j.spec.Verify)+len(j.spec.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
+func (e early) onlyCalls() bool { return e.job.past == nil && onlyCalls(e.job.plan, e.job.spec) }
+
+// onlyCalls is described at early.onlyCalls, for a job without a past.
+func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
+	return j.Script == nil && len(j.Setup)+len(j.Verify)+len(j.Mentions)+len(p.Hooks)+len(p.MCP) == 0 && !p.StartsProcesses() && !p.Scripts.Used()
 }
 
 // open begins to open the site of the job, whose files are its own tree or a linked worktree. The
