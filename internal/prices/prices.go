@@ -35,6 +35,14 @@ type Table struct {
 	dataset rows
 	own     rows
 	newer   bool // the own prices are newer than the dataset
+
+	found sync.Map // what Of has returned, by the name: a plan asks for the same few models for each job
+}
+
+// found is what is known of a model; false for nothing.
+type found struct {
+	model Model
+	known bool
 }
 
 // rows are the lines of a table by the names of their models.
@@ -213,6 +221,16 @@ var relatives = []string{"openai", "anthropic", "deepseek", "xai"}
 
 // Of returns what is known of a model named provider/model; false if that is nothing.
 func (t *Table) Of(id string) (Model, bool) {
+	f, ok := t.found.Load(id)
+	if !ok {
+		m, known := t.search(id)
+		f, _ = t.found.LoadOrStore(id, found{m, known})
+	}
+	result := f.(found)
+	return result.model, result.known
+}
+
+func (t *Table) search(id string) (Model, bool) {
 	provider, name, ok := strings.Cut(id, "/")
 	if !ok {
 		return Model{}, false
