@@ -60,7 +60,10 @@ func (l *landing) comment(ctx context.Context) *stop {
 		j.warn("no comment was posted: the final message is empty")
 		return nil
 	}
-	c := &publish.Comment{CommentTarget: j.start.comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit, Ours: j.past != nil && j.past.published.comment}
+	c := &publish.Comment{CommentTarget: j.start.comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
+	if j.past != nil {
+		c.Earlier = j.past.published.comment.Earlier
+	}
 	if len(l.result.output) > 0 {
 		c.Output = j.opts.Redact.JSON(l.result.output)
 		if review, err := findings.Parse(c.Output); err == nil && j.spec.Findings {

@@ -141,13 +141,13 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 
 // prepareSearch lets the search for private files of the system, which can take a while, begin when
 // the first request of a model has been sent, which it would delay otherwise, or immediately if a
-// sandbox is opened before.
+// job's commands or extensions start before it.
 func (r *run) prepareSearch() {
 	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
 		return
 	}
 	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
-	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !onlyCalls(r.plan, j) }) {
+	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.Past.Done(j.ID) && !onlyCalls(r.plan, j) }) {
 		r.search()
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
@@ -61,10 +62,14 @@ type pastJob struct {
 
 // pastPublished is what earlier processes published of a job.
 type pastPublished struct {
-	remote  string // that the last commit was pushed to; "" for none
-	creates bool   // the pull request was being created when the process ended
-	created bool   // the pull request is the run's
-	comment bool   // the comment is the run's, or may be
+	remote        string // that the last commit was pushed to; "" for none
+	pull, comment creation
+}
+
+// creation is what earlier processes created on the forge.
+type creation struct {
+	publish.Earlier
+	begun bool // by the last process
 }
 
 // pastSession is what earlier processes did of a session.
@@ -91,6 +96,9 @@ func (p *Past) Emit(e event.Event) error {
 		} else {
 			p.Elapsed += p.Last.Time.Sub(p.started)
 			p.repeatCalls()
+			for _, j := range p.jobs {
+				j.published.pull.begun, j.published.comment.begun = false, false
+			}
 		}
 		p.started, p.Ended, p.ending = e.Time, false, nil
 	case e.Type == event.RunEnded:
@@ -164,9 +172,7 @@ func (j *pastJob) add(e event.Event) {
 		j.start, j.end = e.JobStart, nil
 	case e.JobEnd != nil:
 		j.end, j.replacing, j.attemptsBefore = e.JobEnd, "", j.attempts
-		if e.JobEnd.Code == event.CodePull {
-			j.published.creates = false
-		}
+		j.published.end(e.JobEnd.Code)
 	case e.Attempt != nil:
 		if c := j.commit; c != nil && j.start != nil && (c.Hash == j.start.Base || c.Hash == j.start.Onto) {
 			j.replacing = c.Hash
@@ -181,7 +187,7 @@ func (j *pastJob) add(e event.Event) {
 		j.own(e.Published.Hash)
 		j.published.add(e.Type, e.Published)
 	case e.Comment != nil:
-		j.published.comment = e.Comment.URL == "" || e.Comment.Created
+		j.published.comment.add(e.Comment.URL, e.Comment.Created)
 		if e.Type == event.CommentPosted {
 			j.comment = e.Comment
 		}
@@ -202,17 +208,33 @@ func (j *pastJob) add(e event.Event) {
 func (p *pastPublished) add(t event.Type, e *event.Published) {
 	switch pr := e.PullRequest; {
 	case pr != nil:
-		p.creates, p.created = false, pr.Created
+		p.pull.add(pr.URL, pr.Created)
 	case t == event.PullRequestStarted:
-		p.creates = true
+		p.pull.add("", false)
 	}
 	if t == event.CommitPublished {
 		p.remote = e.Remote
 	}
 }
 
-// ours reports whether the run has created the open pull request of the job, as far as is known.
-func (p *pastPublished) ours() bool { return p.creates || p.created }
+// end adds the end of the job: what could not be created is not the run's.
+func (p *pastPublished) end(c event.Code) {
+	if c == event.CodePull && p.pull.begun {
+		p.pull.Unsure = false
+	}
+	if c == event.CodeComment && p.comment.begun {
+		p.comment.Unsure = false
+	}
+}
+
+// add adds what exists on the forge, and whether the run has created it; with an empty URL, what
+// is about to be created.
+func (c *creation) add(url string, created bool) {
+	c.begun, c.Unsure = url == "", url == ""
+	if created {
+		c.URL = url
+	}
+}
 
 // continues reports whether a start continues a rebase that was killed.
 func (j *pastJob) continues(s *event.JobStart) bool {

@@ -4,48 +4,56 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/publish"
 )
 
 // A pull request is the run's if a process has created it, or may have when it was killed.
 func TestPullRequestOfEarlierProcesses(t *testing.T) {
-	pull := func(t event.Type, pr *event.PullRequest) event.Event {
-		return event.Event{Type: t, Job: "a", Published: &event.Published{Hash: "h", PullRequest: pr}}
+	pull := func(t event.Type, url string, created bool) event.Event {
+		p := &event.Published{Hash: "h", PullRequest: &event.PullRequest{URL: url, Created: created}}
+		if url == "" {
+			p.PullRequest = nil
+		}
+		return event.Event{Type: t, Job: "a", Published: p}
 	}
-	begins, updates := pull(event.PullRequestStarted, nil), pull(event.PullRequestStarted, &event.PullRequest{Number: 1})
-	created, updated := pull(event.CommitPublished, &event.PullRequest{Number: 1, Created: true}), pull(event.CommitPublished, &event.PullRequest{Number: 1})
-	pushed := pull(event.CommitPublished, nil)
+	const started, published = event.PullRequestStarted, event.CommitPublished
+	process, pushed, begins := event.Event{Type: event.RunStarted, Run: &event.Run{}}, pull(published, "", false), pull(started, "", false)
+	created, updates, updated := pull(published, "u", true), pull(started, "u", false), pull(published, "u", false)
 	ended := func(code event.Code) event.Event {
 		return event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Code: code}}
 	}
+	unsure, known, none := publish.Earlier{Unsure: true}, publish.Earlier{URL: "u"}, publish.Earlier{}
 	for name, test := range map[string]struct {
 		events []event.Event
-		want   bool
+		want   publish.Earlier
 	}{
-		"none":                           {nil, false},
-		"pushed":                         {[]event.Event{pushed}, false},
-		"killed when it was created":     {[]event.Event{pushed, begins}, true},
-		"and pushed again":               {[]event.Event{pushed, begins, pushed}, true},
-		"stopped when it was created":    {[]event.Event{pushed, begins, ended(event.CodeBudget)}, true},
-		"not created":                    {[]event.Event{pushed, begins, ended(event.CodePull)}, false},
-		"created":                        {[]event.Event{begins, created}, true},
-		"created, but not updated":       {[]event.Event{begins, created, ended(""), ended(event.CodePull)}, true},
-		"killed when it was updated":     {[]event.Event{updates}, false},
-		"updated":                        {[]event.Event{updates, updated}, false},
-		"opened by another one":          {[]event.Event{begins, updated}, false},
-		"killed when it updated its own": {[]event.Event{begins, pull(event.PullRequestStarted, &event.PullRequest{Number: 1, Created: true})}, true},
-		"updated by a follow-up":         {[]event.Event{begins, created, updates, updated}, false},
-		"another one after it":           {[]event.Event{begins, updated, begins}, true},
-		"another one after its update":   {[]event.Event{updates, updated, begins, created}, true},
+		"none":                              {nil, none},
+		"pushed":                            {[]event.Event{pushed}, none},
+		"killed when it was created":        {[]event.Event{pushed, begins}, unsure},
+		"and pushed again":                  {[]event.Event{pushed, begins, process, pushed}, unsure},
+		"and not found, because of a fault": {[]event.Event{pushed, begins, process, pushed, ended(event.CodePull)}, unsure},
+		"and refused then":                  {[]event.Event{pushed, begins, process, pushed, begins, ended(event.CodePull)}, none},
+		"stopped when it was created":       {[]event.Event{pushed, begins, ended(event.CodeBudget)}, unsure},
+		"refused":                           {[]event.Event{pushed, begins, ended(event.CodePull)}, none},
+		"created":                           {[]event.Event{begins, created}, known},
+		"created, but not updated":          {[]event.Event{begins, created, ended(""), process, ended(event.CodePull)}, known},
+		"killed when it was updated":        {[]event.Event{updates}, none},
+		"updated":                           {[]event.Event{updates, updated}, none},
+		"opened by another one":             {[]event.Event{begins, updated}, none},
+		"killed when its own was updated":   {[]event.Event{begins, process, pull(started, "u", true)}, known},
+		"updated by a follow-up":            {[]event.Event{begins, created, updates, updated}, known},
+		"closed, and another one created":   {[]event.Event{begins, pull(published, "v", true), begins, created}, known},
+		"closed, and another one killed":    {[]event.Event{begins, created, begins}, publish.Earlier{URL: "u", Unsure: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var past Past
-			for _, e := range test.events {
+			for _, e := range append([]event.Event{process}, test.events...) {
 				if err := past.Emit(e); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := past.job("a").published.ours(); got != test.want {
-				t.Errorf("ours: %t", got)
+			if got := past.job("a").published.pull.Earlier; got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
 	}
@@ -53,26 +61,35 @@ func TestPullRequestOfEarlierProcesses(t *testing.T) {
 
 // So is a comment.
 func TestCommentOfEarlierProcesses(t *testing.T) {
-	started, posted := event.CommentStarted, event.CommentPosted
+	comment := func(t event.Type, url string, created bool) event.Event {
+		return event.Event{Type: t, Job: "a", Comment: &event.Comment{URL: url, Created: created}}
+	}
+	const started, posted = event.CommentStarted, event.CommentPosted
+	begins, failed := comment(started, "", false), event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Code: event.CodeComment}}
+	process := event.Event{Type: event.RunStarted, Run: &event.Run{}}
+	unsure, known, none := publish.Earlier{Unsure: true}, publish.Earlier{URL: "u"}, publish.Earlier{}
 	for name, test := range map[string]struct {
 		events []event.Event
-		want   bool
+		want   publish.Earlier
 	}{
-		"none":                             {nil, false},
-		"killed":                           {[]event.Event{{Type: started, Comment: &event.Comment{}}}, true},
-		"created":                          {[]event.Event{{Type: started, Comment: &event.Comment{}}, {Type: posted, Comment: &event.Comment{URL: "u", Created: true}}}, true},
-		"of an earlier run":                {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u"}}}, false},
-		"of an earlier process":            {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u", Created: true}}}, true},
-		"posted, not created":              {[]event.Event{{Type: started, Comment: &event.Comment{URL: "u"}}, {Type: posted, Comment: &event.Comment{URL: "u"}}}, false},
-		"created meanwhile by another run": {[]event.Event{{Type: started, Comment: &event.Comment{}}, {Type: posted, Comment: &event.Comment{URL: "u"}}}, false},
+		"killed":                           {[]event.Event{begins}, unsure},
+		"not found then":                   {[]event.Event{begins, process, failed}, unsure},
+		"refused":                          {[]event.Event{begins, failed}, none},
+		"created":                          {[]event.Event{begins, comment(posted, "u", true)}, known},
+		"of an earlier run":                {[]event.Event{comment(started, "u", false)}, none},
+		"of an earlier process":            {[]event.Event{comment(started, "u", true)}, known},
+		"updated":                          {[]event.Event{comment(started, "u", false), comment(posted, "u", false)}, none},
+		"created meanwhile by another run": {[]event.Event{begins, comment(posted, "u", false)}, none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var j pastJob
-			for _, e := range test.events {
-				j.add(e)
+			var past Past
+			for _, e := range append([]event.Event{process}, test.events...) {
+				if err := past.Emit(e); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if got := j.published.comment; got != test.want {
-				t.Errorf("comment: %t", got)
+			if got := past.job("a").published.comment.Earlier; got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
 	}

@@ -74,10 +74,13 @@ func (l *landing) publication() *publish.Publication {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
 		past := l.job.past
 		if past != nil {
-			p.Pull.Ours = past.published.ours() && !past.followsUp() // a follow-up prompt updates it
+			p.Pull.Earlier = past.published.pull.Earlier
 		}
 		if past != nil && past.quiet {
 			p.Pull.Spec.IfExists = tasks.SkipIfExists
+		}
+		if past.followsUp() {
+			p.Pull.Earlier.URL = "" // it is updated
 		}
 		if past.followsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
 			p.Pull.Spec.IfExists = tasks.AppendIfExists // the first commit is described already

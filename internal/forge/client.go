@@ -180,11 +180,16 @@ func (c *Client) CheckThread(ctx context.Context, p Path, t Thread) error {
 // Comment creates a comment, or updates the last one of the token's user with the same
 // marker, which is hidden in the text: letters, digits and dashes.
 func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body string) (Comment, error) {
-	body = strings.TrimRight(body, "\n") + "\n\n" + hidden(marker) + "\n"
 	found, err := c.Sticky(ctx, p, t, marker)
 	if err != nil {
 		return Comment{}, err
 	}
+	return c.Replace(ctx, p, t, found, marker, body)
+}
+
+// Replace updates the comment that Sticky has found, or creates one if that is zero.
+func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, marker, body string) (Comment, error) {
+	body = strings.TrimRight(body, "\n") + "\n\n" + hidden(marker) + "\n"
 	if found.id != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
 		return found, nil
 	}

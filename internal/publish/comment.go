@@ -26,14 +26,12 @@ type CommentTarget struct {
 // Comment is a comment with the final message of a job.
 type Comment struct {
 	CommentTarget
-	Spec   tasks.Comment
-	Job    string // id
-	Facts  Facts
-	Output json.RawMessage // instead of the message; nil for none
-	// Ours is set if an earlier process of the run has created the comment, or was killed when
-	// it might have.
-	Ours bool
-	Emit func(event.Event)
+	Spec    tasks.Comment
+	Job     string // id
+	Facts   Facts
+	Output  json.RawMessage // instead of the message; nil for none
+	Earlier Earlier
+	Emit    func(event.Event)
 }
 
 // CheckComment checks that a comment can be posted. The error is a [*Failure], or that of a
@@ -63,10 +61,10 @@ func (c *Comment) Post(ctx context.Context) error {
 	about := event.Comment{Remote: c.Remote, Number: c.Spec.Number, Issue: c.Spec.Issue}
 	found, err := c.Client.Sticky(ctx, c.Repo, thread(c.Spec), c.marker())
 	if err == nil {
-		about.URL, about.Created = found.URL, found.URL != "" && c.ours()
+		about.URL, about.Created = found.URL, c.ours(found.URL)
 		started := about
 		c.Emit(event.Event{Type: event.CommentStarted, Comment: &started})
-		found, err = c.Client.Comment(ctx, c.Repo, thread(c.Spec), c.marker(), c.Facts.Comment(c.Output))
+		found, err = c.Client.Replace(ctx, c.Repo, thread(c.Spec), found, c.marker(), c.Facts.Comment(c.Output))
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -74,14 +72,14 @@ func (c *Comment) Post(ctx context.Context) error {
 	case err != nil:
 		return &Failure{event.CodeComment, err.Error()}
 	}
-	about.URL, about.Created = found.URL, found.Created || c.ours()
+	about.URL, about.Created = found.URL, found.Created || c.ours(found.URL)
 	c.Emit(event.Event{Type: event.CommentPosted, Comment: &about})
 	return nil
 }
 
-// ours reports whether a comment that exists is of this run: others have another marker unless
-// the comment is sticky.
-func (c *Comment) ours() bool { return c.Ours || !c.Spec.Sticky }
+// ours reports whether a comment is of this run: others have another marker unless the comment is
+// sticky.
+func (c *Comment) ours(url string) bool { return c.Earlier.created(url) || url != "" && !c.Spec.Sticky }
 
 // marker returns what identifies the comment among those of the token's user.
 func (c *Comment) marker() string {

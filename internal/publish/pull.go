@@ -22,12 +22,19 @@ type Target struct {
 // PullRequest is a pull request to create or to update.
 type PullRequest struct {
 	Target
-	Spec  tasks.PullRequest // of the manifest; its base is that of Target
-	Facts Facts
-	// Ours is set if an earlier process of the run has created the open one, or was killed
-	// when it might have.
-	Ours bool
+	Spec    tasks.PullRequest // of the manifest; its base is that of Target
+	Facts   Facts
+	Earlier Earlier
 }
+
+// Earlier is what earlier processes of the run created: a pull request or a comment.
+type Earlier struct {
+	URL    string // "" for none
+	Unsure bool   // the last process ended before it knew whether it had created one
+}
+
+// created reports whether an earlier process has created what exists now, as far as is known.
+func (e Earlier) created(url string) bool { return url != "" && (e.Unsure || e.URL == url) }
 
 // head returns the branch that a pull request proposes.
 func (t Target) head(branch string) forge.Head { return forge.Head{Repo: t.Fork.Path, Branch: branch} }
@@ -107,7 +114,7 @@ func (p *Publication) pullRequest(ctx context.Context) error {
 		return nil
 	}
 	open, err := p.Pull.open(ctx, p.Branch)
-	pr, created := open, p.Pull.Ours
+	pr, created := open, p.Pull.Earlier.created(open.URL)
 	if err == nil {
 		p.Emit(event.Event{Type: event.PullRequestStarted, Published: p.event(pullEvent(open, created))})
 		pr, created, err = p.Pull.publish(ctx, p.Branch, open)
@@ -151,7 +158,7 @@ func (p *PullRequest) publish(ctx context.Context, branch string, pr forge.PullR
 	case tasks.SkipIfExists, tasks.FailIfExists:
 		// None was open before the job: this one was opened meanwhile, perhaps by an
 		// earlier attempt to publish the same branch.
-		return pr, p.Ours, nil
+		return pr, p.Earlier.created(pr.URL), nil
 	case tasks.AppendIfExists:
 		if !strings.Contains(pr.Body, body) {
 			body = strings.TrimRight(pr.Body, "\n") + "\n\n---\n\n" + body
@@ -164,5 +171,5 @@ func (p *PullRequest) publish(ctx context.Context, branch string, pr forge.PullR
 	if updated.Number == 0 {
 		updated = pr
 	}
-	return updated, p.Ours, err
+	return updated, p.Earlier.created(pr.URL), err
 }
