@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -113,10 +112,7 @@ func newBulk(t *testing.T, template string, tasks int) *bulk {
 		return strings.TrimSpace(string(out))
 	}}
 	b.forge.Add(forgetest.Repo{Owner: "acme", Name: "shop"}, forgetest.Repo{Owner: "acme", Name: "api"})
-	backend := &cgi.Handler{
-		Path: filepath.Join(b.git("--exec-path"), "git-http-backend"), Root: "/", Stderr: t.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + b.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + filepath.Join(b.dir, "home"), "PATH=" + os.Getenv("PATH")},
-	}
+	backend := b.serveGit()
 	b.forge.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, token, _ := r.BasicAuth(); token != forgeToken {
 			w.Header().Set("WWW-Authenticate", "Basic")

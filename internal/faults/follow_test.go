@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -126,10 +125,7 @@ func newFleet(t *testing.T, template string) *fleet {
 		f.git("--git-dir", "../acme/"+repo+".git", "config", "http.receivepack", "true")
 		f.forge.Add(forgetest.Repo{Owner: "acme", Name: repo})
 	}
-	backend := &cgi.Handler{
-		Path: filepath.Join(f.git("--exec-path"), "git-http-backend"), Root: "/", Stderr: t.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + filepath.Join(f.dir, "home"), "PATH=" + os.Getenv("PATH")},
-	}
+	backend := f.serveGit()
 	f.forge.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, token, _ := r.BasicAuth(); token != forgeToken {
 			w.Header().Set("WWW-Authenticate", "Basic")

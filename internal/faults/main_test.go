@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
@@ -59,6 +61,15 @@ type world struct {
 	t      *testing.T
 	dir    string
 	before map[string]string // what the user's repository was, by what was asked of git
+}
+
+// serveGit serves the repositories of the world by HTTP.
+func (w *world) serveGit() http.Handler {
+	backend, err := gittest.HTTP(w.t.Context(), w.dir, w.t.Output(), "HOME="+filepath.Join(w.dir, "home"), "PATH="+os.Getenv("PATH"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return backend
 }
 
 // template makes what every world is a copy of: a repository with a remote, and with

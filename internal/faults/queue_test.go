@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -186,23 +184,15 @@ func (m *machines) resolve(repo, branch string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// serveGit serves the repositories by HTTP.
+// serveGit serves the repositories by HTTP to those who know the token.
 func (m *machines) serveGit() http.Handler {
-	backend := &cgi.Handler{
-		Path: filepath.Join(m.git("--exec-path"), "git-http-backend"), Root: "/", Stderr: m.t.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + m.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + filepath.Join(m.dir, "home"), "PATH=" + os.Getenv("PATH")},
-	}
+	backend := m.world.serveGit()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, token, _ := r.BasicAuth(); token != forgeToken {
 			w.Header().Set("WWW-Authenticate", "Basic")
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		body, err := io.ReadAll(r.Body) // the backend waits forever for the rest of what a killed worker began to send
-		if err != nil {
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		backend.ServeHTTP(w, r)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -177,12 +176,8 @@ func newResumed(t *testing.T, template string, c killing) *resumed {
 
 // serveOrigin serves the remote by HTTP and returns its URL.
 func (r *resumed) serveOrigin() string {
-	where := r.git("--exec-path")
 	r.git("--git-dir", "../origin.git", "config", "http.receivepack", "true")
-	server := httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(where, "git-http-backend"), Root: "/", Stderr: r.t.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + r.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + filepath.Join(r.dir, "home"), "PATH=" + os.Getenv("PATH")},
-	})
+	server := httptest.NewServer(r.serveGit())
 	r.t.Cleanup(server.Close)
 	return server.URL + "/origin.git"
 }

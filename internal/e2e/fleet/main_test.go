@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
@@ -102,9 +102,9 @@ func newFleet(t *testing.T, modules []module) *fleet {
 
 // serveForge serves the API beside the repositories.
 func (f *fleet) serveForge() *httptest.Server {
-	backend := &cgi.Handler{
-		Path: filepath.Join(f.run("desk", "git", "--exec-path"), "git-http-backend"), Root: "/", Stderr: f.t.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + filepath.Join(f.dir, "home"), "PATH=" + os.Getenv("PATH")},
+	backend, err := gittest.HTTP(f.t.Context(), f.dir, f.t.Output(), "HOME="+filepath.Join(f.dir, "home"), "PATH="+os.Getenv("PATH"))
+	if err != nil {
+		f.t.Fatal(err)
 	}
 	f.forge.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != forgeToken {

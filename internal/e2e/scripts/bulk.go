@@ -1,11 +1,11 @@
 package scripts
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/githubapp/fake"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 // remote makes bare repositories with one commit on main.
@@ -105,12 +106,9 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 
 // gitBackend serves the repositories below a directory.
 func gitBackend(ts *testscript.TestScript, dir string) http.Handler {
-	where, err := exec.Command("git", "--exec-path").Output()
+	backend, err := gittest.HTTP(context.Background(), ts.MkAbs(dir), nil, "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1")
 	ts.Check(err)
-	return &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(dir), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
-	}
+	return backend
 }
 
 func unauthorized(w http.ResponseWriter) {

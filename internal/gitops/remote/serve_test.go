@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -81,13 +80,9 @@ func (o *origin) at(branch string) string {
 // before, if it is not nil, for each request.
 func (o *origin) overHTTP(before func(*http.Request)) Repo {
 	o.T.Helper()
-	program := filepath.Join(o.Run("--exec-path"), "git-http-backend")
-	if _, err := os.Stat(program); err != nil {
-		o.T.Skip("git http-backend is not installed")
-	}
-	backend := &cgi.Handler{
-		Path: program, Dir: o.bare.Root, Stderr: o.T.Output(),
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(o.bare.Root), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + o.Home, "PATH=" + os.Getenv("PATH")},
+	backend, err := gittest.HTTP(o.T.Context(), filepath.Dir(o.bare.Root), o.T.Output(), "HOME="+o.Home, "PATH="+os.Getenv("PATH"))
+	if err != nil {
+		o.T.Skip(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, pass, _ := r.BasicAuth(); user != tokenUser || pass != testToken {
