@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -70,17 +71,26 @@ func (r *PreflightResult) Secrets() []string { return r.secrets }
 
 // Trees returns the trees that jobs of the plan work on in place.
 func (r *PreflightResult) Trees(plan *tasks.Plan) []string {
-	var dirs []string
+	type found struct {
+		gitdir.Head
+		err error
+	}
+	heads, dirs := map[*gitops.Repo]found{}, map[string]bool{}
 	for _, j := range plan.Jobs {
 		origin := r.starts[j.ID].origin
 		if origin == nil || j.Repo.Kind != tasks.RepoPath {
 			continue
 		}
-		if head, err := origin.Git.Head(); err != nil || inPlace(j, head) {
-			dirs = append(dirs, origin.Root())
+		head, ok := heads[origin]
+		if !ok {
+			head.Head, head.err = origin.Git.Head()
+			heads[origin] = head
+		}
+		if head.err != nil || inPlace(j, head.Head) {
+			dirs[origin.Root()] = true
 		}
 	}
-	return dirs
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 // Worktrees returns the directories of the linked worktrees of the jobs' repositories, which
