@@ -62,21 +62,10 @@ func (s *site) usable() bool { return s.complete() && s.settled() == nil }
 type early struct{ job *job }
 
 // possible reports whether nothing needs the files of the job before its first request,
-// except those that a commit contains, and whether it works in the user's own tree.
-func (e early) possible() (ok, own bool) {
+// except those that a commit contains.
+func (e early) possible(s *site) bool {
 	j := e.job
-	if !e.onlyCalls() || j.start.below != "" || j.spec.Repo.Kind == tasks.RepoCopy {
-		return false, false
-	}
-	var head gitdir.Head
-	if j.spec.Repo.Kind != tasks.RepoURL {
-		var err error
-		if head, err = j.start.origin.Git.Head(); err != nil {
-			return false, false
-		}
-	}
-	own = inPlace(j.spec, head)
-	return own || j.start.base != "", own
+	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.inPlace || j.start.base != "")
 }
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
@@ -90,22 +79,24 @@ func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
 
 // open begins to open the site of the job, whose files are its own tree or a linked worktree. The
 // progress has the site as soon as something must be released, whatever happens.
-func (e early) open(ctx context.Context, own bool, p *progress) *stop {
-	if own {
-		return e.ownTree(ctx, p)
+func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
+	if s.inPlace {
+		return e.ownTree(ctx, s, head, p)
 	}
-	return e.linked(ctx, p)
+	p.site = s
+	e.linked(ctx, s, head)
+	return nil
 }
 
 // ownTree opens a site in the user's own tree. The state that changes are compared with is
 // determined before the first request: immediately if the preflight has just found the tree clean, otherwise
 // with all of the site.
-func (e early) ownTree(ctx context.Context, p *progress) *stop {
+func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
 	j := e.job
-	s, end := j.prepare(ctx)
-	if p.site = s; end != nil {
-		return end
+	if err := j.openSite(ctx, s, head); err != nil {
+		return notPrepared(ctx, j.opts, err)
 	}
+	p.site = s
 	j.protect(s)
 	tree, err := s.foundClean(j)
 	if err != nil {
@@ -121,19 +112,13 @@ func (e early) ownTree(ctx context.Context, p *progress) *stop {
 }
 
 // linked opens a site with a linked worktree.
-func (e early) linked(ctx context.Context, p *progress) *stop {
+func (e early) linked(ctx context.Context, s *site, head gitdir.Head) {
 	j := e.job
-	s, head, err := j.locate(ctx)
-	if err != nil {
-		return notPrepared(ctx, j.opts, err)
-	}
-	p.site = s
 	s.ref = refOf(j.spec, head, s.base)
 	s.dir = filepath.Join(realPath(j.opts.Work), "trees", j.spec.ID)
 	s.prepared = j.opts.Now()
 	j.started(s, "")
 	e.begin(ctx, s, false)
-	return nil
 }
 
 // begin lets the site be completed beside the first request: it starts when the request has been

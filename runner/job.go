@@ -53,16 +53,20 @@ func (j *job) phases(p *progress) []phase {
 		}}
 	}
 	return []phase{
-		{name: "prepare", run: func(ctx context.Context) (end *stop) {
-			e := early{j}
-			if ok, own := e.possible(); ok {
-				return e.open(ctx, own, p)
+		{name: "prepare", run: func(ctx context.Context) *stop {
+			s, head, err := j.locate(ctx)
+			if err != nil {
+				return notPrepared(ctx, j.opts, err)
 			}
-			if p.site, end = j.prepare(ctx); end == nil {
-				j.protect(p.site)
-				end = j.confine(ctx, p.site)
+			if e := (early{j}); e.possible(s) {
+				return e.open(ctx, s, head, p)
 			}
-			return end
+			if err := j.openSite(ctx, s, head); err != nil {
+				return notPrepared(ctx, j.opts, err)
+			}
+			p.site = s
+			j.protect(s)
+			return j.confine(ctx, s)
 		}},
 		{name: "setup", run: func(ctx context.Context) *stop {
 			return firstOf(ctx, jobHooks{j, p.site}.start, func(ctx context.Context) *stop { return j.setup(ctx, p.site) }, j.afterSetup)

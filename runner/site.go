@@ -51,10 +51,12 @@ type site struct {
 	touched  bool      // an attempt has started: there may be changes to save
 }
 
-// prepare creates the site of the job. If it fails after opening the site, it returns
-// both, and the caller closes the site.
+// prepare locates and opens the site of the job.
 func (j *job) prepare(ctx context.Context) (*site, *stop) {
-	s, err := j.openSite(ctx)
+	s, head, err := j.locate(ctx)
+	if err == nil {
+		err = j.openSite(ctx, s, head)
+	}
 	if err != nil {
 		return nil, notPrepared(ctx, j.opts, err)
 	}
@@ -179,13 +181,9 @@ func withoutRoom(o *Options, err error) error {
 	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", o.Work, err)
 }
 
-// openSite opens the working tree and the workspace in it. If it fails or panics, it
-// releases them.
-func (j *job) openSite(ctx context.Context) (*site, error) {
-	s, head, err := j.locate(ctx)
-	if err != nil {
-		return nil, err
-	}
+// openSite opens the working tree of a located site and the workspace in it. If it fails or
+// panics, it releases them.
+func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err error) {
 	opened := false
 	defer func() {
 		if !opened {
@@ -204,7 +202,7 @@ func (j *job) openSite(ctx context.Context) (*site, error) {
 		err = s.openSpace(ctx, j)
 	}
 	opened = err == nil
-	return s, err
+	return err
 }
 
 // openSpace opens the workspace in the tree, whose filters run in the sandbox.
