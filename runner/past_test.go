@@ -7,6 +7,18 @@ import (
 	"github.com/millhand/millhand/internal/publish"
 )
 
+// publishedAfter returns what job a has published after the first event and others.
+func publishedAfter(t *testing.T, first event.Event, others []event.Event) pastPublished {
+	t.Helper()
+	var past Past
+	for _, e := range append([]event.Event{first}, others...) {
+		if err := past.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return past.job("a").published
+}
+
 // A pull request is the run's if a process has created it, or may have when it was killed.
 func TestPullRequestOfEarlierProcesses(t *testing.T) {
 	pull := func(t event.Type, url string, created bool) event.Event {
@@ -46,13 +58,7 @@ func TestPullRequestOfEarlierProcesses(t *testing.T) {
 		"closed, and another one killed":    {[]event.Event{begins, created, begins}, publish.Earlier{URL: "u", Unsure: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var past Past
-			for _, e := range append([]event.Event{process}, test.events...) {
-				if err := past.Emit(e); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := past.job("a").published.pull.Earlier; got != test.want {
+			if got := publishedAfter(t, process, test.events).pull.Earlier; got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
@@ -82,13 +88,7 @@ func TestCommentOfEarlierProcesses(t *testing.T) {
 		"created meanwhile by another run": {[]event.Event{begins, comment(posted, "u", false)}, none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var past Past
-			for _, e := range append([]event.Event{process}, test.events...) {
-				if err := past.Emit(e); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := past.job("a").published.comment.Earlier; got != test.want {
+			if got := publishedAfter(t, process, test.events).comment.Earlier; got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
