@@ -77,8 +77,7 @@ func (g CommandEnv) try(ctx context.Context, all []share) error {
 
 func addShares(spec *sandbox.Spec, all []share) {
 	for _, c := range all {
-		spec.Writable = append(spec.Writable, c.writable...)
-		spec.ReadOnly = append(spec.ReadOnly, c.readable...)
+		spec.Grants = slices.Concat(spec.Grants, grants(true, c.writable...), grants(false, c.readable...))
 		spec.Hidden = append(spec.Hidden, c.hidden...)
 		spec.Programs = append(spec.Programs, c.programs...)
 		spec.Stores = append(spec.Stores, c.stores...)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -168,7 +167,10 @@ func (c *Confinement) replaceTmp(level sandbox.Level, spec sandbox.Spec) {
 		return
 	}
 	c.scratch.Replaced = sandbox.ReplacedDirs()
-	shown := slices.Concat([]string{spec.Workspace, spec.Home, spec.TmpDir}, spec.Writable, spec.ReadOnly, spec.Programs)
+	shown := append([]string{spec.Workspace, spec.Home, spec.TmpDir}, spec.Programs...)
+	for _, grant := range spec.Grants {
+		shown = append(shown, grant.Path())
+	}
 	for _, s := range spec.Stores {
 		shown = append(shown, s.Dir)
 	}
@@ -329,17 +331,17 @@ func (g CommandEnv) spec(n nested) sandbox.Spec {
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
 	if !g.readOnly() && g.Profile.Allows(permission.Git, ".git/config") {
-		spec.Writable = append(spec.Writable, g.Git...)
+		spec.Grants = grants(true, g.Git...)
 	} else {
-		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
+		spec.Grants = grants(false, append([]string{filepath.Join(g.Workspace, ".git")}, g.Git...)...)
 		spec.Locked = append(spec.Locked, n.locked...)
 	}
 	home := g.Getenv("HOME")
 	if g.Tree != "" && g.Tree != g.Workspace && !pathtree.Within(home, g.Tree) { // a home directory that is a repository is not granted
-		spec.ReadOnly = append(spec.ReadOnly, g.Tree)
+		spec.Grants = append(spec.Grants, grants(false, g.Tree)...)
 	}
 	spec.Programs = sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))
-	spec.ReadOnly = append(spec.ReadOnly, g.Readable...)
+	spec.Grants = append(spec.Grants, grants(false, g.Readable...)...)
 	for _, t := range g.Tools {
 		g.Beside = append(g.Beside, t.Readable...)
 	}
@@ -347,11 +349,10 @@ func (g CommandEnv) spec(n nested) sandbox.Spec {
 		return slices.ContainsFunc(g.Beside, func(r tasks.Readable) bool { return r.Path == p })
 	}
 	for _, r := range g.Beside {
-		spec.ReadOnly = append(spec.ReadOnly, r.Path)
+		spec.Grants = append(spec.Grants, grants(false, r.Path)...)
 		spec.Hidden = append(spec.Hidden, slices.DeleteFunc(slices.Clone(r.Hidden), named)...)
 	}
-	writable, readable := granted(g.Profile)
-	spec.Writable, spec.ReadOnly = append(spec.Writable, writable...), append(spec.ReadOnly, readable...)
+	spec.Grants = append(spec.Grants, granted(g.Profile)...)
 	if g.readOnly() {
 		g.lock(&spec)
 	}
@@ -397,30 +398,6 @@ func (g CommandEnv) growing() []string {
 		}
 	}
 	return dirs
-}
-
-// granted returns the directories outside of the workspace that the rules of a profile
-// allow commands to write or read. A rule grants a directory if its pattern is the
-// directory, optionally followed by wildcards. One that may be written can be read as well.
-func granted(p permission.Profile) (writable, readable []string) {
-	for _, r := range p.Rules {
-		dir := strings.TrimSuffix(strings.TrimSuffix(r.Pattern, "*"), "*")
-		dir = strings.TrimSuffix(dir, "/")
-		if r.Effect != permission.Allow || !filepath.IsAbs(dir) || strings.ContainsAny(dir, "*?[{") {
-			continue
-		}
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue
-		}
-		switch {
-		case r.Permission == permission.ExternalDirectory && p.Allows(r.Permission, dir+"/x"):
-			writable = append(writable, dir)
-		case r.Permission == permission.ExternalRead && p.Allows(r.Permission, dir+"/x"):
-			readable = append(readable, dir)
-		}
-	}
-	readable = slices.DeleteFunc(readable, func(dir string) bool { return slices.Contains(writable, dir) })
-	return writable, readable
 }
 
 // maxExcess is the number of consecutive commands that can end above the disk limit before

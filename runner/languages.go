@@ -41,8 +41,8 @@ func (w *work) openLanguages(ctx context.Context) {
 // lock makes the workspace read-only, and what contains it or is in it, although rules of the profile
 // allow writing there.
 func (g CommandEnv) lock(spec *sandbox.Spec) {
-	spec.Workspace, spec.ReadOnly, spec.Locked = g.Home, append(spec.ReadOnly, g.Workspace), nil
-	spec.Writable = slices.DeleteFunc(spec.Writable, func(dir string) bool { return overlaps(dir, g.Workspace) })
+	spec.Grants = slices.DeleteFunc(spec.Grants, func(grant sandbox.Grant) bool { return grant.Writable() && overlaps(grant.Path(), g.Workspace) })
+	spec.Workspace, spec.Grants, spec.Locked = g.Home, append(spec.Grants, grants(false, g.Workspace)...), nil
 }
 
 // readOnly reports whether the workspace can't be written.

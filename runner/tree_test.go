@@ -2,7 +2,6 @@ package runner
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -243,29 +242,6 @@ func TestCommandEnvPrepare(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "file"), "")
 	if err := g.Prepare(); err == nil {
 		t.Error("a private directory that can't be made")
-	}
-}
-
-func TestDirectoriesThatAProfileGrants(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"w", "r", "denied", "file"} {
-		mkdirFor(t, filepath.Join(dir, name, "x"))
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "file")); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(dir, "file"), "")
-	rule := func(kind, pattern string, effect permission.Effect) permission.Rule {
-		return permission.Rule{Permission: kind, Pattern: pattern, Effect: effect}
-	}
-	writable, readable := granted(permission.Profile{Rules: []permission.Rule{
-		rule(permission.ExternalDirectory, dir+"/w/**", permission.Allow), rule(permission.ExternalRead, dir+"/r/**", permission.Allow),
-		rule(permission.ExternalDirectory, dir+"/denied/**", permission.Allow), rule(permission.ExternalDirectory, dir+"/denied/**", permission.Deny),
-		rule(permission.ExternalDirectory, dir+"/file", permission.Allow), rule(permission.ExternalDirectory, dir+"/gone/**", permission.Allow),
-		rule(permission.ExternalDirectory, dir+"/*/y", permission.Allow), rule(permission.ExternalDirectory, "relative/**", permission.Allow),
-	}})
-	if diff := cmp.Diff([][]string{{filepath.Join(dir, "w")}, {filepath.Join(dir, "r")}}, [][]string{writable, readable}); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path"
@@ -256,21 +257,51 @@ func TestEnvironmentIsInjected(t *testing.T) {
 			continue
 		}
 		for name, file := range files {
-			ast.Inspect(file, func(n ast.Node) bool {
-				sel, ok := n.(*ast.SelectorExpr)
-				if !ok {
-					return true
+			for used := range qualified(file) {
+				if slices.Contains(forbidden, used) {
+					t.Errorf("%s uses %s: take it as a parameter", name, used)
 				}
-				pkg, ok := sel.X.(*ast.Ident)
-				if !ok {
-					return true
-				}
-				if slices.Contains(forbidden, pkg.Name+"."+sel.Sel.Name) {
-					t.Errorf("%s uses %s.%s: take it as a parameter", name, pkg.Name, sel.Sel.Name)
-				}
-				return true
-			})
+			}
 		}
+	}
+}
+
+// What commands may access outside of the workspace, and whether that exposes private files, is
+// decided in one file.
+func TestRulesBecomeGrantsInOneFile(t *testing.T) {
+	const home = "runner/grants.go"
+	uses := map[string]int{}
+	for _, files := range sources(t) {
+		for name, file := range files {
+			for used := range qualified(file) {
+				if used == "sandbox.NewGrant" {
+					uses[name]++
+				}
+			}
+		}
+	}
+	for name := range uses {
+		if name != home {
+			t.Errorf("%s uses sandbox.NewGrant, which only %s may", name, home)
+		}
+	}
+	if uses[home] == 0 {
+		t.Errorf("%s does not use sandbox.NewGrant", home)
+	}
+}
+
+// qualified returns the names of other packages that a file uses, such as "os.Getenv".
+func qualified(file *ast.File) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		more := true
+		ast.Inspect(file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && more {
+				if pkg, ok := sel.X.(*ast.Ident); ok {
+					more = yield(pkg.Name + "." + sel.Sel.Name)
+				}
+			}
+			return more
+		})
 	}
 }
 

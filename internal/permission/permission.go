@@ -41,6 +41,7 @@ type Rule struct {
 	Pattern    string
 	Effect     Effect
 	Source     string // where it is defined: FILE:LINE, or "preset NAME"
+	Preset     bool   // of a built-in profile: it decides like any other, but grants nothing, see [Profile.Written]
 
 	// Protects marks a deny rule of paths that may not change. Its pattern is a
 	// glob with "**", which also matches what is in a directory that it matches.
@@ -287,6 +288,18 @@ func unallowed(permission string) string {
 func (p Profile) Allows(permission string, subjects ...string) bool {
 	r := p.lastMatch(Request{Permission: permission, Subjects: subjects})
 	return r != nil && r.Effect == Allow && (p.Max == nil || p.Max.Allows(permission, subjects...))
+}
+
+// Written reports whether rules that somebody wrote, and no preset's, allow a request: the profile's
+// and those of its maximum profiles. A preset's rule for a directory is about what
+// commands may name; only a written one can give more than every user of the machine has.
+func (p Profile) Written(req Request) bool {
+	for limit := range p.limits() {
+		if r := limit.lastMatch(req); r == nil || r.Effect != Allow || r.Preset {
+			return false
+		}
+	}
+	return true
 }
 
 // lastMatch returns the last rule that matches a request, nil if none does. For

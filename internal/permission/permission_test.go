@@ -108,12 +108,12 @@ func FuzzMatch(f *testing.F) {
 
 func TestTheLastMatchingRuleDecides(t *testing.T) {
 	profile := Profile{Name: "p", Rules: []Rule{
-		{"*", "*", Allow, "f:1", false},
-		{"bash", "*", Deny, "f:2", false},
-		{"bash", "git *", Allow, "f:3", false},
-		{"bash", "git push *", Deny, "f:4", false},
-		{"mcp_*", "*", Deny, "f:5", false},
-		{"read", "/abs/secret", Deny, "f:6", false},
+		{"*", "*", Allow, "f:1", false, false},
+		{"bash", "*", Deny, "f:2", false, false},
+		{"bash", "git *", Allow, "f:3", false, false},
+		{"bash", "git push *", Deny, "f:4", false, false},
+		{"mcp_*", "*", Deny, "f:5", false, false},
+		{"read", "/abs/secret", Deny, "f:6", false, false},
 	}}
 	tests := []struct {
 		name   string
@@ -152,7 +152,7 @@ func TestNoRuleMeansDeny(t *testing.T) {
 	if d := (Profile{}).Decide(Need("read", "a")); d.Allowed() {
 		t.Errorf("an empty profile allows: %+v", d)
 	}
-	narrow := Profile{Rules: []Rule{{"bash", "git *", Allow, "", false}, {"bash", "git push *", Deny, "", false}, {"bash", "*", Deny, "", false}, {"bash", "npx *", Allow, "", false}}}
+	narrow := Profile{Rules: []Rule{{"bash", "git *", Allow, "", false, false}, {"bash", "git push *", Deny, "", false, false}, {"bash", "*", Deny, "", false, false}, {"bash", "npx *", Allow, "", false, false}}}
 	for subject, want := range map[string]bool{"git push": false, "git log": true, "eslint .": true} {
 		if d := narrow.Decide(Request{Permission: "bash", Subjects: []string{subject}, Inner: true}); d.Allowed() != want {
 			t.Errorf("npx %s: %+v", subject, d)
@@ -165,18 +165,18 @@ func TestNoRuleMeansDeny(t *testing.T) {
 }
 
 func TestExternalRulesCoverReadingToo(t *testing.T) {
-	p := Profile{Rules: []Rule{{ExternalDirectory, "/opt/*", Allow, "", false}}}
+	p := Profile{Rules: []Rule{{ExternalDirectory, "/opt/*", Allow, "", false, false}}}
 	if !p.Decide(Need(ExternalRead, "/opt/x")).Allowed() {
 		t.Error("a directory that may be used may not be read")
 	}
-	p = Profile{Rules: []Rule{{ExternalRead, "/opt/*", Allow, "", false}}}
+	p = Profile{Rules: []Rule{{ExternalRead, "/opt/*", Allow, "", false, false}}}
 	if p.Decide(Need(ExternalDirectory, "/opt/x")).Allowed() {
 		t.Error("a directory that may only be read may be written")
 	}
 }
 
 func TestDecideAllReturnsTheFirstDenial(t *testing.T) {
-	p := Profile{Rules: []Rule{{"bash", "*", Allow, "a", false}, {"bash", "rm *", Deny, "b", false}}}
+	p := Profile{Rules: []Rule{{"bash", "*", Allow, "a", false, false}, {"bash", "rm *", Deny, "b", false, false}}}
 	d := p.DecideAll([]Request{Need("bash", "ls"), Need("bash", "rm x"), Need("bash", "pwd")})
 	if d.Allowed() || d.Request.Subject() != "rm x" {
 		t.Errorf("got %+v", d)
@@ -193,10 +193,10 @@ func TestHides(t *testing.T) {
 		want  bool
 	}{
 		{"no rule at all", nil, true},
-		{"a plain deny last", []Rule{{"bash", "git *", Allow, "", false}, {"bash", "*", Deny, "", false}}, true},
-		{"an exception after the deny", []Rule{{"bash", "*", Deny, "", false}, {"bash", "git *", Allow, "", false}}, false},
-		{"a deny of everything by wildcard", []Rule{{"*", "*", Deny, "", false}}, true},
-		{"another tool's rules", []Rule{{"read", "*", Allow, "", false}}, true},
+		{"a plain deny last", []Rule{{"bash", "git *", Allow, "", false, false}, {"bash", "*", Deny, "", false, false}}, true},
+		{"an exception after the deny", []Rule{{"bash", "*", Deny, "", false, false}, {"bash", "git *", Allow, "", false, false}}, false},
+		{"a deny of everything by wildcard", []Rule{{"*", "*", Deny, "", false, false}}, true},
+		{"another tool's rules", []Rule{{"read", "*", Allow, "", false, false}}, true},
 	}
 	for _, tt := range tests {
 		if got := (Profile{Rules: tt.rules}).Hides("bash"); got != tt.want {
@@ -255,7 +255,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestADenialNamesTheRuleAndItsPlace(t *testing.T) {
-	p := Profile{Rules: []Rule{{"bash", "git push *", Deny, "m.yaml:7", false}}}
+	p := Profile{Rules: []Rule{{"bash", "git push *", Deny, "m.yaml:7", false, false}}}
 	want := `permission denied: bash "git push -f", by rule bash: {"git push *": deny} (m.yaml:7)`
 	if got := p.Decide(Need("bash", "git push -f")).Denial(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

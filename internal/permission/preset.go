@@ -30,7 +30,7 @@ func Preset(name string) (Profile, bool) {
 		p.Rules = append(p.Rules, systemDirectories()...)
 	}
 	for i := range p.Rules {
-		p.Rules[i].Source = "preset " + name
+		p.Rules[i].Source, p.Rules[i].Preset = "preset "+name, true
 	}
 	return p, true
 }

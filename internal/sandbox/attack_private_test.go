@@ -94,7 +94,7 @@ func TestPrivateFilesThatChange(t *testing.T) {
 			unguarded(t, system, `umask 077; mkdir -p runner/work runner/home runner/tmp granted gone d/below
 for f in . runner runner/work granted gone d/below; do echo $f >$f/file; done; echo public >public; chmod 644 public`)
 			spec := p.spec()
-			spec.ReadOnly, spec.Programs = []string{filepath.Join(system, "granted")}, []string{system}
+			spec.Grants, spec.Programs = []Grant{NewGrant(filepath.Join(system, "granted"), false)}, []string{system}
 			spec.Private = &Private{roots: []string{system}}
 			s := inside(t, spec, level)
 			unguarded(t, system, `rm -r gone file; mv d e; ln -sf e public`)

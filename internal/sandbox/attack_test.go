@@ -250,7 +250,9 @@ func (s *surroundings) count(conn net.PacketConn) {
 
 func (s surroundings) spec() Spec {
 	spec := s.fixture.spec()
-	spec.ReadOnly = s.protect
+	for _, p := range s.protect {
+		spec.Grants = append(spec.Grants, NewGrant(p, false))
+	}
 	spec.Hidden = []string{filepath.Join(s.workspace, "hidden")}
 	spec.Programs, spec.Private = []string{s.system}, &Private{roots: []string{"/etc", s.system}}
 	return spec

@@ -118,7 +118,7 @@ func TestOrdinaryCommandsSucceed(t *testing.T) {
 				}
 				unguarded(t, p.workspace, repositories, "OUT="+p.outside, "WS="+p.workspace)
 				spec := p.spec()
-				spec.ReadOnly = []string{filepath.Join(p.workspace, "repo/.git"), filepath.Join(p.workspace, "tree/.git"), filepath.Join(p.outside, "main/.git")}
+				spec.Grants = []Grant{NewGrant(filepath.Join(p.workspace, "repo/.git"), false), NewGrant(filepath.Join(p.workspace, "tree/.git"), false), NewGrant(filepath.Join(p.outside, "main/.git"), false)}
 				s := inside(t, spec, level)
 				got := bash(t, s, h.line)
 				worked := got.err == nil && strings.TrimRight(got.output, "\n") == h.want
@@ -156,7 +156,7 @@ func TestGoBuildsAndTestsOffline(t *testing.T) {
 				t.Fatal(err, ok)
 			}
 			spec := p.spec()
-			spec.Writable, spec.ReadOnly = []string{own}, []string{users}
+			spec.Grants = []Grant{NewGrant(own, true), NewGrant(users, false)}
 			spec.Programs = append(Toolchains("", "/usr/local/go/bin:/usr/bin"), program)
 			s := inside(t, spec, level)
 			got := bash(t, s, "go vet ./... && go test ./... && echo fine", variable, "GOCACHE="+own, "GOPROXY=off", "GOTOOLCHAIN=local")

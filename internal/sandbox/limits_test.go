@@ -230,7 +230,7 @@ func TestGrantedPathReplacedBySymlinkIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			spec := p.spec()
-			spec.ReadOnly = []string{protected}
+			spec.Grants = []Grant{NewGrant(protected, false)}
 			s := inside(t, spec, level)
 			if err := os.RemoveAll(filepath.Dir(protected)); err != nil {
 				t.Fatal(err)

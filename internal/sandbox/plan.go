@@ -104,7 +104,7 @@ func mounts(b *bounds, hidden []child.Mount) []child.Mount {
 	for _, p := range b.writable() {
 		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Write: true})
 	}
-	for _, p := range b.ReadOnly {
+	for _, p := range b.read {
 		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Optional: !b.protects(p)})
 	}
 	for _, s := range b.Stores {
@@ -204,7 +204,7 @@ func tmpMounts(b *bounds) []child.Mount {
 	var ms []child.Mount
 	for _, tmp := range ReplacedDirs() {
 		m := child.Mount{Kind: child.Bind, Path: tmp, Source: b.TmpDir, Write: true}
-		if slices.ContainsFunc(slices.Concat(b.writable(), b.stores(), b.ReadOnly, b.Programs, b.Hidden), func(p string) bool { return pathtree.Within(p, tmp) }) {
+		if slices.ContainsFunc(slices.Concat(b.writable(), b.stores(), b.read, b.Programs, b.Hidden), func(p string) bool { return pathtree.Within(p, tmp) }) {
 			m = child.Mount{Kind: child.Tmpfs, Path: tmp, Write: true, Bytes: tmpBytes}
 		}
 		ms = append(ms, m)
@@ -236,14 +236,18 @@ func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
 		switch {
 		case m.Kind == child.Device, m.Kind == child.Pts:
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Node})
+		case m.Kind == child.Bind && m.Path == m.Source:
+			access := child.Read
+			if m.Write {
+				access = child.Full
+			}
+			for _, p := range without(m.Path, private) {
+				rules = append(rules, child.Rule{Path: p.path, Access: access, Entry: p.path != m.Path, File: p.file})
+			}
 		case m.Write:
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Full})
 		case m.Kind == child.Proc:
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Read})
-		case m.Kind == child.Bind && m.Path == m.Source:
-			for _, p := range without(m.Path, private) {
-				rules = append(rules, child.Rule{Path: p.path, Access: child.Read, Entry: p.path != m.Path, File: p.file})
-			}
 		}
 	}
 	return rules
@@ -261,13 +265,16 @@ func partialRules(b *bounds) []child.Rule {
 			}
 		}
 	}
-	hidden := slices.Concat(b.Hidden, b.ungranted())
-	for _, dir := range slices.Concat(systemDirs(), []string{"/proc"}, b.Programs, b.ReadOnly) {
-		for _, p := range without(dir, hidden) {
-			add(child.Rule{Access: child.Read, Entry: p.path != dir, File: p.file}, p.path)
+	private := b.ungranted()
+	grant := func(access child.Access, dirs, hidden []string) {
+		for _, dir := range dirs {
+			for _, p := range without(dir, hidden) {
+				add(child.Rule{Access: access, Entry: p.path != dir, File: p.file}, p.path)
+			}
 		}
 	}
-	add(child.Rule{Access: child.Full}, b.writable()...)
+	grant(child.Read, slices.Concat(systemDirs(), []string{"/proc"}, b.Programs, b.read), slices.Concat(b.Hidden, private))
+	grant(child.Full, b.writable(), private)
 	add(child.Rule{Access: child.Node}, devices()...) // no terminals: they include the user's
 	return rules
 }

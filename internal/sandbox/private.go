@@ -16,9 +16,10 @@ import (
 // searches once, because these directories can contain hundreds of thousands of files. It
 // is safe for concurrent use. The zero value finds nothing.
 type Private struct {
-	roots []string
-	once  sync.Once
-	found []string
+	roots   []string
+	once    sync.Once
+	found   []string
+	systems []string // directories of the system, which a grant of does not expose what is found; set with it
 }
 
 const nixStore = "/nix/store"
@@ -40,7 +41,7 @@ func (p *Private) Paths() []string {
 		for _, root := range p.roots {
 			s.search(unix.AT_FDCWD, root, root)
 		}
-		p.found = s.found
+		p.found, p.systems = s.found, systemPaths(p.roots)
 	})
 	return p.found
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"syscall"
 	"testing"
@@ -219,5 +220,64 @@ func TestSearchThatFails(t *testing.T) {
 	}
 	if !slices.Equal(found, []string{public}) {
 		t.Errorf("without file descriptors: found %q", found)
+	}
+}
+
+// Of all paths in a spec only grants, and the directories that commands work in, expose private files.
+func TestOnlyGrantsExposePrivateFiles(t *testing.T) {
+	system := t.TempDir()
+	secret := filepath.Join(system, "app", "secret")
+	if err := errors.Join(os.Chmod(system, 0o755), os.Mkdir(filepath.Dir(secret), 0o755), os.Chmod(filepath.Dir(secret), 0o755), os.WriteFile(secret, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	hidden := func(change func(*Spec)) bool {
+		spec := newFixture(t).spec()
+		spec.Private = NewPrivate(system)
+		change(&spec)
+		b, err := resolve(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(b.ungranted(), secret)
+	}
+	works := []string{"Workspace", "Home", "TmpDir", "Stores"}
+	for _, path := range []string{system, filepath.Dir(secret), secret} {
+		for i := range reflect.TypeFor[Spec]().NumField() {
+			field := reflect.TypeFor[Spec]().Field(i)
+			var value any
+			switch field.Type {
+			case reflect.TypeFor[string]():
+				value = path
+			case reflect.TypeFor[[]string]():
+				value = []string{path}
+			default:
+				continue
+			}
+			if slices.Contains(works, field.Name) {
+				continue
+			}
+			if !hidden(func(s *Spec) { reflect.ValueOf(s).Elem().Field(i).Set(reflect.ValueOf(value)) }) {
+				t.Errorf("%s: %s exposes a private file", field.Name, path)
+			}
+		}
+		for _, write := range []bool{false, true} {
+			got := hidden(func(s *Spec) { s.Grants = []Grant{NewGrant(path, write)} })
+			if want := path == system; got != want {
+				t.Errorf("grant of %s: private file is hidden: %v, want %v", path, got, want)
+			}
+		}
+		if got, want := hidden(func(s *Spec) { s.Stores = []Store{{Dir: path, Layers: t.TempDir()}} }), path == system; got != want {
+			t.Errorf("store %s: private file is hidden: %v, want %v", path, got, want)
+		}
+	}
+	if !hidden(func(s *Spec) { s.Grants = []Grant{NewGrant(filepath.Dir(system), false)} }) {
+		t.Error("a grant of a directory that contains the system's exposes a private file")
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.Symlink(system, other); err != nil {
+		t.Fatal(err)
+	}
+	if !hidden(func(s *Spec) { s.Grants = []Grant{NewGrant(other, false)} }) {
+		t.Error("a grant of a symlink to the system's directory exposes a private file")
 	}
 }

@@ -256,7 +256,7 @@ func TestReadableDirectoryCanBeRemoved(t *testing.T) {
 			}
 		}
 		spec := p.spec()
-		spec.ReadOnly = []string{more, control}
+		spec.Grants = []Grant{NewGrant(more, false), NewGrant(control, false)}
 		box := inside(t, spec, level)
 		if err := os.Remove(more); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
@@ -20,8 +19,7 @@ import (
 // exist at level [Full], and can't be opened at [Partial].
 type Spec struct {
 	Workspace string   // writable; when millhand is root, commands run as its owner
-	Writable  []string // other writable paths, such as caches
-	ReadOnly  []string // readable, but not writable even inside of a writable directory
+	Grants    []Grant  // other paths; what is granted for reading can't be written, even inside of a writable directory
 	Locked    []string // in a writable directory, without symlinks: read-only at Full if they exist when a command starts
 	Hidden    []string // not accessible, even inside of a granted directory
 	Stores    []Store  // at Full; not in a writable directory, and without symlinks in their paths
@@ -75,8 +73,9 @@ const ProxyPort = 3128
 // bounds is Spec with paths resolved and checked.
 type bounds struct {
 	Spec
-	uid, gid int // of commands
-	symlinks []child.Mount
+	written, read []string // of Grants; those that are both are written
+	uid, gid      int      // of commands
+	symlinks      []child.Mount
 }
 
 // resolve resolves the symlinks in the paths of a spec, and the user of its commands.
@@ -91,12 +90,21 @@ func resolve(spec Spec) (*bounds, error) {
 		*p = paths[0]
 	}
 	var err error
-	if b.Writable, err = b.real(spec.Writable, true); err != nil {
+	var written, read []string
+	for _, g := range spec.Grants {
+		if g.write {
+			written = append(written, g.path)
+		} else {
+			read = append(read, g.path)
+		}
+	}
+	if b.written, err = b.real(written, true); err != nil {
 		return nil, err
 	}
-	if b.ReadOnly, err = b.real(spec.ReadOnly, false); err != nil {
+	if b.read, err = b.real(read, false); err != nil {
 		return nil, err
 	}
+	b.read = slices.DeleteFunc(b.read, func(p string) bool { return slices.Contains(b.written, p) })
 	if b.Hidden, err = b.real(spec.Hidden, false); err != nil {
 		return nil, err
 	}
@@ -167,7 +175,7 @@ func (b *bounds) become() error {
 
 // writable returns all directories that commands may write to.
 func (b *bounds) writable() []string {
-	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
+	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.written...)
 }
 
 // stores returns the directories of the stores.
@@ -179,11 +187,8 @@ func (b *bounds) stores() []string {
 	return dirs
 }
 
-// ungranted returns the private paths of the system's directories that no path of the
-// spec grants.
+// ungranted returns the private paths of the system's directories that nothing in the spec
+// exposes.
 func (b *bounds) ungranted() []string {
-	granted := slices.Concat(b.writable(), b.stores(), b.ReadOnly)
-	return slices.DeleteFunc(slices.Clone(b.Private.Paths()), func(p string) bool {
-		return slices.ContainsFunc(granted, func(dir string) bool { return pathtree.Within(p, dir) })
-	})
+	return b.Private.except([]string{b.Workspace, b.Home, b.TmpDir}, slices.Concat(b.written, b.read, b.stores()))
 }

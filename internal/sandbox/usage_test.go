@@ -90,7 +90,7 @@ func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
 					fill(t, filepath.Join(p.tmp, "millhand-level-a"), 0)
 				}
 				spec := p.spec()
-				spec.Writable = []string{cache}
+				spec.Grants = []Grant{NewGrant(cache, true)}
 				s := inside(t, spec, level)
 				g := NewDiskMonitor([]string{p.workspace, p.tmp}, []string{cache}, 8_000_000, time.Now)
 				defer g.Close()

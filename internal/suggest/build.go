@@ -240,7 +240,7 @@ func protections(found []pattern) []Rule {
 		if !r.Protects || name == "**" {
 			continue
 		}
-		r.Source, r.Protects = Name, false
+		r.Source, r.Preset, r.Protects = Name, false, false
 		matched := slices.ContainsFunc(found, func(f pattern) bool {
 			dir, wild := strings.CutSuffix(f.text, "/*"+path.Ext(f.text))
 			return f.permission == "edit" && wild && permission.Match(f.text, dir+"/"+name) && permission.Match(r.Pattern, dir+"/"+name)
