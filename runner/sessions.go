@@ -234,7 +234,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
+		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.

@@ -73,7 +73,7 @@ func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 // show them its environment with the API keys: no rule allows that.
 func pathNeeds(env *Env, p workspace.Path) []permission.Request {
 	if env.private(p.Abs) {
-		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "files of millhand (reports, keys) are not accessible to agents"}}
+		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "files of millhand (reports, keys) are not accessible to agents, nor are files of the system that other users can't read unless a rule names them or their directory"}}
 	}
 	if p.Abs == "/proc" || strings.HasPrefix(p.Abs, "/proc/") {
 		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "file tools can't access /proc"}}

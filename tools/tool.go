@@ -79,7 +79,7 @@ type Env struct {
 	ChildEnv []string // environment of commands
 	Commands Commands
 	Outputs  *reportdir.Dir // where truncated outputs are saved in full; nil: nowhere
-	Private  []string       // absolute report directories, inaccessible to calls except for reading saved outputs
+	Private  []string       // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Limits   OutputLimits
 	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
 	Now      func() time.Time

@@ -4,16 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -139,7 +148,11 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 	if d.NoRule {
 		by = d.Because()
 	}
-	fmt.Fprintf(w.Out, "%s\n%s\n", d.Effect, printable.Text(by))
+	fmt.Fprintln(w.Out, d.Effect)
+	if kernel := kernelHides(ctx, w, profile, decisions); kernel != "" {
+		fmt.Fprintln(w.Out, "kernel: "+kernel)
+	}
+	fmt.Fprintln(w.Out, printable.Text(by))
 	for _, each := range decisions {
 		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because()))
 	}
@@ -150,4 +163,55 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 		return exitWith(event.ExitPolicy)
 	}
 	return nil
+}
+
+// kernelHides describes which of the paths outside of the workspace that rules allow are nevertheless
+// hidden on this machine, because other users can't read them; "" for none. It decides nothing: the
+// rules' examples have to mean the same on every machine.
+func kernelHides(ctx context.Context, w World, p permission.Profile, decisions []permission.Decision) string {
+	private := sandbox.NewPrivate(w.System...)
+	var hidden []string
+	for _, d := range decisions {
+		if kind := d.Request.Permission; !d.Allowed() || kind != permission.ExternalRead && kind != permission.ExternalDirectory {
+			continue
+		}
+		path := d.Request.Subject()
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		for _, p := range runner.Concealed(p, private) {
+			if pathtree.Within(path, p) {
+				hidden = append(hidden, describeHidden(path, p))
+			}
+		}
+	}
+	if len(hidden) == 0 || !confining(sandbox.Probe(ctx, "").Best) {
+		return ""
+	}
+	slices.Sort(hidden)
+	return strings.Join(slices.Compact(hidden), "; ")
+}
+
+// confining reports whether a level hides files.
+func confining(l sandbox.Level) bool { return l == sandbox.Full || l == sandbox.Partial }
+
+// describeHidden returns why a path is hidden: its own mode and owner, or those of a directory that
+// it is in.
+func describeHidden(path, private string) string {
+	info, err := os.Lstat(private)
+	if err != nil {
+		return "hidden here"
+	}
+	text := fmt.Sprintf("%04o", info.Mode().Perm())
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		name := strconv.FormatUint(uint64(st.Uid), 10)
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		text += ", " + name
+	}
+	if path != private {
+		text = "in " + private + ": " + text
+	}
+	return printable.Text("hidden here (" + text + ")")
 }

@@ -126,7 +126,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
-	env.Private = []string{rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs"))}
+	env.Private = append(runner.ConcealedFromTools(profile, settings.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
 	if env.Skills = tools.FindSkills(space, settings.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
@@ -296,7 +296,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	g = runner.CommandEnv{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
 		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
-		Tell: func(event.Network) {}, Tampered: end,
+		Tell: func(event.Network) {}, Tampered: end, Private: settings.private,
 	}
 	if settings.plan != nil {
 		g.Tools = settings.plan.Tools

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -40,12 +41,14 @@ type toolSettings struct {
 	custom []tools.Tool
 	skills []string    // directories of skills, in addition to the workspace's
 	plan   *tasks.Plan // of the manifest; nil for none
+
+	private *sandbox.Private // files of the system
 }
 
 // readToolSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
 func readToolSettings(ctx context.Context, w World, model string, o profileOptions) (*toolSettings, error) {
-	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}}
+	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
 	if o.manifest != "" {
