@@ -84,3 +84,11 @@ func (cs *ChangeSet) Without(paths []string) *ChangeSet {
 	out.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return slices.Contains(paths, c.Path) })
 	return &out
 }
+
+// Only returns the changes and refusals of the paths that keep reports.
+func (cs *ChangeSet) Only(keep func(path string) bool) *ChangeSet {
+	out := *cs
+	out.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return !keep(c.Path) })
+	out.Refused = slices.DeleteFunc(slices.Clone(cs.Refused), func(r Refusal) bool { return !keep(r.Path) })
+	return &out
+}
