@@ -265,6 +265,9 @@ func conform(r *Report) {
 		for k := range j.Untracked {
 			j.Untracked[k].Kind = known(r, j.ID, "kind of change", j.Untracked[k].Kind, "modified", "added", "modified", "deleted")
 		}
+		for k := range j.LeftOut {
+			j.LeftOut[k].By = known(r, j.ID, "maker of files", j.LeftOut[k].By, event.ByBuild, event.BySetup, event.ByBaseline, event.ByVerify, event.ByHook, event.ByBuild)
+		}
 		for k := range j.Baseline {
 			b := &j.Baseline[k]
 			b.In = known(r, j.ID, "kind of verify", b.In, event.InWorkspace, event.InWorkspace, event.InClean)

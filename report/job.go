@@ -29,7 +29,7 @@ type job struct {
 	verify   []Verify
 
 	verifiedIn, baselineIn execution // of the last event of each
-	changes                []event.Change
+	changes                found
 	commit                 *event.Commit
 	pushed                 *Published
 	pull                   *event.PullRequest
@@ -39,6 +39,12 @@ type job struct {
 	open                   map[callKey]*call
 	changed                []Fallback
 	around                 around
+}
+
+// found is what was found to differ in the workspace of a job.
+type found struct {
+	changes []event.Change
+	leftOut []event.LeftOutPath
 }
 
 // earlier is the end of a run of a job that a later run replaced.
@@ -287,7 +293,9 @@ func (j *job) takeRevert(e event.Event) {
 	}
 }
 
-func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
+func (j *job) takeChanges(e event.Event) {
+	j.changes = found{slices.Clone(e.Changes), slices.Clone(e.LeftOut)}
+}
 
 func (j *job) takeCommit(e event.Event) {
 	if e.Commit != nil {
@@ -375,9 +383,10 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		OutputFile:   end.OutputFile,
 		Baseline:     append([]Baseline{}, j.baseline...),
 		Verify:       append([]Verify{}, j.verify...),
-		Changes:      append([]event.Change{}, j.changes...),
+		Changes:      append([]event.Change{}, j.changes.changes...),
 		Patch:        end.Patch,
 		Untracked:    append([]event.Untracked{}, end.UntrackedInputs...),
+		LeftOut:      append([]event.LeftOutPath{}, j.changes.leftOut...),
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),
 		PullRequest:  clone(j.pull),

@@ -78,49 +78,50 @@ type Totals struct {
 
 // Job is one job of the plan, started or not.
 type Job struct {
-	ID           string             `json:"id"`
-	Task         string             `json:"task"`
-	Repo         string             `json:"repo"`
-	Matrix       map[string]string  `json:"matrix"`
-	Outcome      event.Outcome      `json:"outcome"`
-	Reason       string             `json:"reason"`      // empty for a job that passed, unless it only pushed the commit of an earlier run
-	ReasonCode   event.Code         `json:"reason_code"` // the reason as a code; may be empty
-	Attempts     int                `json:"attempts"`
-	Reruns       int                `json:"reruns"` // number of earlier runs of the job that this one replaces, after a merge
-	Turns        int                `json:"turns"`  // like usage and cost, the sum over all runs of the job; other fields are of the last run
-	StartedAt    Time               `json:"started_at"`
-	ElapsedMS    int64              `json:"elapsed_ms"`
-	Phases       []Phase            `json:"phases"` // in their order
-	Model        string             `json:"model"`
-	ModelServed  string             `json:"model_served"` // that of the last turn of the job's own session that has one
-	Profile      string             `json:"profile"`
-	Base         *Base              `json:"base"`    // that the job started from; nil for a job that never started, or without a commit
-	Sandbox      event.Sandbox      `json:"sandbox"` // level is empty for a job that never started
-	Usage        money.Usage        `json:"usage"`
-	CostUSD      *money.USD         `json:"cost_usd"` // nil if unknown, 0 without a model call
-	FinalMessage string             `json:"final_message"`
-	Output       json.RawMessage    `json:"output"`      // nil without an output schema
-	Review       *findings.Review   `json:"review"`      // the output as findings; nil for other schemas
-	OutputFile   string             `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
-	Baseline     []Baseline         `json:"baseline"`    // verify commands before the agent started
-	Verify       []Verify           `json:"verify"`      // in the order of the runs, all attempts
-	Script       *event.Script      `json:"script,omitempty"`
-	Changes      []event.Change     `json:"changes"`
-	Patch        string             `json:"patch"`            // path of the changes as a patch below the report directory; empty for none
-	Untracked    []event.Untracked  `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
-	Commit       *event.Commit      `json:"commit"`
-	Published    *Published         `json:"published"`
-	PullRequest  *event.PullRequest `json:"pull_request"` // nil without one
-	Comment      *Comment           `json:"comment"`      // nil without one
-	Calls        []Call             `json:"calls"`
-	Denied       []Denial           `json:"denied"` // the denied calls, which are also in Calls
-	DeniedTurns  int                `json:"denied_turns"`
-	DeniedCost   *money.USD         `json:"denied_cost_usd"`
-	Sessions     []Session          `json:"sessions"`
-	Retries      int                `json:"retries"`   // retried requests
-	Lost         *money.Charge      `json:"lost"`      // usage and cost of requests without a response; nil for none
-	Fallbacks    []Fallback         `json:"fallbacks"` // to other models
-	Network      []NetworkDenial    `json:"network"`   // denied attempts of commands, each host and port once
+	ID           string              `json:"id"`
+	Task         string              `json:"task"`
+	Repo         string              `json:"repo"`
+	Matrix       map[string]string   `json:"matrix"`
+	Outcome      event.Outcome       `json:"outcome"`
+	Reason       string              `json:"reason"`      // empty for a job that passed, unless it only pushed the commit of an earlier run
+	ReasonCode   event.Code          `json:"reason_code"` // the reason as a code; may be empty
+	Attempts     int                 `json:"attempts"`
+	Reruns       int                 `json:"reruns"` // number of earlier runs of the job that this one replaces, after a merge
+	Turns        int                 `json:"turns"`  // like usage and cost, the sum over all runs of the job; other fields are of the last run
+	StartedAt    Time                `json:"started_at"`
+	ElapsedMS    int64               `json:"elapsed_ms"`
+	Phases       []Phase             `json:"phases"` // in their order
+	Model        string              `json:"model"`
+	ModelServed  string              `json:"model_served"` // that of the last turn of the job's own session that has one
+	Profile      string              `json:"profile"`
+	Base         *Base               `json:"base"`    // that the job started from; nil for a job that never started, or without a commit
+	Sandbox      event.Sandbox       `json:"sandbox"` // level is empty for a job that never started
+	Usage        money.Usage         `json:"usage"`
+	CostUSD      *money.USD          `json:"cost_usd"` // nil if unknown, 0 without a model call
+	FinalMessage string              `json:"final_message"`
+	Output       json.RawMessage     `json:"output"`      // nil without an output schema
+	Review       *findings.Review    `json:"review"`      // the output as findings; nil for other schemas
+	OutputFile   string              `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
+	Baseline     []Baseline          `json:"baseline"`    // verify commands before the agent started
+	Verify       []Verify            `json:"verify"`      // in the order of the runs, all attempts
+	Script       *event.Script       `json:"script,omitempty"`
+	Changes      []event.Change      `json:"changes"`
+	Patch        string              `json:"patch"`            // path of the changes as a patch below the report directory; empty for none
+	Untracked    []event.Untracked   `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
+	LeftOut      []event.LeftOutPath `json:"left_out"`         // files that others than the agent made, which are not in Changes
+	Commit       *event.Commit       `json:"commit"`
+	Published    *Published          `json:"published"`
+	PullRequest  *event.PullRequest  `json:"pull_request"` // nil without one
+	Comment      *Comment            `json:"comment"`      // nil without one
+	Calls        []Call              `json:"calls"`
+	Denied       []Denial            `json:"denied"` // the denied calls, which are also in Calls
+	DeniedTurns  int                 `json:"denied_turns"`
+	DeniedCost   *money.USD          `json:"denied_cost_usd"`
+	Sessions     []Session           `json:"sessions"`
+	Retries      int                 `json:"retries"`   // retried requests
+	Lost         *money.Charge       `json:"lost"`      // usage and cost of requests without a response; nil for none
+	Fallbacks    []Fallback          `json:"fallbacks"` // to other models
+	Network      []NetworkDenial     `json:"network"`   // denied attempts of commands, each host and port once
 
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 

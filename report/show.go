@@ -207,7 +207,18 @@ func (c *Call) subject() string {
 	return c.Title
 }
 
+func (s *shown) leftOut(j *Job) {
+	if len(j.LeftOut) == 0 {
+		return
+	}
+	s.title("left out of the changes")
+	for _, f := range j.LeftOut {
+		fmt.Fprintf(s, "  %s\n", plain(f.String()))
+	}
+}
+
 func (s *shown) changes(j *Job, patch string) {
+	defer s.leftOut(j)
 	if len(j.Changes) == 0 {
 		return
 	}

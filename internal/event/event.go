@@ -33,6 +33,7 @@ const (
 	Compacted          Type = "compaction"
 	SessionEnded       Type = "session.ended"
 	VerifyEnded        Type = "verify.ended"
+	FilesLeft          Type = "files.left"
 	ChangesFound       Type = "changes"
 	CommitStarted      Type = "commit.started"
 	Committed          Type = "commit"
@@ -61,32 +62,34 @@ type Event struct {
 	Session string    `json:"session,omitempty"` // id of the session that it is about
 	Prev    string    `json:"prev,omitempty"`    // SHA-256 of the line before, in hexadecimal; empty in the first line, and without evidence
 
-	Run         *Run        `json:"run,omitempty"`
-	JobStart    *JobStart   `json:"job_start,omitempty"`
-	Phase       *Phase      `json:"phase,omitempty"`
-	Command     *Command    `json:"command,omitempty"`
-	SessionInfo *Session    `json:"session_info,omitempty"`
-	Attempt     *Attempt    `json:"attempt,omitempty"`
-	Turn        *Turn       `json:"turn,omitempty"`
-	Text        *Text       `json:"text,omitempty"`
-	Retry       *Retry      `json:"retry,omitempty"`
-	Call        *Call       `json:"call,omitempty"`
-	Prune       *Prune      `json:"prune,omitempty"`
-	Compaction  *Compaction `json:"compaction,omitempty"`
-	Baseline    *Baseline   `json:"baseline,omitempty"`
-	Verify      *Verify     `json:"verify,omitempty"`
-	Script      *Script     `json:"script,omitempty"`
-	Changes     []Change    `json:"changes,omitempty"`
-	Commit      *Commit     `json:"commit,omitempty"`
-	Published   *Published  `json:"published,omitempty"`
-	Comment     *Comment    `json:"comment,omitempty"`
-	JobEnd      *JobEnd     `json:"job_end,omitempty"`
-	Network     *Network    `json:"network,omitempty"`
-	Extension   *Extension  `json:"extension,omitempty"`
-	Warning     *Warning    `json:"warning,omitempty"`
-	RunEnd      *RunEnd     `json:"run_end,omitempty"`
-	Revert      *Revert     `json:"revert,omitempty"`
-	Seal        *Seal       `json:"seal,omitempty"`
+	Run         *Run          `json:"run,omitempty"`
+	JobStart    *JobStart     `json:"job_start,omitempty"`
+	Phase       *Phase        `json:"phase,omitempty"`
+	Command     *Command      `json:"command,omitempty"`
+	SessionInfo *Session      `json:"session_info,omitempty"`
+	Attempt     *Attempt      `json:"attempt,omitempty"`
+	Turn        *Turn         `json:"turn,omitempty"`
+	Text        *Text         `json:"text,omitempty"`
+	Retry       *Retry        `json:"retry,omitempty"`
+	Call        *Call         `json:"call,omitempty"`
+	Prune       *Prune        `json:"prune,omitempty"`
+	Compaction  *Compaction   `json:"compaction,omitempty"`
+	Baseline    *Baseline     `json:"baseline,omitempty"`
+	Verify      *Verify       `json:"verify,omitempty"`
+	Script      *Script       `json:"script,omitempty"`
+	Left        *Left         `json:"left,omitempty"`
+	Changes     []Change      `json:"changes,omitempty"`
+	LeftOut     []LeftOutPath `json:"left_out,omitempty"` // of Changes
+	Commit      *Commit       `json:"commit,omitempty"`
+	Published   *Published    `json:"published,omitempty"`
+	Comment     *Comment      `json:"comment,omitempty"`
+	JobEnd      *JobEnd       `json:"job_end,omitempty"`
+	Network     *Network      `json:"network,omitempty"`
+	Extension   *Extension    `json:"extension,omitempty"`
+	Warning     *Warning      `json:"warning,omitempty"`
+	RunEnd      *RunEnd       `json:"run_end,omitempty"`
+	Revert      *Revert       `json:"revert,omitempty"`
+	Seal        *Seal         `json:"seal,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
@@ -159,6 +162,8 @@ type Fork struct {
 	Branch  string `json:"branch,omitempty"` // of the job's commit
 
 	Children int `json:"children,omitempty"` // subagents of the job in the other run, whose names are not used again
+
+	Left []Left `json:"left,omitempty"` // in the workspace of the job, by others than the agent
 }
 
 // Invocation is a command line of millhand run.

@@ -29,6 +29,7 @@ func Types() []TypeInfo {
 		{Compacted, "compaction", "a summary replaced the older messages of a conversation"},
 		{SessionEnded, "session_info", "a conversation ended"},
 		{VerifyEnded, "verify", "a verify command ended"},
+		{FilesLeft, "left", "files that setup, the baseline, hooks or verify left in the workspace"},
 		{ChangesFound, "changes", "the changes of the job in its workspace"},
 		{CommitStarted, "commit", "the job's commit is about to be created; its hash is missing"},
 		{Committed, "commit", "the job's commit"},

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/money"
@@ -21,6 +22,7 @@ type Facts struct {
 	Verify    []Verify         // that passed after the change
 	Review    *findings.Review // the output as findings; nil for others
 	Compared  bool             // the patterns of the run are added when it ends
+	LeftOut   []event.LeftOutPath
 }
 
 // Session is how a change was made; nil in [Facts] if an earlier run did.
@@ -47,13 +49,21 @@ func (f Facts) Title(template string) string {
 // Body returns the description of the pull request.
 func (f Facts) Body(template string) string {
 	if template == "" {
-		template = "${{ summary }}\n\n${{ verify }}\n\n"
+		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.leftOut()
 		if f.Compared {
 			template += "${{ patterns }}\n\n"
 		}
 		template += f.origin()
 	}
 	return bodyText(f.fill(template))
+}
+
+// leftOut names files that the commit leaves out.
+func (f Facts) leftOut() string {
+	if len(f.LeftOut) == 0 {
+		return ""
+	}
+	return "Left out of the commit, because the agent did not make them: " + strings.ReplaceAll(cell(event.FirstLeftOut(f.LeftOut)), "${{", "$ {{") + "\n\n"
 }
 
 // fill fills in the variables of the job's result. Nothing in their values is a

@@ -95,7 +95,11 @@ func describe(e event.Event, s *state, at directories) entry {
 	case event.VerifyEnded:
 		return verifyEntry(e.Verify)
 	case event.ChangesFound:
-		return debug("changed %s", figures.Count(len(e.Changes), "file"))
+		text := "changed " + figures.Count(len(e.Changes), "file")
+		if len(e.LeftOut) > 0 {
+			return info("%s; left out: %s", text, event.FirstLeftOut(e.LeftOut))
+		}
+		return debug("%s", text)
 	case event.CommitStarted:
 		return debug("committing on %s", e.Commit.Branch)
 	case event.PublishStarted:

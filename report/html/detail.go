@@ -194,7 +194,7 @@ func (p *jobPage) verify() g.Node {
 }
 
 func (p *jobPage) changes() g.Node {
-	if len(p.j.Changes)+len(p.j.Untracked) == 0 {
+	if len(p.j.Changes)+len(p.j.Untracked)+len(p.j.LeftOut) == 0 {
 		return nil
 	}
 	added, removed := 0, 0
@@ -210,6 +210,9 @@ func (p *jobPage) changes() g.Node {
 			items = append(items, h.Li(text(fmt.Sprintf("%s ", c.Kind)), code(c.Path), g.Text(fmt.Sprintf(" +%d −%d", c.Added, c.Removed))))
 		}
 		content = append(content, h.Ul(items...))
+	}
+	for _, f := range p.j.LeftOut[:min(len(p.j.LeftOut), maxChanges)] {
+		content = append(content, h.P(text("left out, made by "+string(f.By)+": "), code(f.Path)))
 	}
 	for _, u := range p.j.Untracked[:min(len(p.j.Untracked), maxChanges)] {
 		content = append(content, h.P(text(u.Kind+", not committed, but readable for verify: "), code(u.Path)))
