@@ -191,7 +191,7 @@ func (m *manifest) profileAt(name text) profile {
 // commitOf returns how a draft's changes are committed.
 func (b *builder) commitOf(d *draft, s scope) *Commit {
 	from := d.task.commit
-	c := &Commit{Author: from.author, Branch: d.branch, IfExists: from.ifExists, WIP: from.wip, Sign: from.sign}
+	c := &Commit{Author: from.author, Branch: d.branch, IfExists: from.ifExists, WIP: from.wip, Sign: from.sign, Include: from.include}
 	for _, r := range d.job.Protect {
 		c.Protect = append(c.Protect, r.Pattern)
 	}

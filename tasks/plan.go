@@ -203,6 +203,9 @@ type Commit struct {
 	// WIP is set if the work of a job that exceeded a limit or budget is committed,
 	// too, marked as work in progress.
 	WIP bool
+	// Include lists what is committed although something else than the agent made it: setup, verify,
+	// hooks, build.
+	Include []string `json:",omitempty"`
 }
 
 // ByForge reports whether the forge makes and signs the commit; nil is not.

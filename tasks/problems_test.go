@@ -406,7 +406,7 @@ model: openai/m
 			`m.yaml:4:32: invalid branch name "a b"; it must not contain ' '`,
 			`m.yaml:4:39: missing key "email" in "author"; add email: ADDRESS`,
 			`m.yaml:4:67: "protect" must be a list, not the string "x"; put it in brackets: [x]`,
-			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign, wip`,
+			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, include, message, protect, sign, wip`,
 		}},
 		{"a commit that is no mapping", `tasks:
 - id: a

@@ -63,6 +63,7 @@ type commit struct {
 	ifExists IfExists
 	sign     Sign
 	wip      bool
+	include  []string
 	exists   value // of if_exists
 }
 
