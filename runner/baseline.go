@@ -72,6 +72,19 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 			}
 		}()
 	}
+	if s.inPlace && verifiesWorkspace(j.spec) {
+		end = s.diff.by(ctx, event.ByBaseline, false, func(ctx context.Context) (end *stop) {
+			results, end = r.each(ctx)
+			return end
+		})
+		return results, end
+	}
+	return r.each(ctx)
+}
+
+// each runs the verify commands.
+func (r verifier) each(ctx context.Context) (results []event.Baseline, end *stop) {
+	j, s := r.job, r.site
 	for _, v := range j.spec.Verify {
 		r.announce(event.BaselineCommand, v, 0)
 		res, err := r.verify(ctx, v)

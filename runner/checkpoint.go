@@ -50,6 +50,7 @@ func (s *saver) save(ctx context.Context) string {
 func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	w := s.work
 	files, only := w.tree.Written()
+	w.site.diff.written(files)
 	if !only || !alone(w) {
 		return w.site.save(ctx, w.job.opts)
 	}

@@ -60,7 +60,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res event.Verify
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
 // the commands there, which can't access the job's workspace.
 func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) error {
-	cs, err := s.tree.Changes(ctx, s.before)
+	f, err := s.diff.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 		message = j.message(s.base, "")
 	}
 	author, committer := j.signatures()
-	repo, err := s.tree.CheckOut(ctx, dir, cs, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
+	repo, err := s.tree.CheckOut(ctx, dir, f.changes, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
 	if err != nil {
 		return err
 	}

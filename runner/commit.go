@@ -27,6 +27,7 @@ type landing struct {
 	job     *job
 	site    *site
 	changes *gitops.ChangeSet // nil until they are measured
+	left    []leftOut         // of the changes
 	patch   string            // path below the report directory; "" for none
 	digest  string            // SHA-256 of the patch
 	made    gitops.CommitResult
@@ -37,24 +38,27 @@ type landing struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
-	f, err := l.site.find(ctx)
+	f, err := l.site.diff.find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
 	if err != nil {
 		return gitFailed(ctx, "find the job's changes", err)
 	}
-	cs, left := f.changes, f.left
-	l.changes = cs
+	cs, left := f.changes, f.ignored
+	l.changes, l.left = cs, f.leftOut
 	changes := make([]event.Change, 0, len(cs.Changes))
 	for _, c := range cs.Changes {
 		changes = append(changes, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes})
+	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes, LeftOut: summarizeLeft(l.left)})
 	for _, refused := range cs.Refused {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	l.warnMixedCommit(cs)
+	for _, text := range trackedAmong(l.left) {
+		l.job.warn(text)
+	}
 	var paths []string // ignored files that the job changed
 	var unlisted error
 	if left != nil {

@@ -54,7 +54,7 @@ func NewFork(past *Past, q ForkRequest) (*Fork, error) {
 	}
 	f := &Fork{named: q.Branch != "", store: filepath.Join(q.Dir, filepath.FromSlash(snapshots)), from: event.Fork{
 		Run: past.Run.ID, Dir: q.Dir, Job: q.Job, Message: q.Message, After: point.After, Turn: point.Turn, Tree: point.Tree,
-		Base: was.baseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.children(),
+		Base: was.baseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.children(), Left: was.allLeft(),
 	}}
 	switch {
 	case f.from.Base == "":

@@ -197,10 +197,10 @@ func TestPresetsShowNoPrivateFilesOfTheSystem(t *testing.T) {
 				profile permission.Profile
 				want    []string
 			}{
-				"":                                  {p, nil},
-				" with rules for whole directories": {wide, nil},
-				" below itself":                     {narrow.Under(p), nil},
-				" with narrow rules":                {narrow, []string{files[1] + "/app/b", files[2] + "/a"}},
+				"":                                   {p, nil},
+				" with rules for system directories": {wide, nil},
+				" below itself":                      {narrow.Under(p), nil},
+				" with narrow rules":                 {narrow, []string{files[1] + "/app/b", files[2] + "/a"}},
 			}
 			for of, check := range checks {
 				out := bashIn(t, level, check.profile, private, reading(slices.Concat(paths, []string{files[0] + "/public", files[1] + "/public"})))

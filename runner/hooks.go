@@ -88,14 +88,20 @@ func (r jobHooks) beforeCommit(ctx context.Context) *stop {
 	if r.job.spec.Commit == nil || !r.site.hasHooks(tasks.BeforeCommit) {
 		return nil
 	}
-	changed, _, err := r.site.tree.ChangedPaths(ctx, r.site.before)
-	switch {
-	case err != nil:
+	f, err := r.site.diff.find(ctx)
+	if err != nil {
 		return gitFailed(ctx, "find the paths that the job changed", err)
-	case len(changed) == 0:
+	}
+	var changed []string
+	for _, c := range f.changes.Changes {
+		changed = append(changed, c.Path)
+	}
+	if len(changed) == 0 {
 		return nil
 	}
-	return r.run(ctx, tasks.BeforeCommit, event.CodeHook, func(in *hook.Input) { in.Changes = changed })
+	return r.site.diff.except(ctx, func(ctx context.Context) *stop {
+		return r.run(ctx, tasks.BeforeCommit, event.CodeHook, func(in *hook.Input) { in.Changes = changed })
+	})
 }
 
 // afterCommit runs the hooks of after_commit if there is a commit.

@@ -69,7 +69,7 @@ func (j *job) phases(p *progress) []phase {
 			return j.confine(ctx, s)
 		}},
 		{name: "setup", run: func(ctx context.Context) *stop {
-			return firstOf(ctx, jobHooks{j, p.site}.start, func(ctx context.Context) *stop { return j.setup(ctx, p.site) }, j.afterSetup)
+			return firstOf(ctx, jobHooks{j, p.site}.setUp, j.afterSetup)
 		}},
 		{name: "baseline", run: func(ctx context.Context) (end *stop) {
 			if p.baseline, end = j.baseline(ctx, p.site); end != nil {

@@ -47,7 +47,8 @@ type pastJob struct {
 	comment   *event.Comment // that was posted; nil for none
 	published pastPublished
 	sessions  map[string]*pastSession
-	final     string // the last message of the job's own session
+	left      []event.Left // in the order of their events
+	final     string       // the last message of the job's own session
 
 	replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
@@ -55,8 +56,12 @@ type pastJob struct {
 	rebased        int             // last turn when the job was rebased; its saved states have another base
 	rebase         bool            // the follow-up prompt is about a rebase onto the current base
 	quiet          bool            // the pull request's description stays as it is
-	elapsed        time.Duration   // between its events
+	clock          pastClock
+}
 
+// pastClock measures the time of a job in several processes.
+type pastClock struct {
+	elapsed       time.Duration // between its events
 	process, last time.Time
 }
 
@@ -104,7 +109,7 @@ func (p *Past) Emit(e event.Event) error {
 	case e.Type == event.RunEnded:
 		p.Ended, p.endedOnce, p.ending = true, true, e.RunEnd
 	case e.Job != "":
-		p.job(e.Job).count(e.Time, p.started)
+		p.job(e.Job).clock.count(e.Time, p.started)
 		p.job(e.Job).add(e)
 	}
 	p.Last = event.Event{Seq: e.Seq, Time: e.Time}
@@ -153,11 +158,11 @@ func (p *Past) of(id string) *pastJob {
 }
 
 // count adds the time since the previous event of the job in this process.
-func (j *pastJob) count(now, process time.Time) {
-	if j.process.Equal(process) {
-		j.elapsed += now.Sub(j.last)
+func (c *pastClock) count(now, process time.Time) {
+	if c.process.Equal(process) {
+		c.elapsed += now.Sub(c.last)
 	}
-	j.process, j.last = process, now
+	c.process, c.last = process, now
 }
 
 func (j *pastJob) add(e event.Event) {
@@ -178,6 +183,8 @@ func (j *pastJob) add(e event.Event) {
 			j.replacing = c.Hash
 		}
 		j.attempts, j.prompt, j.comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
+	case e.Left != nil:
+		j.left = append(j.left, *e.Left)
 	case e.Baseline != nil:
 		j.baseline[e.Baseline.Name] = *e.Baseline
 	case e.Type == event.Committed && e.Commit != nil:
@@ -397,7 +404,7 @@ func (j *pastJob) time() time.Duration {
 	if j == nil {
 		return 0
 	}
-	return j.elapsed
+	return j.clock.elapsed
 }
 
 // finished returns the end of a job that is not run again; nil if it is.

@@ -112,6 +112,10 @@ func (l *landing) facts() publish.Facts {
 		}
 		f.Verify = append(f.Verify, v)
 	}
+	f.LeftOut = summarizeLeft(l.left)
+	for i := range f.LeftOut {
+		f.LeftOut[i].Path = clean(f.LeftOut[i].Path)
+	}
 	return f
 }
 

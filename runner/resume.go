@@ -196,6 +196,9 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 	if past := w.job.past; tree == "" && past != nil && past.start != nil {
 		tree = past.start.Tree
 	}
+	if from != nil || w.job.past != nil && w.job.past.fork != nil && !w.job.past.fresh {
+		w.site.diff.recall(w.job.past)
+	}
 	if rebasedAfter(w.job, from) {
 		return w.job.start.onto.apply(ctx, w.site)
 	}

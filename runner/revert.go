@@ -240,6 +240,7 @@ func (v reverting) tree(s *site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
+	s.diff.recall(j.past)
 	l := &landing{job: j, site: s}
 	end := l.findChanges(ctx)
 	if l.changes == nil {
@@ -258,9 +259,13 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	if err != nil {
 		return err
 	}
-	if l.changes, err = s.tree.Changes(ctx, before.Below(s.below)); err != nil {
+	all, err := s.tree.Changes(ctx, before.Below(s.below))
+	if err != nil {
 		return err
 	}
+	l.changes = all.Only(func(path string) bool {
+		return !slices.ContainsFunc(l.left, func(f leftOut) bool { return f.Path == path })
+	})
 	for _, c := range l.changes.Changes {
 		done.Files = append(done.Files, c.Path)
 	}

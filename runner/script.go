@@ -208,15 +208,15 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if size > maxScriptData {
 		return fmt.Sprintf("Its changes (%s) are too large to show.", figures.Bytes(size)), nil
 	}
-	cs, err := s.tree.Changes(ctx, s.before)
+	f, err := s.diff.find(ctx)
 	if err != nil {
 		return "", err
 	}
-	leaks, err := leaksIn(ctx, s.tree, cs, j.opts.Redact)
+	leaks, err := leaksIn(ctx, s.tree, f.changes, j.opts.Redact)
 	if err != nil {
 		return "", err
 	}
-	patch, err := s.tree.Patch(ctx, cs.Without(opaque(leaks)))
+	patch, err := s.tree.Patch(ctx, f.changes.Without(opaque(leaks)))
 	if err != nil {
 		return "", err
 	}

@@ -14,12 +14,30 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/tasks"
 )
+
+// setUp runs the hooks of job_start and the setup commands. What they leave in the workspace is not
+// the agent's.
+func (r jobHooks) setUp(ctx context.Context) *stop {
+	j, s := r.job, r.site
+	fresh := !s.inPlace // otherwise it may be as an earlier process left it
+	start, setup := r.start, func(ctx context.Context) *stop { return j.setup(ctx, s) }
+	if slices.ContainsFunc(j.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
+		start = func(ctx context.Context) *stop { return s.diff.by(ctx, event.ByHook, fresh, r.start) }
+	}
+	if len(j.spec.Setup) > 0 {
+		setup = func(ctx context.Context) *stop {
+			return s.diff.by(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *stop { return j.setup(ctx, s) })
+		}
+	}
+	return firstOf(ctx, start, setup)
+}
 
 // Setup describes what setup commands of a job get in addition to its other commands.
 type Setup struct {

@@ -44,7 +44,7 @@ type site struct {
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
-	found     *found    // at the end of the last attempt; nil if files can have changed since
+	diff      *differences
 	hooks     *hook.Set // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
@@ -219,6 +219,10 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 // for a remote one.
 func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
 	s = &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
+	s.diff = &differences{site: s, emit: j.emit}
+	if c := j.spec.Commit; c != nil {
+		s.diff.include = c.Include
+	}
 	repo := j.spec.Repo
 	if repo.Kind == tasks.RepoCopy {
 		if s.origin, err = j.run.copies.open(ctx, repo); err != nil {

@@ -87,32 +87,12 @@ func (j *job) uncollected(s *site) (without []string) {
 // the user's own tree, so that the edit rules hold for them.
 func (s *site) staysIgnored() bool { return s.inPlace && s.untracked.known }
 
-// found is what a job changed since it started.
-type found struct {
-	changes *gitops.ChangeSet
-	left    *gitops.LeftOut // in the user's own tree, if its ignored files count; nil otherwise
-}
-
-// find searches for what the job changed, unless nothing can have changed since it was found.
-func (s *site) find(ctx context.Context) (f *found, err error) {
-	if s.found != nil {
-		return s.found, nil
-	}
-	f = &found{}
-	if s.staysIgnored() {
-		f.changes, f.left, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before)
-	} else {
-		f.changes, err = s.tree.Changes(ctx, s.before)
-	}
-	return f, err
-}
-
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.
 func foundBy(ctx context.Context, w *work) (*found, error) {
-	f, err := w.site.find(ctx)
+	f, err := w.site.diff.find(ctx)
 	if err == nil && alone(w) {
-		w.site.found = f
+		w.site.diff.found = f
 	}
 	return f, err
 }
@@ -125,9 +105,11 @@ func noteFound(ctx context.Context, w *work) {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {
-		w.site.found = &found{changes: &gitops.ChangeSet{}}
+		w.site.diff.found = &found{changes: &gitops.ChangeSet{}}
 	} else if changes := w.saver.found(ctx); changes != nil {
-		w.site.found = &found{changes: changes}
+		f := &found{}
+		f.changes, f.leftOut = w.site.diff.split(changes)
+		w.site.diff.found = f
 	}
 }
 
@@ -140,10 +122,10 @@ func (f *found) paths(ctx context.Context, j *job, s *site) (paths []string, err
 	for _, r := range f.changes.Refused {
 		paths = append(paths, r.Path)
 	}
-	if f.left == nil {
+	if f.ignored == nil {
 		return paths, nil
 	}
-	now, err := f.left.Files(ctx, j.uncollected(s))
+	now, err := f.ignored.Files(ctx, j.uncollected(s))
 	if err != nil {
 		return nil, err
 	}

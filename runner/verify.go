@@ -69,22 +69,37 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 	return nil
 }
 
-// verifyAll runs all verify commands and returns those that failed.
+// verifyAll runs all verify commands and returns those that failed. What they leave in the
+// workspace is not the agent's.
 func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop) {
-	run := verifier{w.job, w.site}
-	for _, v := range w.job.spec.Verify {
-		run.announce(event.VerifyCommand, v, w.result.attempts)
+	run := func(ctx context.Context) (end *stop) {
+		failed, end = verifier{w.job, w.site}.after(ctx, w.result.attempts)
+		return end
+	}
+	if !verifiesWorkspace(w.job.spec) {
+		end = run(ctx)
+	} else {
+		end = w.site.diff.by(ctx, event.ByVerify, false, run)
+	}
+	return failed, end
+}
+
+// after runs all verify commands after an attempt and returns those that failed.
+func (r verifier) after(ctx context.Context, attempt int) (failed []event.Verify, end *stop) {
+	j := r.job
+	for _, v := range j.spec.Verify {
+		r.announce(event.VerifyCommand, v, attempt)
 		if v.In != tasks.InClean {
-			if err := w.job.noteUntracked(ctx, w.site); err != nil {
-				return nil, w.job.notVerified(ctx, err)
+			if err := j.noteUntracked(ctx, r.site); err != nil {
+				return nil, j.notVerified(ctx, err)
 			}
 		}
-		res, err := run.verify(ctx, v)
+		res, err := r.verify(ctx, v)
 		if err != nil {
-			return nil, w.job.notVerified(ctx, err)
+			return nil, j.notVerified(ctx, err)
 		}
-		res.Attempt = w.result.attempts
-		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(w.job.spec.ID), Verify: &res})
+		res.Attempt = attempt
+		j.emit(event.Event{Type: event.VerifyEnded, Session: j.sessionID(j.spec.ID), Verify: &res})
 		if !res.Passed {
 			failed = append(failed, res)
 		}

@@ -1,0 +1,371 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/millhand/millhand/internal/ecosystem"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+)
+
+// differences are what differs in the workspace of a job since its start, and who made it. Files that
+// setup, the baseline, hooks or verify left are in no change of the job while they stay as they were
+// left; a file that the agent changes afterwards, or had changed before, is the agent's.
+type differences struct {
+	site    *site
+	include []string // see tasks.Commit
+	emit    func(event.Event)
+	found   *found // at the end of the last attempt; nil if files can have changed since
+
+	files map[string]leftover    // that others than the agent left
+	dirs  map[string]event.Maker // build artifacts that an earlier process recorded without their files, by their paths with a slash
+	wrote map[string]bool        // files that file tools have written where programs leave artifacts
+}
+
+type leftover struct {
+	by    event.Maker
+	state string // see [gitops.States]
+}
+
+// base is the state of a path that is again as the job found it.
+const base = "base"
+
+// note records what has changed between two states of the workspace, of which by is the cause, and returns
+// the files that are recorded.
+func (d *differences) note(by event.Maker, before, after gitops.States) []event.LeftFile {
+	var changed []event.LeftFile
+	for path, state := range after {
+		if was, known := before[path]; was == state || known && !d.has(path, was) { // the agent's, and stays so
+			continue
+		}
+		changed = append(changed, event.LeftFile{Path: path, State: state})
+	}
+	for path := range before {
+		if _, ok := after[path]; !ok && d.files[path] != (leftover{}) {
+			changed = append(changed, event.LeftFile{Path: path, State: base})
+		}
+	}
+	slices.SortFunc(changed, func(a, b event.LeftFile) int { return strings.Compare(a.Path, b.Path) })
+	d.add(by, changed)
+	return changed
+}
+
+// add adds files that were recorded.
+func (d *differences) add(by event.Maker, files []event.LeftFile) {
+	if d.files == nil {
+		d.files, d.dirs = map[string]leftover{}, map[string]event.Maker{}
+	}
+	for _, f := range files {
+		switch first := d.files[f.Path].by; {
+		case strings.HasSuffix(f.Path, "/"):
+			d.dirs[f.Path] = by
+		case f.State == base:
+			delete(d.files, f.Path)
+		case first != "":
+			d.files[f.Path] = leftover{first, f.State}
+		default:
+			d.files[f.Path] = leftover{by, f.State}
+		}
+	}
+}
+
+// has reports whether a path is as something else than the agent left it.
+func (d *differences) has(path, state string) bool { return d.maker(path, state) != "" }
+
+// maker returns what left a path as it is; "" if that was the agent.
+func (d *differences) maker(path, state string) event.Maker {
+	if at, ok := d.files[path]; ok && at.state == state {
+		return at.by
+	}
+	for i := range len(path) {
+		if by, ok := d.dirs[path[:i]+"/"]; ok && path[i] == '/' {
+			return by
+		}
+	}
+	return ""
+}
+
+// states returns how the workspace differs from the start of the job.
+func (d *differences) states(ctx context.Context) (gitops.States, *stop) {
+	now, err := d.site.tree.Snapshot(ctx)
+	if err != nil {
+		return nil, gitFailed(ctx, "find the job's changes", err)
+	}
+	return now.Since(d.site.before), nil
+}
+
+// by runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
+// nothing differs from the start yet.
+func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *stop) (end *stop) {
+	before := gitops.States{}
+	if !fresh {
+		if before, end = d.states(ctx); end != nil {
+			return end
+		}
+	}
+	if end := run(ctx); end != nil {
+		return end
+	}
+	after, end := d.states(ctx)
+	if end == nil {
+		d.record(by, before, after)
+	}
+	return end
+}
+
+// except runs something whose changes are the job's, except those of files that others left.
+func (d *differences) except(ctx context.Context, run func(context.Context) *stop) *stop {
+	if len(d.files) == 0 {
+		return run(ctx)
+	}
+	before, end := d.states(ctx)
+	if end != nil {
+		return end
+	}
+	if end := run(ctx); end != nil {
+		return end
+	}
+	after, end := d.states(ctx)
+	if end != nil {
+		return end
+	}
+	maps.DeleteFunc(after, func(path, _ string) bool { return !d.has(path, before[path]) })
+	maps.DeleteFunc(before, func(path, _ string) bool { _, ok := after[path]; return !ok })
+	d.record(event.ByHook, before, after)
+	return nil
+}
+
+// record records what has changed, and reports it as an event, from which a process that resumes the
+// run knows it.
+func (d *differences) record(by event.Maker, before, after gitops.States) {
+	d.found = nil
+	files := d.note(by, before, after)
+	if len(files) == 0 {
+		return
+	}
+	artifacts := d.site.artifacts()
+	var brief []event.LeftFile // of a directory of artifacts only the directory
+	for _, f := range files {
+		if dir := artifacts.dir(f.Path); dir != "" && f.State != base {
+			f = event.LeftFile{Path: dir}
+			if len(brief) > 0 && brief[len(brief)-1] == f {
+				continue
+			}
+		}
+		brief = append(brief, f)
+	}
+	d.emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: by, Files: brief}})
+}
+
+// recall replaces what is recorded by what earlier processes, or the run that this one is a fork of,
+// have found in the state that the job continues from.
+func (d *differences) recall(past *pastJob) {
+	d.files, d.dirs, d.wrote = nil, nil, nil
+	for _, e := range past.allLeft() {
+		if e.By == event.ByAgent {
+			d.addWritten(e.Files)
+		} else {
+			d.add(e.By, e.Files)
+		}
+	}
+}
+
+// allLeft returns what others than the agent have left, in the order of their events.
+func (j *pastJob) allLeft() []event.Left {
+	if j.fork == nil {
+		return j.left
+	}
+	return slices.Concat(j.fork.Left, j.left)
+}
+
+// written records that file tools have written files, given by their absolute paths: they are the agent's,
+// also where programs leave artifacts.
+func (d *differences) written(files []string) {
+	built := d.site.artifacts()
+	var deliberate []event.LeftFile
+	for _, file := range files {
+		rel, err := filepath.Rel(d.site.tree.Root(), file)
+		if name := filepath.ToSlash(rel); err == nil && filepath.IsLocal(rel) && built.of.Find(name) != "" && !d.wrote[name] {
+			deliberate = append(deliberate, event.LeftFile{Path: name})
+		}
+	}
+	if len(deliberate) > 0 {
+		d.addWritten(deliberate)
+		d.emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: event.ByAgent, Files: deliberate}})
+	}
+}
+
+func (d *differences) addWritten(files []event.LeftFile) {
+	if d.wrote == nil {
+		d.wrote = map[string]bool{}
+	}
+	for _, f := range files {
+		d.wrote[f.Path] = true
+	}
+}
+
+// artifacts recognizes the build artifacts in a workspace.
+type artifacts struct {
+	of     ecosystem.Artifacts
+	before *gitops.Snapshot
+	paths  []string // of before, sorted; nil until they are needed
+}
+
+func (s *site) artifacts() *artifacts {
+	names := map[string][]string{} // of the files in directories
+	has := func(dir, pattern string) bool {
+		list, ok := names[dir]
+		if !ok {
+			entries, _ := os.ReadDir(filepath.Join(s.tree.Root(), filepath.FromSlash(dir))) //nolint:errcheck // has no files then
+			for _, e := range entries {
+				list = append(list, e.Name())
+			}
+			names[dir] = list
+		}
+		return slices.ContainsFunc(list, func(name string) bool {
+			ok, err := path.Match(pattern, name)
+			return err == nil && ok
+		})
+	}
+	return &artifacts{of: ecosystem.Artifacts{Has: has}, before: s.before}
+}
+
+// dir returns the directory of artifacts that a path is in, with a slash; "" for none. A directory of
+// which files were tracked at the start has none.
+func (a *artifacts) dir(file string) string {
+	found := a.of.Find(file)
+	if !strings.HasSuffix(found, "/") {
+		return ""
+	}
+	if a.paths == nil {
+		a.paths = a.before.Paths()
+	}
+	if i := sort.SearchStrings(a.paths, found); i < len(a.paths) && strings.HasPrefix(a.paths[i], found) {
+		return ""
+	}
+	return found
+}
+
+// is reports whether a new file is an artifact.
+func (a *artifacts) is(file string) bool {
+	found := a.of.Find(file)
+	return found == file || a.dir(file) != ""
+}
+
+// found is what differs in the workspace since the job started.
+type found struct {
+	changes *gitops.ChangeSet // of the agent
+	leftOut []leftOut         // of others
+	ignored *gitops.LeftOut   // in the user's own tree, if its ignored files count; nil otherwise
+}
+
+// find searches for what the job changed, unless nothing can have changed since it was found.
+func (d *differences) find(ctx context.Context) (f *found, err error) {
+	s := d.site
+	if d.found != nil {
+		return d.found, nil
+	}
+	f = &found{}
+	var all *gitops.ChangeSet
+	if s.staysIgnored() {
+		all, f.ignored, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before)
+	} else {
+		all, err = s.tree.Changes(ctx, s.before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.changes, f.leftOut = d.split(all)
+	return f, nil
+}
+
+// split separates the changes of the agent from those of others, and from the build artifacts that
+// its commands left: files that no file tool wrote.
+func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left []leftOut) {
+	if len(all.Changes)+len(all.Refused) == 0 {
+		return all, nil
+	}
+	states, kinds, built := all.States(), map[string]gitops.Kind{}, d.site.artifacts()
+	for _, c := range all.Changes {
+		kinds[c.Path] = c.Kind
+	}
+	out := map[string]event.Maker{}
+	for path, state := range states {
+		by := d.maker(path, state)
+		kind, known := kinds[path]
+		if by != "" && d.wrote[path] && d.files[path].state != state { // in a directory of artifacts
+			by = ""
+		}
+		if by == "" && (!known || kind == gitops.Added) && !d.wrote[path] && built.is(path) && !all.Moved(path) {
+			by = event.ByBuild
+		}
+		if by != "" && !slices.Contains(d.include, by.Key()) {
+			out[path] = by
+			left = append(left, leftOut{event.LeftOutPath{Path: path, By: by, Files: 1}, kind})
+		}
+	}
+	if len(out) == 0 {
+		return all, nil
+	}
+	slices.SortFunc(left, func(a, b leftOut) int { return strings.Compare(a.Path, b.Path) })
+	return all.Only(func(path string) bool { return out[path] == "" }), left
+}
+
+// leftOut is a file that is left out of the job's changes, and what happened to it; "" for one that can't
+// be committed.
+type leftOut struct {
+	event.LeftOutPath
+	kind gitops.Kind
+}
+
+// trackedAmong returns a warning for each maker that has changed tracked files, which are left out: unlike
+// that of new ones, their absence can break what the commit has.
+func trackedAmong(left []leftOut) (warnings []string) {
+	by := map[event.Maker][]string{}
+	for _, f := range left {
+		switch f.kind {
+		case gitops.Modified:
+			by[f.By] = append(by[f.By], f.Path)
+		case gitops.Deleted:
+			by[f.By] = append(by[f.By], f.Path+" (deleted)")
+		}
+	}
+	for _, maker := range slices.Sorted(maps.Keys(by)) {
+		warnings = append(warnings, fmt.Sprintf("tracked files that %s changed are not among the job's changes: %s; commit.include: [%s] adds them", maker, firstThree(by[maker]), maker.Key()))
+	}
+	return warnings
+}
+
+// summarizeLeft returns the entries of a report for files that are left out: each file, but only their
+// directories if there are too many.
+func summarizeLeft(left []leftOut) []event.LeftOutPath {
+	if len(left) <= maxUntracked {
+		list := make([]event.LeftOutPath, len(left))
+		for i, f := range left {
+			list[i] = f.LeftOutPath
+		}
+		return list
+	}
+	by := map[event.Maker]map[string]gitops.Kind{}
+	for _, f := range left {
+		if by[f.By] == nil {
+			by[f.By] = map[string]gitops.Kind{}
+		}
+		by[f.By][f.Path] = f.kind
+	}
+	var list []event.LeftOutPath
+	for _, maker := range slices.Sorted(maps.Keys(by)) {
+		for _, entry := range summarize(by[maker], maxUntracked) {
+			list = append(list, event.LeftOutPath{Path: entry.Path, By: maker, Files: entry.Files})
+		}
+	}
+	return list
+}
