@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/pathtree"
 )
 
-// Grant is access of commands to a path outside of their workspace. It is the only part of a
+// Grant is access of commands to a path outside of their workspace. It is the only field of a
 // [Spec] that can expose private files of the system, see [Private], except for the
 // directories that commands work in. The zero value grants nothing.
 type Grant struct {
