@@ -92,6 +92,15 @@ func TestRequestCost(t *testing.T) {
 		{"after it", "deepseek/deepseek-v4-pro", "2026-11-20T10:00:00Z", money.Usage{Input: 1_000_000, Output: 1_000_000}, "2.64"},
 		{"before a new price", "google/gemini-3.8-flash", "2026-12-31T23:59:59Z", money.Usage{Input: 1_000_000}, "0.75"},
 		{"with it", "google/gemini-3.8-flash", "2027-01-01T00:00:00Z", money.Usage{Input: 1_000_000}, "1.5"},
+		{"before a new price of the own table", "google/gemini-4-argon", "2026-11-30T23:59:59Z", money.Usage{Input: 2_000_000, CacheRead: 1_000_000, Output: 1_000_000}, "12.1"},
+		{"with it", "google/gemini-4-argon", "2026-12-01T00:00:00Z", money.Usage{Input: 2_000_000, CacheRead: 1_000_000, Output: 1_000_000}, "24.2"},
+		{"with it, in another zone", "google/gemini-4-argon-preview", "2026-12-01T00:59:59+01:00", money.Usage{Input: 1_000_000}, "2"},
+		{"at the end of a tier", "openai/gpt-6.2-sol", day, money.Usage{Input: 272_000, CacheRead: 100_000, CacheWrite: 100_000, Output: 1000}, "0.414"},   // 0.072 M * 2 + 0.1 M * 0.1 + 0.1 M * 2.5 + 0.001 M * 10
+		{"above it", "openai/gpt-6.2-sol", day, money.Usage{Input: 272_001, CacheRead: 100_000, CacheWrite: 100_000, Output: 1000}, "0.823004"},            // 0.072001 M * 4 + 0.1 M * 0.2 + 0.1 M * 5 + 0.001 M * 15
+		{"at the end of a tier", "openai/gpt-6.2-astra", day, money.Usage{Input: 272_000, CacheRead: 100_000, CacheWrite: 100_000, Output: 1000}, "1.656"}, // 0.072 M * 8 + 0.1 M * 0.4 + 0.1 M * 10 + 0.001 M * 40
+		{"above it", "openai/gpt-6.2-astra", day, money.Usage{Input: 272_001, CacheRead: 100_000, CacheWrite: 100_000, Output: 1000}, "3.292016"},
+		{"input, output and cache", "google/gemini-4-neon", day, money.Usage{Input: 2_000_000, CacheRead: 1_000_000, Output: 1_000_000}, "18.15"},
+		{"input, output and cache", "google/gemini-4-hydrogen", day, money.Usage{Input: 2_000_000, CacheRead: 1_000_000, Output: 1_000_000}, "9.075"},
 		{"a dataset that the own table corrects", "mistral/mistral-small-latest", day, money.Usage{Input: 1_000_000}, "0.15"},
 	}
 	for _, tt := range tests {
@@ -114,6 +123,10 @@ func TestPossiblePrices(t *testing.T) {
 		{"google/gemini-3.8-flash", "2026-12-30T12:00:00Z", []string{"0.75"}},
 		{"google/gemini-3.8-flash", "2026-12-31T12:00:00Z", []string{"0.75", "1.5"}},
 		{"google/gemini-3.8-flash", "2027-01-01T12:00:00Z", []string{"1.5"}},
+		{"google/gemini-4-argon", "2026-11-29T23:59:59Z", []string{"2"}},
+		{"google/gemini-4-argon", "2026-11-30T00:00:00Z", []string{"2", "4"}},
+		{"google/gemini-4-argon", "2026-12-01T00:00:00Z", []string{"4"}},
+		{"openrouter/google/gemini-4-argon", "2026-12-01T00:00:00Z", []string{"4"}},
 		{"openai/unheard-of", "2027-01-01T12:00:00Z", nil},
 	} {
 		m, _ := BuiltIn().Of(tt.model)
@@ -154,6 +167,34 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Versions of a model and those who serve it at its price have its price and its facts.
+func TestNewModelsHaveTheNamesOfTheirFamily(t *testing.T) {
+	for family, names := range map[string][]string{
+		"openai/gpt-6.1-sol":       {"openai/gpt-6.1-sol-2026-11-17", "azure/gpt-6.1-sol", "openrouter/openai/gpt-6.1-sol"},
+		"openai/gpt-6.2-sol":       {"openai/GPT-6.2-Sol", "openai/gpt-6.2-sol-2026-11-17", "openai/gpt-6.2-sol-preview", "azure/gpt-6.2-sol", "azure/gpt-6.2-sol-2026-11-17", "openrouter/openai/gpt-6.2-sol"},
+		"openai/gpt-6.2-astra":     {"openai/gpt-6.2-astra-2026-11-17", "azure/gpt-6.2-astra", "openrouter/openai/gpt-6.2-astra"},
+		"google/gemini-4-argon":    {"google/gemini-4-argon-preview", "google/gemini-4-argon-preview-11-2026", "openrouter/google/gemini-4-argon"},
+		"google/gemini-4-neon":     {"google/gemini-4-neon-preview", "google/gemini-4-neon-001", "openrouter/google/gemini-4-neon"},
+		"google/gemini-4-hydrogen": {"google/gemini-4-hydrogen-preview", "openrouter/google/gemini-4-hydrogen"},
+	} {
+		want, _ := BuiltIn().Of(family)
+		if price, ok := want.Price(time.Now()); !ok || price.CacheRead >= price.Input || want.MaxOutput == 0 {
+			t.Errorf("%s: %+v", family, want)
+		}
+		for _, name := range names {
+			got, _ := BuiltIn().Of(name)
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(Model{}, conditional{})); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+	for _, name := range []string{"openai/gpt-6.2", "openai/gpt-6.2-terra", "openai/gpt-6.2-sol-mini", "google/gemini-4", "google/gemini-4-neon-lite"} {
+		if m, known := BuiltIn().Of(name); known {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}
+
 func TestFacts(t *testing.T) {
 	for name, want := range map[string]Model{
 		"openai/gpt-5.4":                       {Context: 1_050_000, MaxOutput: 128_000, Images: true, PDFs: true, Sees: true},
@@ -161,6 +202,8 @@ func TestFacts(t *testing.T) {
 		"azure/gpt-5.4":                        {Context: 1_050_000, MaxOutput: 128_000, Images: true, PDFs: true, Sees: true},
 		"openrouter/anthropic/claude-opus-4.8": {Context: 1_000_000, MaxOutput: 128_000, Images: true, PDFs: true, Sees: true},
 		"groq/openai/gpt-oss-20b":              {Context: 131_072, MaxOutput: 65_536, Sees: true},
+		"openai/gpt-6.2-sol":                   {Context: 1_050_000, MaxOutput: 128_000, Images: true, PDFs: true, Sees: true},
+		"google/gemini-4-neon":                 {Context: 1_048_576, MaxOutput: 65_536, Images: true, PDFs: true, Sees: true},
 		"deepseek/deepseek-chat":               {Context: 1_000_000, MaxOutput: 384_000, Sees: true},
 		"openai/unheard-of":                    {},
 	} {
