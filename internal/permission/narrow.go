@@ -1,5 +1,7 @@
 package permission
 
+import "slices"
+
 // Narrowed returns the profile with additional rules that can only deny: what
 // they deny is denied, and what they allow or don't match is unchanged. Hosts,
 // caches and variables are unchanged.
@@ -31,3 +33,20 @@ func (p Profile) WithinSetup(name string, n Network) Profile {
 
 // HasNetwork reports whether the profile has any network.
 func (p Profile) HasNetwork() bool { return p.Network.any() }
+
+// MayChange reports whether a tool or a command may be allowed to change files. The commands of preset
+// review only read.
+func (p Profile) MayChange() bool {
+	if p.MayEdit("\x00") {
+		return true
+	}
+	if p.Hides("bash") {
+		return false
+	}
+	for limit := range p.limits() {
+		if !slices.ContainsFunc(limit.Rules, func(r Rule) bool { return r.Effect == Allow && r.covers("bash") && r.Source != "preset review" }) {
+			return false
+		}
+	}
+	return true
+}

@@ -36,3 +36,36 @@ func TestNarrowedOnlyDenies(t *testing.T) {
 		t.Errorf("%+v %v %v", p.Network, p.Cache, p.Env)
 	}
 }
+
+func TestMayChange(t *testing.T) {
+	preset := func(name string, more ...Rule) Profile {
+		p, _ := Preset(name)
+		p.Rules = append(p.Rules, more...)
+		return p
+	}
+	for _, tt := range []struct {
+		name    string
+		profile Profile
+		want    bool
+	}{
+		{"no rules", Profile{}, false},
+		{"readonly", preset("readonly"), false},
+		{"review", preset("review"), false},
+		{"edit", preset("edit"), true},
+		{"build", preset("build"), true},
+		{"full", preset("full"), true},
+		{"some files", preset("edit", deny("edit", "*"), allow("edit", "*.md")), true},
+		{"no files", preset("edit", deny("edit", "*")), false},
+		{"commands alone", preset("readonly", allow("bash", "make *")), true},
+		{"commands of a reviewer and one more", preset("review", allow("bash", "make *")), true},
+		{"neither files nor commands", preset("build", deny("edit", "*"), deny("bash", "*")), false},
+		{"build below readonly", preset("build").Under(preset("readonly")), false},
+		{"build below review", preset("build").Under(preset("review")), false},
+		{"build narrowed by an agent", preset("build").Narrowed("agent x", []Rule{deny("edit", "*"), deny("bash", "*")}), false},
+		{"build narrowed a little", preset("build").Narrowed("agent x", []Rule{deny("edit", ".env")}), true},
+	} {
+		if got := tt.profile.MayChange(); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
