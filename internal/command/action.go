@@ -74,6 +74,7 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 		for _, a := range slices.Concat(action.Failures(rep, s.where), action.Findings(rep, s.where)) {
 			s.log.Annotate(a)
 		}
+		s.annotateOnRunner(rep)
 		if in.Summary {
 			s.summarise(filepath.Dir(s.events))
 		}

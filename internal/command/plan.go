@@ -398,7 +398,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Unpriced()); err != nil {
 		return err
 	}
-	printNotes(w, plan)
+	printNotes(w, plan, noteOnRunner(w, plan)...)
 	noteUnlisted(w, plan)
 	proposeSetup(w, plan)
 	if len(plan.Unlisted()) > 0 {
@@ -409,9 +409,9 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	return nil
 }
 
-// printNotes prints what a user should know of a plan, and that stops nothing.
-func printNotes(w World, plan *tasks.Plan) {
-	for _, note := range slices.Concat(plan.Notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Notes()) {
+// printNotes prints what a user should know of a plan, and that stops nothing, with more of that.
+func printNotes(w World, plan *tasks.Plan, more ...string) {
+	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Notes()) {
 		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
 	}
 }

@@ -360,7 +360,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	return execute(ctx, w, out, plan, pulls, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
-	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
+	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
 }
 
 // join makes a job of a queue store its events there, and share the run's budget.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,14 +81,18 @@ func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			w := newWorkflow(t, map[string]string{"m.yaml": read(t, file)})
-			cmd := exec.CommandContext(t.Context(), "millhand", "validate", "m.yaml")
+			args := []string{"validate", "m.yaml"}
+			if publish := regexp.MustCompile(`\n +publish: (\w+)`).FindStringSubmatch(read(t, strings.TrimSuffix(file, ".yaml")+".yml")); publish != nil {
+				args = append(args, "--publish="+publish[1])
+			}
+			cmd := exec.CommandContext(t.Context(), "millhand", args...)
 			cmd.Dir = w.workspace
 			event := filepath.Join(t.TempDir(), "event.json")
 			if err := os.WriteFile(event, []byte(`{"issue": {"number": 7, "title": "x", "body": null}, "comment": {"id": 1, "body": "x"}, "pull_request": {"number": 8, "title": "x", "body": "x"}}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd.Env = append(os.Environ(), "GITHUB_EVENT_PATH="+event)
-			if out, err := cmd.CombinedOutput(); err != nil {
+			cmd.Env = append(os.Environ(), "GITHUB_EVENT_PATH="+event, "GITHUB_ACTIONS=true")
+			if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "runner") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

@@ -97,8 +97,16 @@ func TestActionReportsPassedRun(t *testing.T) {
 	if !regexp.MustCompile(`^\["[0-9a-f]{40}"\]$`).MatchString(r.outputs["commits"]) || r.outputs["run-id"] == "" {
 		t.Errorf("commits %s of run %s", r.outputs["commits"], r.outputs["run-id"])
 	}
-	if diff := cmp.Diff([]string{"group", "endgroup"}, firstWords(commandsIn(r.log))); diff != "" {
+	if diff := cmp.Diff([]string{"group", "endgroup", "warning"}, firstWords(commandsIn(r.log))); diff != "" {
 		t.Error("commands in the log", diff, r.log)
+	}
+	const warning = "branch millhand/change is only on this runner: set the input publish to push or pr, or to patch and upload steps.ID.outputs.report-dir"
+	if strings.Count(r.log, "::warning title=millhand::"+warning) != 1 || !strings.Contains(r.summary, warning) {
+		t.Errorf("the log or the summary does not warn of the lost branch: %s%s", r.log, r.summary)
+	}
+	w.with["publish"] = "patch"
+	if r := w.run(t); r.code != 0 || strings.Contains(r.log+r.summary, "only on this runner") {
+		t.Errorf("exit code %d: a patch is lost: %s", r.code, r.log)
 	}
 	for name, text := range map[string]string{"step summary": r.summary, "report.json": read(t, filepath.Join(dir, "report.json"))} {
 		if len(text) < 100 || commandsIn(text) != nil {

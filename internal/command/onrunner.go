@@ -1,0 +1,100 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/tasks"
+)
+
+// inCI reports whether a CI job runs this process. Most systems set CI, also those that reports don't name.
+func inCI(getenv func(string) string) bool {
+	ci := strings.ToLower(getenv("CI"))
+	return startedBy(getenv) != nil || ci != "" && ci != "false" && ci != "0"
+}
+
+// onRunner returns the jobs of a plan whose work ends with the CI job that runs this process, as it is on a branch of a
+// repository, a mirror or a copy there, and nothing publishes it: none outside of CI. Later steps can use what a job
+// changed in the checkout itself, and with publish: patch the report directory is the result.
+func onRunner(w World, plan *tasks.Plan) []tasks.Job {
+	if !inCI(w.Getenv) {
+		return nil
+	}
+	var all []tasks.Job
+	for _, j := range plan.Jobs {
+		apart := j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch || j.Repo.Kind == tasks.RepoCopy
+		published := j.Publish.Pushes() || j.Publish == tasks.PublishPatch
+		if apart && !published && j.Skip == "" && mayChange(plan, j) {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// mayChange reports whether a job may change files.
+func mayChange(plan *tasks.Plan, j tasks.Job) bool {
+	profile := j.Profile
+	if at := slices.IndexFunc(plan.Agents, func(a tasks.Agent) bool { return a.Name == j.Agent }); at >= 0 {
+		if most := plan.Agents[at].Max; most != nil {
+			profile = profile.Under(*most)
+		}
+		profile = profile.Narrowed("agent "+j.Agent, plan.Agents[at].Restrictions)
+	}
+	return j.Script != nil || profile.MayChange()
+}
+
+// locationOf names where the work of a job is.
+func locationOf(j tasks.Job) string {
+	if j.Commit == nil {
+		return "the copy of " + j.Repo.Name
+	}
+	return "branch " + j.Commit.Branch
+}
+
+// noteOnRunner returns a note for each task with a job of [onRunner].
+func noteOnRunner(w World, plan *tasks.Plan) []string {
+	var notes, seen []string
+	for _, j := range onRunner(w, plan) {
+		if !slices.Contains(seen, j.Task) {
+			seen = append(seen, j.Task)
+			notes = append(notes, "task "+j.Task+": "+locationOf(j)+onlyHere+toPublish)
+		}
+	}
+	return notes
+}
+
+// onlyHere is the reason of a warning, and toPublish what prevents that the work is lost.
+const (
+	onlyHere  = " is only on this runner: "
+	toPublish = "set publish: push or pr, or publish: patch and upload the report directory"
+)
+
+// warnOnRunner returns the warning of a run with jobs of [onRunner], if there are any.
+func warnOnRunner(w World, plan *tasks.Plan) []string {
+	jobs := onRunner(w, plan)
+	if len(jobs) == 0 {
+		return nil
+	}
+	where, fix := locationOf(jobs[0]), toPublish
+	if more := len(jobs) - 1; more > 0 {
+		where += " (and those of " + figures.Count(more, "other job") + ")"
+	}
+	if isAction(w) {
+		fix = "set the input publish to push or pr, or to patch and upload steps.ID.outputs.report-dir, where ID is the id of this step"
+	}
+	return []string{where + onlyHere + fix}
+}
+
+// annotateOnRunner adds an annotation to the log of the action if the run has made commits that are only on its runner.
+func (s *actionStep) annotateOnRunner(rep *report.Report) {
+	if !slices.ContainsFunc(rep.Jobs, func(j report.Job) bool { return j.Commit != nil }) {
+		return
+	}
+	for _, w := range rep.Warnings {
+		if w.Job == nil && strings.Contains(w.Message, onlyHere) {
+			s.warn("%s", w.Message)
+		}
+	}
+}
