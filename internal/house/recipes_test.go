@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,8 +78,8 @@ func core(commands []string) string {
 // outputs that it has. .github/action/lint checks complete workflows.
 func TestStepsOfTheDocuments(t *testing.T) {
 	type step struct {
-		Uses string
-		With map[string]any
+		Uses      string
+		With, Env map[string]any
 	}
 	var metadata struct{ Inputs, Outputs map[string]any }
 	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &metadata); err != nil {
@@ -91,25 +92,38 @@ func TestStepsOfTheDocuments(t *testing.T) {
 		for _, block := range regexp.MustCompile("(?s)```yml\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
 			var steps []step
 			var workflow struct {
-				Jobs    map[string]struct{ Steps []step }
+				Jobs map[string]struct {
+					Permissions map[string]string
+					Steps       []step
+				}
 				Include []struct{ Inputs map[string]any } // GitLab's
 			}
 			if strings.HasPrefix(block[1], "- ") {
-				if err := yaml.Unmarshal([]byte(block[1]), &steps); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			} else if err := yaml.Unmarshal([]byte(block[1]), &workflow); err != nil {
+				t.Errorf("%s: steps alone do not show where the work goes: write a complete workflow", name)
+			}
+			if err := yaml.Unmarshal([]byte(block[1]), &workflow); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			for _, include := range workflow.Include {
+				if mode := include.Inputs["publish"]; mode != "pr" && mode != "push" {
+					t.Errorf("%s: the component of GitLab publishes %v: its work is lost with the runner", name, mode)
+				}
 				for input := range include.Inputs {
 					if component[input] == nil {
 						t.Errorf("%s: the component of GitLab has no input %s", name, input)
 					}
 				}
 			}
-			for _, job := range workflow.Jobs {
+			for id, job := range workflow.Jobs {
 				steps = append(steps, job.Steps...)
+				uploads := slices.ContainsFunc(job.Steps, func(s step) bool { return strings.HasPrefix(s.Uses, "actions/upload-artifact@") })
+				for _, s := range job.Steps {
+					mode := s.With["publish"]
+					pushes := (mode == "push" || mode == "pr" && job.Permissions["pull-requests"] == "write") && job.Permissions["contents"] == "write" && s.Env["GITHUB_TOKEN"] != nil
+					if strings.HasPrefix(s.Uses, "millhand/millhand@") && !pushes && (mode != "patch" || !uploads) {
+						t.Errorf("%s: the work of the job %s is lost with its runner", name, id)
+					}
+				}
 			}
 			for _, s := range steps {
 				if !strings.HasPrefix(s.Uses, "millhand/millhand@") {
