@@ -20,11 +20,14 @@ var ErrNotFound = errors.New("no opencode.json, opencode.jsonc or .opencode foun
 
 // converter makes a manifest, and collects notes about the rest.
 type converter struct {
-	dir     string
-	known   Known
-	defined *node    // the providers of the configuration
-	unknown []string // permissions without a built-in tool, of the rules that are being converted
-	notes   []string
+	dir      string
+	known    Known
+	defined  *node    // the providers of the configuration
+	unknown  []string // permissions without a built-in tool, of the rules that are being converted
+	at       *node    // whose rules are being converted
+	switched []string // permissions whose rule is the switch of a tool
+	notes    []string
+	guard    *guard
 }
 
 // Known are the names that a manifest can use without a definition.
@@ -40,7 +43,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &converter{dir: dir, known: known}
+	c := &converter{dir: dir, known: known, guard: &guard{}}
 	c.directory()
 	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
 	toolFiles, plugins := scripts(dir, "tool", "tools"), scripts(dir, "plugin", "plugins")
@@ -91,6 +94,9 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
 	c.defaultAgent(task, config, agents)
 	m.set("tasks", sequence(task.node), packages)
+	if err := c.guard.stopped(); err != nil {
+		return nil, c.notes, err
+	}
 
 	var out bytes.Buffer
 	out.WriteString("# Made from OpenCode's configuration by millhand init --from-opencode.\n")

@@ -21,19 +21,25 @@ const (
 // profile: first the switches of tools, then the permissions, as OpenCode does.
 // An action that the rules before have is left out.
 func (c *converter) profile(owner *node, extends string) mapping {
+	c.at, c.switched = owner, nil
 	rules := newMapping()
 	tools := owner.get("tools")
-	for _, tool := range tools.keys {
-		if tools.get(tool).is(false) {
-			c.rule(rules, tool, text("deny"), "")
+	for _, wildcards := range []bool{false, true} {
+		for _, tool := range tools.keys {
+			if tools.get(tool).is(false) && strings.ContainsAny(tool, "*?") == wildcards {
+				c.rule(rules, tool, text("deny"), "")
+			}
+		}
+		if !wildcards {
+			c.switched = keys(rules)
 		}
 	}
-	granted := owner.get("permission")
-	if action := granted.text(); action != "" {
-		c.action(rules, "*", action, extends == base, granted)
+	rights := owner.get("permission")
+	if action := rights.text(); action != "" {
+		c.action(rules, "*", action, extends == base, rights)
 	}
-	for _, name := range granted.keys {
-		v := granted.get(name)
+	for _, name := range rights.keys {
+		v := rights.get(name)
 		if !v.object {
 			c.action(rules, name, v.text(), extends == base, v)
 			continue
@@ -86,26 +92,108 @@ func (c *converter) action(rules mapping, name, action string, allowed bool, v *
 	}
 }
 
-// rule adds a rule under millhand's name of a permission.
-func (c *converter) rule(rules mapping, name string, value *yaml.Node, comment string) {
+// alias returns millhand's name of a permission.
+func alias(name string) string {
 	switch name {
 	case "write", "patch", "multiedit", "apply_patch":
-		name = "edit"
+		return "edit"
+	case "shell":
+		return "bash"
+	case "subagent":
+		return "task"
 	}
+	if lower := strings.ToLower(name); slices.Contains(permission.Known(), lower) {
+		return lower
+	}
+	return name
+}
+
+// rule adds a rule under millhand's name of a permission. What a wildcard or another name of a tool denies is added to the
+// rules of each tool that it may mean; what they allow is left out.
+func (c *converter) rule(rules mapping, name string, value *yaml.Node, comment string) {
+	known := alias(name)
 	switch {
-	case name == "question" || permission.RequiresUser(name):
-		return // nobody can be asked anyway
-	case name != "*" && !slices.Contains(permission.Known(), name):
-		c.unknown = append(c.unknown, name)
-		return
-	}
-	for i := 0; i < len(rules.node.Content); i += 2 {
-		if rules.node.Content[i].Value == name { // the later rule counts
-			rules.node.Content = slices.Delete(rules.node.Content, i, i+2)
-			break
+	case name == "question" || permission.RequiresUser(name): // nobody can be asked anyway
+	case name == "*" || known == name && slices.Contains(permission.Known(), name):
+		c.set(rules, name, value, comment)
+	default:
+		matched := false
+		for _, tool := range append(permission.Known(), "write", "patch", "shell", "subagent", known) {
+			if tool == known || permission.Match(name, tool) {
+				if tool = alias(tool); !slices.Contains(permission.Known(), tool) {
+					continue
+				}
+				matched = true
+				if denied := denials(value); denied != nil {
+					c.set(rules, tool, denied, comment)
+				}
+			}
+		}
+		if !matched {
+			c.unknown = append(c.unknown, name)
 		}
 	}
-	rules.set(name, value, comment)
+}
+
+// set adds a rule, after those that the permission has. It replaces the switch of a tool.
+func (c *converter) set(rules mapping, name string, value *yaml.Node, comment string) {
+	all := keys(rules)
+	at := slices.Index(all, name)
+	if at < 0 {
+		rules.set(name, value, comment)
+		return
+	}
+	switched := slices.Index(c.switched, name)
+	if switched >= 0 {
+		c.switched = slices.Delete(c.switched, switched, switched+1)
+	} else if slices.Contains(all[at:], "*") && name != "*" {
+		c.guard.stop(c.at, "rules for %s before and after those for *: write them together", name)
+		return
+	}
+	to := &rules.node.Content[2*at+1]
+	if value.Kind == yaml.ScalarNode {
+		value.LineComment = comment
+	} else if switched < 0 {
+		value = overlaid(*to, value)
+	}
+	*to = value
+}
+
+// overlaid returns the rules of a permission with later ones.
+func overlaid(before, later *yaml.Node) *yaml.Node {
+	all := newMapping()
+	if before.Kind == yaml.ScalarNode {
+		all.set("*", before, before.LineComment)
+	} else {
+		all.node.Content = slices.Clone(before.Content)
+	}
+	for i := 0; i < len(later.Content); i += 2 {
+		if at := slices.Index(keys(all), later.Content[i].Value); at >= 0 { // the later rule counts
+			all.node.Content = slices.Delete(all.node.Content, 2*at, 2*at+2)
+		}
+		all.node.Content = append(all.node.Content, later.Content[i], later.Content[i+1])
+	}
+	return all.node
+}
+
+// denials returns a copy of the rules of a permission that deny; nil if none does.
+func denials(value *yaml.Node) *yaml.Node {
+	if value.Kind == yaml.ScalarNode {
+		if value.Value != "deny" {
+			return nil
+		}
+		return text("deny")
+	}
+	denied := newMapping()
+	for i := 0; i < len(value.Content); i += 2 {
+		if v := value.Content[i+1]; v.Value == "deny" {
+			denied.set(value.Content[i].Value, text("deny"), v.LineComment)
+		}
+	}
+	if denied.empty() {
+		return nil
+	}
+	return denied.node
 }
 
 // note records what was not converted, and where it is written.
