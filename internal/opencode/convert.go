@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -37,23 +38,25 @@ type Known struct {
 
 // Convert returns a manifest equivalent to the configuration in a directory,
 // with one task to fill in, and notes, each with FILE:LINE, about what has no
-// counterpart or needs the user. The manifest is meant for the same directory.
+// counterpart or needs the user. The manifest is meant for the same directory. A
+// restriction that can't be converted is an error.
 func Convert(dir string, known Known) (manifest []byte, notes []string, err error) {
 	config, err := read(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &converter{dir: dir, known: known, guard: &guard{}}
+	found := config != nil
+	if !found {
+		config = &node{}
+	}
+	c := &converter{dir: dir, known: known, defined: config.get("provider"), guard: &guard{dir: dir, config: config}}
+	c.guard.examine()
 	c.directory()
 	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
 	toolFiles, plugins := scripts(dir, "tool", "tools"), scripts(dir, "plugin", "plugins")
-	if config == nil && !agentFiles && !commandFiles && len(toolFiles)+len(plugins) == 0 && c.notes == nil {
+	if !found && !agentFiles && !commandFiles && len(toolFiles)+len(plugins)+len(c.notes)+len(c.guard.stops) == 0 {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNotFound, dir)
 	}
-	if config == nil {
-		config = &node{}
-	}
-	c.defined = config.get("provider")
 	m := newMapping()
 	m.set("version", plain("1"), "")
 	c.model(m, config.get("model"), "no model of opencode.json can be used: choose one")
@@ -123,9 +126,11 @@ var builtIn = []string{"build", "plan", "explore", "general"}
 // read: build could do what the agent forbids.
 func (c *converter) defaultAgent(task mapping, config *node, agents mapping) {
 	n := config.get("default_agent")
-	name := n.text()
-	if name == "" || name == "build" {
+	name := cmp.Or(n.text(), "build")
+	if off := config.get("agent", name, "disable"); name == "build" && !off.is(true) {
 		return
+	} else if name == "build" {
+		n = off
 	}
 	found := slices.Contains(builtIn, name) || slices.Contains(keys(agents), agentName(name)) || c.inMarkdown(name)
 	if disabled := config.get("agent", name, "disable").is(true); found && !disabled {
@@ -155,12 +160,14 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 	if id != "" {
 		name, rest, ok := strings.Cut(id, "/")
 		if known, _ := c.endpoint(name); ok && known != "" {
+			c.guard.usable(id)
 			m.set("model", text(known+"/"+c.sent(name, rest)), "")
 			return
 		}
 		c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
 	}
 	if otherwise != "" {
+		c.guard.usable("openai/gpt-5-mini")
 		m.set("model", text("openai/gpt-5-mini"), otherwise)
 	}
 }
@@ -221,6 +228,9 @@ func (c *converter) agents(config *node, profiles mapping) mapping {
 		for _, name := range config.get(section).keys {
 			n := config.get(section, name)
 			switch {
+			case c.inMarkdown(name) && c.restricted(n):
+				c.guard.stop(n, "agent %s also has a Markdown file, which would be used alone: move the rules there", name)
+				continue
 			case n.get("disable").is(true):
 				continue
 			case name == "title" || name == "summary" || name == "compaction":
@@ -232,12 +242,21 @@ func (c *converter) agents(config *node, profiles mapping) mapping {
 			case agentName(name) != name:
 				c.note(n, "agent %q is named %s", name, agentName(name))
 			}
-			if a := c.agent(agentName(name), n, section, profiles); !a.empty() && !slices.Contains(keys(all), agentName(name)) {
+			if slices.Contains(keys(all), agentName(name)) {
+				c.guard.stop(n, "agent %q is defined twice as %s", name, agentName(name))
+				continue
+			}
+			if a := c.agent(agentName(name), n, section, profiles); !a.empty() {
 				all.set(agentName(name), a.node, "")
 			}
 		}
 	}
 	return all
+}
+
+// restricted reports whether an agent has rights of its own, or is disabled.
+func (c *converter) restricted(n *node) bool {
+	return slices.ContainsFunc([]string{"permission", "tools", "steps", "maxSteps"}, func(key string) bool { return n.get(key).at != "" }) || n.get("disable").is(true)
 }
 
 func (c *converter) agent(name string, n *node, section string, profiles mapping) mapping {
@@ -260,7 +279,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	if t := n.get("temperature").number(); t != "" {
 		a.set("temperature", plain(t), "")
 	}
-	for _, key := range []string{"maxSteps", "steps"} {
+	for _, key := range []string{"steps", "maxSteps"} { // OpenCode's order
 		if turns := n.get(key).number(); turns != "" {
 			a.set("turns", plain(turns), "")
 			break

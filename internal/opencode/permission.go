@@ -78,8 +78,7 @@ func (c *converter) action(rules mapping, name, action string, allowed bool, v *
 		c.rule(rules, name, text("deny"), asked)
 	case action == "deny":
 		c.rule(rules, name, text("deny"), "")
-	case action != "allow":
-		c.note(v, "permission %s has no action", name)
+	case action != "allow": // rights has refused it
 	case name == "external_directory" || name == "*" && allowed:
 		// It would also allow what the preset protects: the user must name it.
 		c.note(v, "permission %s: allow is not converted: profile %s allows what OpenCode does by default, except external directories and files that steer CI and agents; name those that are needed", name, base)

@@ -1,8 +1,12 @@
 package opencode
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 )
@@ -40,9 +44,28 @@ func profiles(t *testing.T, manifest []byte) (denied map[string]bool, profile st
 
 // Whatever restricts in OpenCode does so in the manifest, or nothing is converted.
 func TestRestrictionsAreConvertedOrStop(t *testing.T) {
+	const ask = `{"permissions":[{"action":"*","resource":"*","effect":"ask"},{"action":"shell","resource":"git push *","effect":"deny"}]}`
 	tests := []struct{ name, file, text, want string }{ // want: what is denied, or ! and what the error contains
+		{"permissions of OpenCode 2", "opencode.json", ask, "!opencode.json:1: permissions is a key of OpenCode 2"},
+		{"in another file", ".opencode/opencode.jsonc", "{\n  // rules\n" + ask[1:], "!.opencode/opencode.jsonc:3: permissions is a key of OpenCode 2"},
+		{"an unknown key", "opencode.json", `{"foo": 1}`, "!opencode.json:1: unknown key foo"},
+		{"a key in other letters", "opencode.json", `{"Permission": {"edit": "deny"}}`, "!unknown key Permission"},
+		{"a later schema", "opencode.json", `{"$schema": "https://opencode.ai/config/v2.json"}`, "!is not that of OpenCode 1"},
+		{"another schema", "opencode.json", `{"$schema": "https://opencode.ai/next.json"}`, "!is not that of OpenCode 1"},
+		{"agents of OpenCode 2", "opencode.json", `{"agents": {"build": {}}}`, "!agents is a key of OpenCode 2"},
+		{"commands of OpenCode 2", "opencode.json", `{"commands": {}}`, "!commands is a key of OpenCode 2"},
+		{"plugins of OpenCode 2", "opencode.json", `{"plugins": []}`, "!plugins is a key of OpenCode 2"},
+		{"providers of OpenCode 2", "opencode.json", `{"providers": {}}`, "!providers is a key of OpenCode 2"},
+		{"a version", "opencode.json", `{"version": 2}`, "!version is a key of OpenCode 2"},
+
 		{"rules", "opencode.json", `{"permission": {"edit": "deny"}}`, "opencode edit"},
 		{"one rule", "opencode.json", `{"permission": "ask"}`, "opencode *"},
+		{"rules as a list", "opencode.json", `{"permission": [{"edit": "deny"}]}`, "!permission is not allow, ask or deny"},
+		{"an unknown action", "opencode.json", `{"permission": {"edit": "never"}}`, "!permission.edit is not allow, ask or deny"},
+		{"an unknown action of a pattern", "opencode.json", `{"permission": {"bash": {"git *": "never"}}}`, "!permission.bash.git * is not allow, ask or deny"},
+		{"a rule that is no action", "opencode.json", `{"permission": {"bash": false}}`, "!permission.bash is not"},
+		{"a rule that is a list", "opencode.json", `{"permission": {"bash": ["git *"]}}`, "!permission.bash is not"},
+		{"rules that are nothing", "opencode.json", `{"permission": null}`, "!permission is not"},
 		{"a wildcard", "opencode.json", `{"permission": {"b*": "deny"}}`, "opencode bash"},
 		{"a wildcard of another name", "opencode.json", `{"permission": {"wr?te": "ask"}}`, "opencode edit"},
 		{"a wildcard before a tool", "opencode.json", `{"permission": {"b*": "deny", "bash": {"git *": "allow"}}}`, "opencode bash *"},
@@ -50,8 +73,42 @@ func TestRestrictionsAreConvertedOrStop(t *testing.T) {
 		{"a wildcard after all", "opencode.json", `{"permission": {"bash": {"rm *": "deny"}, "*": "deny", "b*": {"x": "deny"}}}`, "!rules for bash before and after those for *"},
 		{"another name of a tool", "opencode.json", `{"permission": {"shell": {"git push *": "deny"}}}`, "opencode bash git push *"},
 		{"another name that allows", "opencode.json", `{"permission": {"edit": "deny", "write": {"*": "allow"}}}`, "opencode edit"},
+
 		{"switches", "opencode.json", `{"tools": {"bash": false}}`, "opencode bash"},
 		{"switches by a wildcard", "opencode.json", `{"tools": {"b*": false}, "permission": {"bash": {"git *": "allow"}}}`, "opencode bash *"},
+		{"switches as a list", "opencode.json", `{"tools": ["read"]}`, "!tools is not an object"},
+		{"a switch that is a text", "opencode.json", `{"tools": {"bash": "false"}}`, "!tools.bash is not true or false"},
+
+		{"rules of an agent", "opencode.json", `{"agent": {"build": {"permission": {"bash": "deny"}}}}`, "agent-build bash"},
+		{"rules of a mode", "opencode.json", `{"mode": {"build": {"tools": {"bash": false}}}}`, "agent-build bash"},
+		{"permissions of an agent", "opencode.json", `{"agent": {"build": {"permissions": []}, "x": {"permissions": [{}]}}}`, "!unknown key agent.x.permissions"},
+		{"an unknown action of an agent", "opencode.json", `{"agent": {"build": {"permission": {"edit": "no"}}}}`, "!agent.build.permission.edit is not"},
+		{"options of an agent", "opencode.json", `{"agent": {"build": {"options": {"allowedTools": ["read"]}}}}`, "!unknown key agent.build.options.allowedTools"},
+		{"a disabled agent", "opencode.json", `{"agent": {"build": {"disable": true}}}`, "readonly"},
+		{"an agent disabled by a text", "opencode.json", `{"agent": {"x": {"disable": "true"}}}`, "!agent.x.disable is not true or false"},
+		{"an agent of a later format", "opencode.json", `{"agent": {"x": {"disabled": true}}}`, "!unknown key agent.x.disabled"},
+		{"agents as a list", "opencode.json", `{"agent": [{"name": "build", "permission": "deny"}]}`, "!agent is not an object"},
+		{"an unknown mode", "opencode.json", `{"agent": {"x": {"mode": "readonly"}}}`, "!agent.x.mode is not primary, subagent or all"},
+		{"steps as a text", "opencode.json", `{"agent": {"x": {"steps": "5"}}}`, "!agent.x.steps is not a number"},
+		{"two agents of one name", "opencode.json", `{"mode": {"build": {"prompt": "x"}}, "agent": {"build": {"permission": "deny"}}}`, "!is defined twice as build"},
+		{"a default agent that is no name", "opencode.json", `{"default_agent": {"name": "plan"}}`, "!default_agent is not a string"},
+
+		{"a sandbox of a server", "opencode.json", `{"mcp": {"x": {"type": "local", "command": ["x"], "sandbox": true}}}`, "!unknown key mcp.x.sandbox"},
+		{"tools of a server", "opencode.json", `{"mcp": {"x": {"type": "local", "command": ["x"], "tools": {"exclude": ["rm"]}}}}`, "!unknown key mcp.x.tools"},
+		{"a server that is off by a text", "opencode.json", `{"mcp": {"x": {"command": ["x"], "enabled": "no"}}}`, "!mcp.x.enabled is not true or false"},
+		{"permissions of a command", "opencode.json", `{"command": {"x": {"template": "x", "permissions": [{}]}}}`, "!unknown key command.x.permissions"},
+		{"a policy of a provider", "opencode.json", `{"provider": {"x": {"policy": "eu"}}}`, "!unknown key provider.x.policy"},
+		{"a disabled model", "opencode.json", `{"provider": {"x": {"models": {"m": {"disabled": true}}}}}`, "!unknown key provider.x.models.m.disabled"},
+		{"options of a plugin", "opencode.json", `{"plugin": [["guard", {"deny": ["rm"]}]]}`, "!unknown key plugin.deny"},
+		{"policies", "opencode.json", `{"experimental": {"policies": [{"effect": "deny", "action": "provider.use", "resource": "*"}]}}`, "!unknown key experimental.policies"},
+		{"tools of primary agents", "opencode.json", `{"experimental": {"primary_tools": ["bash"]}}`, "!unknown key experimental.primary_tools"},
+
+		{"a disabled provider", "opencode.json", `{"model": "openai/m", "disabled_providers": ["openai"]}`, "!disabled_providers excludes openai/m"},
+		{"other providers", "opencode.json", `{"model": "openai/m", "enabled_providers": ["anthropic"]}`, "!enabled_providers excludes openai/m"},
+		{"other providers without a model", "opencode.json", `{"enabled_providers": ["anthropic"]}`, "!enabled_providers excludes openai/gpt-5-mini"},
+		{"providers that are no list", "opencode.json", `{"disabled_providers": "openai"}`, "!disabled_providers is not a list of strings"},
+		{"a model outside of a list", "opencode.json", `{"model": "openai/m", "provider": {"openai": {"whitelist": ["n"]}}}`, "!whitelist excludes openai/m"},
+		{"an excluded model", "opencode.json", `{"agent": {"x": {"model": "openai/m"}}, "provider": {"openai": {"blacklist": ["m"]}}}`, "!blacklist excludes openai/m"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,4 +130,87 @@ func TestRestrictionsAreConvertedOrStop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A rule of an agent that also has a file would be lost, as only the file is read.
+func TestRulesBesideAnAgentsFileStop(t *testing.T) {
+	for config, stops := range map[string]bool{
+		`{"agent": {"x": {"model": "openai/m"}}}`:            false,
+		`{"agent": {"x": {"permission": {"edit": "deny"}}}}`: true,
+		`{"agent": {"x": {"tools": {"bash": false}}}}`:       true,
+		`{"agent": {"x": {"steps": 5}}}`:                     true,
+		`{"agent": {"x": {"disable": true}}}`:                true,
+	} {
+		_, _, err := Convert(write(t, "opencode.json", config, ".opencode/agent/x.md", "---\ndescription: x\n---\nx\n"), known)
+		if (err != nil) != stops || stops && !strings.Contains(err.Error(), "agent x also has a Markdown file") {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}
+
+// All restrictions are listed, each with its location.
+func TestEveryRestrictionIsListed(t *testing.T) {
+	_, notes, err := Convert(write(t, "opencode.json", "{\"theme\": \"x\",\n\"policy\": {},\n\"permission\": [],\n\"agent\": {\"x\": {\n\"sandbox\": true}}}"), known)
+	for _, want := range []string{"opencode.json:2: unknown key policy", "opencode.json:3: permission is not", "opencode.json:5: unknown key agent.x.sandbox"} {
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("%v does not contain %q once", err, want)
+		}
+	}
+	if !slices.Contains(notes, "opencode.json:1: theme has no counterpart") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// Keys that can't restrict are notes, or nothing.
+func TestHarmlessKeysDoNotStop(t *testing.T) {
+	for key, about := range harmless {
+		value := `{"a": {"deny": ["x"]}}`
+		switch key {
+		case "$schema":
+			value = `"https://opencode.ai/config.json"`
+		case "disabled_providers":
+			value = `["x"]`
+		case "enabled_providers":
+			value = `["openai"]`
+		case "small_model", "logLevel", "username", "shell", "share", "snapshot", "layout", "autoshare", "autoupdate", "theme", "reference", "references":
+			value = `"disabled"`
+		}
+		_, notes, err := Convert(write(t, "opencode.json", fmt.Sprintf(`{"model": "openai/m", %q: %s}`, key, value)), known)
+		if err != nil || len(notes) != 1 && key != "$schema" || about == "" {
+			t.Errorf("%s (%s): %v, notes %q", key, about, err, notes)
+		}
+	}
+	for _, config := range []string{
+		`{"keybinds": {"permission_allow": "a", "tools": "b"}}`,
+		`{"experimental": {"disable_paste_summary": true, "batch_tool": false, "continue_loop_on_deny": false, "mcp_timeout": 5, "primary_tools": []}}`,
+		`{"agent": {"allow-list": {"description": "d", "variant": "high", "hidden": true, "reasoningEffort": "high", "options": {"thinking": {"type": "x"}}}}}`,
+		`{"mcp": {"tools": {"type": "local", "command": ["x"], "environment": {"ALLOWED": "{env:A}"}, "enabled": false}}}`,
+		`{"provider": {"openai": {"options": {"headers": {"X-Allow": "{env:A}"}}, "whitelist": ["m"], "models": {"m": {"tool_call": true, "variants": {"low": {"disabled": true}}}}}}, "model": "openai/m"}`,
+		`{"formatter": {"prettier": {"disabled": true}}, "lsp": {"eslint": {"disabled": true}}}`,
+		`{"command": {"deny": {"template": "x", "agent": "plan", "model": "a/b", "subtask": true}}}`,
+		`{"provider": {"x": {"models": {"m": {"options": {"parallel_tool_calls": false, "reasoning": {"enabled": true}}}}}}, "agent": {"x": {"options": {"reasoning": {"enabled": true}}}}}`,
+		`{"permission": {}, "tools": {}, "agent": {}, "mode": {}, "plugin": [["x", {"level": 3}]]}`,
+	} {
+		if _, _, err := Convert(write(t, "opencode.json", config), known); err != nil {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}
+
+// No key outside of the table gets a manifest.
+func FuzzUnknownKeys(f *testing.F) {
+	for _, key := range []string{"permissions", "deny", "x", "Tools", "permission ", "agentz", "", "__proto__", "sandbox", "mcp2"} {
+		f.Add(key, `{"*": "deny"}`)
+	}
+	f.Fuzz(func(t *testing.T, key, value string) {
+		if harmless[key] != "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' || unicode.IsControl(r) || strings.ContainsRune(`"\`, r) }) {
+			return
+		}
+		if regexp.MustCompile(`^(` + strings.Join(handled, "|") + `)$`).MatchString(key) {
+			return
+		}
+		if manifest, _, err := Convert(write(t, "opencode.json", fmt.Sprintf(`{"%s": %s}`, key, value)), known); err == nil {
+			t.Errorf("%q: %s", key, manifest)
+		}
+	})
 }

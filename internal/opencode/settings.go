@@ -14,7 +14,6 @@ func (c *converter) rest(m mapping, config *node) {
 	for _, key := range config.keys {
 		n := config.get(key)
 		switch key {
-		case "$schema", "model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent", "plugin":
 		case "mcp":
 			c.servers(m, n)
 		case "lsp":
@@ -28,7 +27,9 @@ func (c *converter) rest(m mapping, config *node) {
 		case "skills":
 			c.skills(m, n)
 		default:
-			c.note(n, "%s has no counterpart", key)
+			if harmless[key] != "" && key != "$schema" {
+				c.note(n, "%s has no counterpart", key)
+			}
 		}
 	}
 }
