@@ -3,9 +3,15 @@ package opencode
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/frontmatter"
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
@@ -52,6 +58,9 @@ var (
 
 // restricts matches names of keys that may restrict agents.
 var restricts = lazyregexp.New(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
+
+// restrictsFile matches names of files in .opencode that may restrict agents.
+var restrictsFile = lazyregexp.New(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
 
 // newer matches addresses of the schema of a later format.
 var newer = lazyregexp.New(`(?i)(^|[/._@-])v?([2-9]|[1-9][0-9])([/._-]|$)`)
@@ -115,6 +124,7 @@ func (g *guard) examine() {
 		g.strings(config, key, "")
 	}
 	g.switches()
+	g.configDirectory()
 }
 
 // keys stops at keys of a node and below it that may restrict agents and are not understood. at is the path of the node with * for
@@ -241,4 +251,85 @@ func (g *guard) usable(id string) {
 			g.stop(list, "%s excludes %s: choose another model", rule.key, id)
 		}
 	}
+}
+
+// configDirectory examines .opencode: the heads of agents, commands and modes, and files that OpenCode 1 does not have.
+func (g *guard) configDirectory() {
+	for _, kind := range []struct {
+		section string
+		dirs    []string
+	}{{"agent", agentDirs}, {"command", commandDirs}, {"mode", []string{"mode", "modes"}}} {
+		for _, file := range markdown(g.dir, kind.dirs) {
+			g.head(file, kind.section)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(g.dir, ".opencode"))
+	if err != nil {
+		return // it does not exist, or can't be used
+	}
+	for _, e := range entries {
+		if restrictsFile.MatchString(e.Name()) {
+			at := path.Join(".opencode", e.Name())
+			g.stop(&node{at: at}, "unknown file or directory")
+		}
+	}
+}
+
+// head examines the head of a Markdown file. The agents of modes are not converted, so their rights would be lost.
+func (g *guard) head(file, section string) {
+	text, err := readFile(filepath.Join(g.dir, file))
+	at := &node{at: file + ":1"}
+	if err != nil {
+		g.stop(at, "it can't be read: %v", err)
+		return
+	}
+	head, _, err := frontmatter.Head(string(text))
+	if errors.Is(err, frontmatter.ErrNone) {
+		return
+	}
+	var doc yaml.Node
+	if err == nil {
+		err = yaml.Unmarshal([]byte(head), &doc)
+	}
+	if err != nil {
+		g.stop(at, "its frontmatter can't be read: %v", err)
+		return
+	}
+	n := ofYAML(&doc, file, 0)
+	g.keys(n, section+".*", "")
+	g.usable(n.get("model").text())
+	if section != "command" {
+		g.rights(n, section+" ")
+	}
+	if off := n.get("disable"); section == "agent" && path.Base(file) == "build.md" && off.is(true) && slices.Contains([]string{"", "build"}, g.config.get("default_agent").text()) {
+		g.stop(off, "agent build is disabled: set default_agent to another one")
+	}
+	for _, key := range []string{"permission", "tools"} {
+		if v := n.get(key); section == "mode" && v.at != "" {
+			g.stop(v, "%s of a mode: move the file to .opencode/agent, and add mode: primary", key)
+		}
+	}
+}
+
+// ofYAML returns the node of a YAML value in the frontmatter of a file, whose first line is the second of the file.
+func ofYAML(y *yaml.Node, file string, depth int) *node {
+	n := &node{at: fmt.Sprintf("%s:%d", file, y.Line+1)}
+	switch {
+	case y.Kind == yaml.DocumentNode && len(y.Content) > 0:
+		return ofYAML(y.Content[0], file, depth)
+	case depth > maxDepth || y.Kind == yaml.AliasNode: // a manifest accepts neither: a value that is not understood
+	case y.Kind == yaml.MappingNode:
+		n.object, n.fields = true, map[string]*node{}
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			n.set(y.Content[i].Value, ofYAML(y.Content[i+1], file, depth+1))
+		}
+	case y.Kind == yaml.SequenceNode:
+		n.list = true
+		for _, item := range y.Content {
+			n.items = append(n.items, ofYAML(item, file, depth+1))
+		}
+	case y.Kind == yaml.ScalarNode:
+		n.value = literal(y)
+	}
+	return n
 }

@@ -109,6 +109,16 @@ func TestRestrictionsAreConvertedOrStop(t *testing.T) {
 		{"providers that are no list", "opencode.json", `{"disabled_providers": "openai"}`, "!disabled_providers is not a list of strings"},
 		{"a model outside of a list", "opencode.json", `{"model": "openai/m", "provider": {"openai": {"whitelist": ["n"]}}}`, "!whitelist excludes openai/m"},
 		{"an excluded model", "opencode.json", `{"agent": {"x": {"model": "openai/m"}}, "provider": {"openai": {"blacklist": ["m"]}}}`, "!blacklist excludes openai/m"},
+
+		{"permissions of an agent's file", ".opencode/agent/x.md", "---\ndescription: x\npermissions: [{action: edit, effect: deny}]\n---\nx\n", "!.opencode/agent/x.md:3: unknown key permissions"},
+		{"an unknown action in an agent's file", ".opencode/agents/x.md", "---\npermission: {edit: never}\n---\nx\n", "!.opencode/agents/x.md:2: agent permission.edit is not"},
+		{"an agent's file in a subdirectory", ".opencode/agent/a/x.md", "---\ntools: [read]\n---\nx\n", "!.opencode/agent/a/x.md:2: agent tools is not an object"},
+		{"an agent's file that is not YAML", ".opencode/agent/x.md", "---\na: [\n---\nx\n", "!.opencode/agent/x.md:1: its frontmatter can't be read"},
+		{"tools of a command's file", ".opencode/command/x.md", "---\nallowed-tools: Read\n---\nx\n", "!.opencode/command/x.md:2: unknown key allowed-tools"},
+		{"permissions of a command's file", ".opencode/commands/a/x.md", "---\npermissions: [a]\n---\nx\n", "!unknown key permissions"},
+		{"rules of a mode's file", ".opencode/mode/build.md", "---\ntools: {bash: false}\n---\nx\n", "!.opencode/mode/build.md:2: tools of a mode: move the file"},
+		{"a disabled agent's file", ".opencode/agent/build.md", "---\ndisable: true\n---\nx\n", "!.opencode/agent/build.md:2: agent build is disabled"},
+		{"a file of rules", ".opencode/permissions.json", "{}", "!.opencode/permissions.json: unknown file or directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

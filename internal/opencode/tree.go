@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+	"gopkg.in/yaml.v3"
 )
 
 // maxFile bounds a configuration file, in bytes.
@@ -157,4 +158,17 @@ func (n *node) boolean() string {
 		return string(n.value)
 	}
 	return ""
+}
+
+// literal returns a scalar of YAML.
+func literal(y *yaml.Node) hujson.Literal {
+	switch y.ShortTag() {
+	case "!!bool":
+		return hujson.Bool(strings.EqualFold(y.Value, "true"))
+	case "!!int", "!!float":
+		return hujson.Literal(y.Value)
+	case "!!null":
+		return hujson.Literal("null")
+	}
+	return hujson.String(y.Value)
 }
