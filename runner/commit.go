@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -162,7 +162,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 		})
 	}
 	err = write()
-	if reportdir.IsFull(err) {
+	if files.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
 		if gone := tools.GiveUpOutputs(l.job.opts.Dir.Sub("outputs")); gone == nil {
 			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")

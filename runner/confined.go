@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
@@ -89,7 +89,7 @@ func (j *job) hidden(s *site) []string {
 }
 
 // outputs is where the calls of the job keep their outputs.
-func (j *job) outputs() *reportdir.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.spec.ID)) }
+func (j *job) outputs() *files.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.spec.ID)) }
 
 // private lists the directories of reports, and the file of a key, that are closed to the
 // job. A directory that holds the workspace is not: private copies of directories, where jobs work, are in

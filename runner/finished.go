@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
@@ -106,7 +106,7 @@ func (j *pastJob) result(schema map[string]any) *result {
 }
 
 // savedPatch returns the path of the patch that an earlier process has saved; "" for none.
-func savedPatch(dir *reportdir.Dir, job string) string {
+func savedPatch(dir *files.Dir, job string) string {
 	name := path.Join("patches", job+".patch")
 	if !dir.Exists(name) {
 		return ""

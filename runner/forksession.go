@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -144,7 +144,7 @@ func (f *Fork) Past(run string) *Past {
 
 // Write writes the conversation and the saved states of its turns into the report directory of
 // the new run.
-func (f *Fork) Write(dir *reportdir.Dir, run string, clean func(line []byte) []byte) (err error) {
+func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte) (err error) {
 	if err := dir.Mkdir(snapshots); err != nil {
 		return fmt.Errorf("copy the states of the session: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // writeOutput writes the job's final message, also that of a failed job, to the file of
@@ -22,7 +22,7 @@ func (j *job) writeOutput(r *result) (file string, failed *stop) {
 	if len(r.output) > 0 {
 		text = append(j.opts.Redact.JSON(r.output), '\n')
 	}
-	dir, err := reportdir.Make(to.Dir, path.Dir(to.Path), false)
+	dir, err := files.Make(to.Dir, path.Dir(to.Path), false)
 	if err == nil {
 		defer dir.Close()
 		err = dir.WriteAtomic(path.Base(to.Path), func(out io.Writer) error {

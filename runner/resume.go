@@ -15,14 +15,14 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/session"
 )
 
 // stateOf returns what a session of an earlier process has saved, and the length of an
 // incomplete last line; nil without a file.
-func stateOf(dir *reportdir.Dir, file string) (*journal.State, int, error) {
+func stateOf(dir *files.Dir, file string) (*journal.State, int, error) {
 	f, err := dir.FS().Open(transcript(file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -39,7 +39,7 @@ func stateOf(dir *reportdir.Dir, file string) (*journal.State, int, error) {
 }
 
 // cut removes the end of a session's journal.
-func cut(dir *reportdir.Dir, file string, bytes int) error {
+func cut(dir *files.Dir, file string, bytes int) error {
 	f, err := dir.Append(transcript(file))
 	if err != nil {
 		return err

@@ -14,11 +14,11 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
@@ -42,7 +42,7 @@ type Conversation struct {
 type Options struct {
 	RunID string
 	About About
-	Dir   *reportdir.Dir // for the run's files
+	Dir   *files.Dir // for the run's files
 	// Private are absolute report directories, which commands and tools can't access,
 	// even in a workspace. A .millhand that contains one is hidden from commands.
 	Private   []string

@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -55,7 +55,7 @@ func setUp(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := reportdir.Open(t.TempDir())
+	dir, err := files.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

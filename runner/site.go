@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/hook"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
@@ -68,7 +68,7 @@ func notPrepared(ctx context.Context, o *Options, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if reportdir.IsFull(err) {
+	if files.IsFull(err) {
 		err = withoutRoom(o, err)
 	}
 	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -236,7 +236,7 @@ func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 
 func TestFullDiskIsReported(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if !reportdir.IsFull(full) || !reportdir.IsFull(syscall.EDQUOT) || reportdir.IsFull(os.ErrNotExist) {
+	if !files.IsFull(full) || !files.IsFull(syscall.EDQUOT) || files.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
 	}
 	j := &job{opts: &Options{Work: "/w"}}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -112,7 +112,7 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if reportdir.IsFull(err) {
+	if files.IsFull(err) {
 		err = withoutRoom(j.opts, err)
 	}
 	return &stop{code: event.CodeInternal, detail: err.Error()}

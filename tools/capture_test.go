@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // captured writes pieces into a capture, and returns what the model is given
@@ -87,7 +87,7 @@ func TestCaptureWithoutAFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "outputs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, outputs := range map[string]*reportdir.Dir{"none is wanted": nil, "none can be made": outputsIn(t, dir)} {
+	for name, outputs := range map[string]*files.Dir{"none is wanted": nil, "none can be made": outputsIn(t, dir)} {
 		env := &Env{Outputs: outputs}
 		b, _ := captured(t, env, flood[:100], flood[100:])
 		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(output truncated: only the tail of 500000 bytes is shown; narrow the command to produce less output)\n\n") || !strings.HasSuffix(b.text, "line\n") {

@@ -6,14 +6,14 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/lazyregexp"
-	"github.com/millhand/millhand/internal/reportdir"
 )
 
 // PruneOutputs removes saved outputs below a directory that were last written
 // before a time, then the directories left empty. It does not touch other
 // files.
-func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
+func PruneOutputs(dir *files.Dir, before time.Time) error {
 	dirs, err := pruneFiles(dir, before)
 	for i := len(dirs) - 1; i > 0; i-- {
 		dir.Remove(dirs[i]) //nolint:errcheck // fails for one that is not empty
@@ -23,14 +23,14 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 
 // GiveUpOutputs removes all saved outputs below a directory, for example because the disk
 // is full. The directories stay: jobs in progress use them.
-func GiveUpOutputs(dir *reportdir.Dir) error {
+func GiveUpOutputs(dir *files.Dir) error {
 	_, err := pruneFiles(dir, time.Unix(1<<40, 0))
 	return err
 }
 
 // pruneFiles removes saved outputs that were last written before a time, and returns the
 // directories that it has seen.
-func pruneFiles(dir *reportdir.Dir, before time.Time) (dirs []string, err error) {
+func pruneFiles(dir *files.Dir, before time.Time) (dirs []string, err error) {
 	var failures []error
 	err = fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

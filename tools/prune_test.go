@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 func TestPruneOutputsRemovesOldFiles(t *testing.T) {
@@ -29,7 +29,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 		}
 	}
 	s.symlink("../secret", "kept/output-link.txt")
-	dir, err := reportdir.Open(filepath.Join(s.dir, "kept"))
+	dir, err := files.Open(filepath.Join(s.dir, "kept"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 
 func TestDirectoriesOfGivenUpOutputsStay(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"job/bash-1.txt": "x"})
-	dir, err := reportdir.Open(s.dir)
+	dir, err := files.Open(s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

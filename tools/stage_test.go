@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -72,9 +72,9 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 }
 
 // outputsIn opens a directory, and returns "outputs" below it.
-func outputsIn(tb testing.TB, dir string) *reportdir.Dir {
+func outputsIn(tb testing.TB, dir string) *files.Dir {
 	tb.Helper()
-	d, err := reportdir.Open(dir)
+	d, err := files.Open(dir)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -78,8 +78,8 @@ type Env struct {
 	Notes    *Notes   // instructions of directories below the workspace's root; nil: read attaches none
 	ChildEnv []string // environment of commands
 	Commands Commands
-	Outputs  *reportdir.Dir // where truncated outputs are saved in full; nil: nowhere
-	Private  []string       // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
+	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
+	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Limits   OutputLimits
 	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
 	Now      func() time.Time

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -100,7 +100,7 @@ func TestTruncationNotice(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "outputs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, outputs := range []*reportdir.Dir{nil, outputsIn(t, dir), outputsIn(t, dir).Sub("x")} {
+	for _, outputs := range []*files.Dir{nil, outputsIn(t, dir), outputsIn(t, dir).Sub("x")} {
 		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", false)
 		if want := "0123\n\n(output truncated: the last 6 bytes are omitted; narrow the request)"; b.text != want || !b.cut {
 			t.Errorf("outputs in %v: %q", outputs, b.text)

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/prices/dataset"
-	"github.com/millhand/millhand/internal/reportdir"
 )
 
 const refreshTime = 2 * time.Minute
@@ -75,7 +75,7 @@ func savePrices(path string, table []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	dir, err := reportdir.Open(filepath.Dir(path))
+	dir, err := files.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

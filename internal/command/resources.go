@@ -9,7 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // The minimum number of open files, and of free bytes for temporary files. Large
@@ -52,11 +52,11 @@ func checkTemp(value string) error {
 	case err == nil:
 		err = tryWrite(dir)
 	}
-	if reportdir.IsFull(err) {
+	if files.IsFull(err) {
 		return fmt.Errorf("%s: its disk is full: free space there, or %s", name, fix)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, reportdir.Reason(err), fix)
+		return fmt.Errorf("%s: %w: %s", name, files.Reason(err), fix)
 	}
 	return nil
 }

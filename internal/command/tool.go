@@ -19,12 +19,12 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
@@ -215,12 +215,12 @@ func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, re
 // for every call, so that later calls can read them. Its name is predictable, so a
 // directory that another user created or can write to is not used, but a new one with
 // a random name. The caller closes it.
-func toolOutputs(tmp string) (*reportdir.Dir, error) {
+func toolOutputs(tmp string) (*files.Dir, error) {
 	name := fmt.Sprintf("millhand-outputs-%d", os.Geteuid())
 	if err := os.Mkdir(filepath.Join(tmp, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create a directory for outputs: %w", err)
 	}
-	dir, err := reportdir.Enter(tmp, name)
+	dir, err := files.Enter(tmp, name)
 	if err == nil && dir.Own() {
 		return dir, nil
 	}
@@ -231,7 +231,7 @@ func toolOutputs(tmp string) (*reportdir.Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a directory for outputs: %w", err)
 	}
-	return reportdir.Open(fresh)
+	return files.Open(fresh)
 }
 
 // outputsOf returns the name of the directory for a workspace's saved outputs.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/tasks"
 )
@@ -228,7 +228,7 @@ func (k *worker) pause() time.Duration {
 // full returns which disk has too little space for jobs; "" for none.
 func (k *worker) full() string {
 	for _, dir := range []string{k.dir, cacheDir(k.world)} {
-		at, err := reportdir.Open(existing(dir))
+		at, err := files.Open(existing(dir))
 		if err != nil {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // EventLog writes the events of a run to a file and syncs it: before and after each effect
@@ -118,7 +118,7 @@ func kindOf(e event.Event) string {
 
 func (l *EventLog) fail(err error) {
 	if err != nil && l.fault == nil {
-		l.fault = fmt.Errorf("events.jsonl: %w", reportdir.Reason(err))
+		l.fault = fmt.Errorf("events.jsonl: %w", files.Reason(err))
 	}
 }
 
@@ -164,7 +164,7 @@ func (l *EventLog) complete() error {
 		return nil
 	}
 	if err := l.write(l.rest); err != nil {
-		return fmt.Errorf("write the rest of events.jsonl: %w", reportdir.Reason(err))
+		return fmt.Errorf("write the rest of events.jsonl: %w", files.Reason(err))
 	}
 	l.rest = nil
 	return l.file.Sync()

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
@@ -64,7 +64,7 @@ func (d *Dir) usePrivateDir() error {
 	if err := os.Mkdir(live, 0o755); err != nil {
 		return err
 	}
-	dir, err := reportdir.Open(live)
+	dir, err := files.Open(live)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (d *Dir) land() error {
 	if d.tree == "" {
 		return nil
 	}
-	to, err := reportdir.Make(d.tree, d.rel, true)
+	to, err := files.Make(d.tree, d.rel, true)
 	if err == nil {
 		defer to.Close()
 		err = d.moveAll(to)
@@ -100,7 +100,7 @@ func (d *Dir) land() error {
 }
 
 // moveAll moves all files of the run.
-func (d *Dir) moveAll(to *reportdir.Dir) error {
+func (d *Dir) moveAll(to *files.Dir) error {
 	entries, err := fs.ReadDir(d.dir.FS(), ".")
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 
 // moveRun moves files of a run from its private directory. events.jsonl is the last one: with it the next process would
 // not look for others there.
-func moveRun(from, to *reportdir.Dir, names []string) error {
+func moveRun(from, to *files.Dir, names []string) error {
 	others := slices.DeleteFunc(names, func(name string) bool { return name == "events.jsonl" })
 	if err := from.MoveTo(to, others); err != nil {
 		return err

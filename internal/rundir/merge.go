@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/report"
 )
 
@@ -43,7 +43,7 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 
 // copyAll copies a file or directory, if it exists. It ignores symlinks, which runs don't
 // create.
-func copyAll(from string, to *reportdir.Dir, name string) error {
+func copyAll(from string, to *files.Dir, name string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
@@ -56,7 +56,7 @@ func copyAll(from string, to *reportdir.Dir, name string) error {
 	return err
 }
 
-func copyFile(from string, to *reportdir.Dir, name string) error {
+func copyFile(from string, to *files.Dir, name string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err

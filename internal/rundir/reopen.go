@@ -9,7 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // Reopen locks the report directory of a run that is resumed. The caller closes the result.
@@ -20,7 +20,7 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 	}
 	d := &Dir{path: abs, now: now, resumed: true}
 	base, below := splitOwn(abs)
-	if d.dir, err = reportdir.Make(base, below, false); err != nil {
+	if d.dir, err = files.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}
 	id, private := privateOf(abs)
@@ -73,7 +73,7 @@ func Resumable(dir string) bool {
 
 // fetch moves the files of a killed run from its private directory.
 func (d *Dir) fetch(private string) error {
-	from, err := reportdir.Open(private)
+	from, err := files.Open(private)
 	if err != nil {
 		return err
 	}
@@ -117,6 +117,6 @@ func (d *Dir) Events(fn func(event.Event) error) (torn int, err error) {
 }
 
 // moveTo moves the files of an earlier process to the directory where the run writes now.
-func (d *Dir) moveTo(live *reportdir.Dir) error {
+func (d *Dir) moveTo(live *files.Dir) error {
 	return d.dir.MoveTo(live, filesOf(d.dir))
 }

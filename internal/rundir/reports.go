@@ -14,15 +14,15 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/patterns"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/tools"
 )
 
 // Files returns the directory that the run writes to.
-func (d *Dir) Files() *reportdir.Dir { return d.dir }
+func (d *Dir) Files() *files.Dir { return d.dir }
 
 // Path returns the absolute path of the reports, which is final after Finish.
 func (d *Dir) Path() string { return d.path }
@@ -118,7 +118,7 @@ func warningOf(text string) event.Event {
 // freeSpace removes saved outputs if the disk is full, and reports whether that freed
 // space.
 func (d *Dir) freeSpace(err error) bool {
-	if !reportdir.IsFull(err) {
+	if !files.IsFull(err) {
 		return false
 	}
 	before := d.dir.Free()
@@ -208,7 +208,7 @@ func render(name string, write func(io.Writer, *report.Report) error, rep *repor
 	return rendered{name: name, text: text.Bytes()}
 }
 
-// begin writes the file of a format except for what end does, see [reportdir.Dir.BeginAtomic].
+// begin writes the file of a format except for what end does, see [files.Dir.BeginAtomic].
 func (d *Dir) begin(f rendered) (end func() error, err error) {
 	if f.err != nil {
 		return nil, f.err
@@ -222,18 +222,18 @@ func (d *Dir) write(f rendered) error {
 		return f.err
 	}
 	err := writeText(d.dir, f.name, f.text)
-	if reportdir.IsFull(err) {
+	if files.IsFull(err) {
 		d.freeSpace(err)
 		d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
 		err = writeText(d.dir, f.name, f.text)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", f.name, reportdir.Reason(err))
+		return fmt.Errorf("write %s: %w", f.name, files.Reason(err))
 	}
 	return nil
 }
 
-func writeText(dir *reportdir.Dir, name string, text []byte) error {
+func writeText(dir *files.Dir, name string, text []byte) error {
 	return dir.WriteAtomic(name, writerOf(text))
 }
 

@@ -1,6 +1,6 @@
 // Package rundir owns the report directory of a run: its lock, the files of earlier
 // runs, writing events and reports, and listing and removing saved runs. Package
-// reportdir is the open directory itself and knows nothing about runs.
+// files is the open directory itself and knows nothing about runs.
 package rundir
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
@@ -35,10 +35,10 @@ type Dir struct {
 	path string // absolute path of the reports
 	now  func() time.Time
 	lock *Lock
-	made bool           // created by this run
-	dir  *reportdir.Dir // where files are written
-	tree string         // tree that the reports are moved into at the end, without symlinks; "" if they are not moved
-	rel  string         // path in the tree, as of the start of the run
+	made bool       // created by this run
+	dir  *files.Dir // where files are written
+	tree string     // tree that the reports are moved into at the end, without symlinks; "" if they are not moved
+	rel  string     // path in the tree, as of the start of the run
 
 	resumed  bool   // an earlier process of the run has written here
 	valid    int64  // length of its complete events in bytes
@@ -84,7 +84,7 @@ func Claim(path, id string, now func() time.Time) (*Dir, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return nil, fmt.Errorf("create the report directory: %w; nothing was run", err)
 	}
-	if d.dir, err = reportdir.Make(base, below, false); err != nil {
+	if d.dir, err = files.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}
 	d.lock, err = TakeLock(d.path, id, d.now())
@@ -107,11 +107,11 @@ func splitOwn(dir string) (base, below string) {
 // changed its parents, so no symlinks are followed.
 func (d *Dir) claimDefault(id string) (err error) {
 	own := filepath.Dir(filepath.Dir(d.path))
-	if d.dir, err = reportdir.Make(filepath.Dir(own), filepath.Join(".millhand", "runs", id), false); err != nil {
+	if d.dir, err = files.Make(filepath.Dir(own), filepath.Join(".millhand", "runs", id), false); err != nil {
 		return fmt.Errorf("%w: set --report-dir; nothing was run", err)
 	}
 	d.made = true
-	if above, err := reportdir.Enter(filepath.Dir(own), ".millhand"); err == nil {
+	if above, err := files.Enter(filepath.Dir(own), ".millhand"); err == nil {
 		defer above.Close()
 		if f, err := above.Create(".gitignore"); err == nil { // git ignores the runs; optional
 			f.WriteString("*\n") //nolint:errcheck // see above
@@ -143,7 +143,7 @@ func SavedManifest(dir string) ([]byte, error) {
 }
 
 // savedManifest reports whether the directory has a manifest that was saved by KeepManifest.
-func savedManifest(dir *reportdir.Dir) bool {
+func savedManifest(dir *files.Dir) bool {
 	if info, err := fs.Stat(dir.FS(), manifestFile); err != nil || !info.Mode().IsRegular() { // to open a pipe blocks
 		return false
 	}
@@ -212,7 +212,7 @@ const (
 )
 
 // reserve reserves disk space for the reports, in case jobs fill the disk.
-func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
+func reserve(dir *files.Dir, jobs int) (io.Closer, error) {
 	free, want := dir.Free(), int64(min(reserveRun+jobs*reserveJob, maxReserve))
 	if least := int64(min(minRun+jobs*minJob, maxReserve)); free >= 0 && free < least {
 		return nil, fmt.Errorf("%s: only %s free on the disk of the report directory, and %s required for reports of %s: free space, or choose another --report-dir", dir.Path(), figures.Bytes(free), figures.Bytes(least), figures.Count(jobs, "job"))
@@ -356,7 +356,7 @@ func written() []string {
 
 // filesOf lists the files and directories that a run has written to a directory, with the manifest that
 // it saved.
-func filesOf(dir *reportdir.Dir) []string {
+func filesOf(dir *files.Dir) []string {
 	existing := slices.DeleteFunc(written(), func(name string) bool { return !dir.Exists(name) })
 	if savedManifest(dir) {
 		existing = append(existing, manifestFile)
@@ -381,7 +381,7 @@ func earlierDir(id string) string { return "earlier/before-" + id }
 
 // setAside moves the files of an earlier run to a directory below earlier/. Without
 // events.jsonl, existing files were not created by millhand, and it returns an error.
-func setAside(dir *reportdir.Dir, id string) error {
+func setAside(dir *files.Dir, id string) error {
 	existing := slices.DeleteFunc(written(), func(name string) bool { return !dir.Exists(name) })
 	switch {
 	case len(existing) == 0:

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/report"
 )
 
@@ -182,7 +182,7 @@ func FuzzReportTotals(f *testing.F) {
 // A command of a job can replace a manifest by anything, also by what blocks when it is opened.
 func TestAPipeIsNoManifest(t *testing.T) {
 	base := t.TempDir()
-	dir, err := reportdir.Open(base)
+	dir, err := files.Open(base)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tools"
 )
@@ -32,7 +32,7 @@ func (d *Dir) prune() {
 				continue
 			}
 			// The next run retries what can't be removed.
-			if dir, err := reportdir.Enter(base, rel); err == nil {
+			if dir, err := files.Enter(base, rel); err == nil {
 				tools.PruneOutputs(dir, d.now().Add(-OutputRetention)) //nolint:errcheck // see above
 				dir.Close()
 			}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package reportdir
+package files
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package reportdir
+package files
 
 import (
 	"errors"

@@ -1,10 +1,10 @@
-// Package reportdir owns the directory that a run writes its reports to.
+// Package files owns the directory that a run writes its reports to.
 //
 // The directory is opened once, and all files are created relative to its file
 // descriptor. If a command of an agent renames the directory, or replaces it or
 // something in it by a symlink, millhand, which is not sandboxed, does not write
 // elsewhere.
-package reportdir
+package files
 
 import (
 	"errors"
