@@ -1,9 +1,10 @@
-// Package files owns the directory that a run writes its reports to.
+// Package files writes files outside of workspaces.
 //
-// The directory is opened once, and all files are created relative to its file
-// descriptor. If a command of an agent renames the directory, or replaces it or
-// something in it by a symlink, millhand, which is not sandboxed, does not write
-// elsewhere.
+// There are two kinds of paths. One on the command line or in the environment is the user's own: an [Own] follows
+// symlinks and writes to devices and FIFOs. One that a manifest, a repository, a model or a server names is relative to
+// a [Dir]. It is opened once, and all files are created relative to its file descriptor. If a command of an agent
+// renames the directory, or replaces it or something in it by a symlink, millhand, which is not sandboxed, does not
+// write elsewhere.
 package files
 
 import (
@@ -20,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/failpoint"
 )
@@ -87,6 +90,14 @@ func Open(dir string) (*Dir, error) {
 		return nil, fmt.Errorf("open directory: %w", err)
 	}
 	return newDir(root, abs), nil
+}
+
+// MakeOwn creates a directory that the user named, with its parents, and opens it. Symlinks are followed.
+func MakeOwn(dir string, mode fs.FileMode) (*Dir, error) {
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return nil, err
+	}
+	return Open(dir)
 }
 
 // Make creates a directory below another, with its parents, and opens it. It follows no
@@ -223,10 +234,38 @@ func (d *Dir) Create(name string) (*os.File, error) {
 
 // Append opens a file to append to, and creates it if necessary.
 func (d *Dir) Append(name string) (*os.File, error) {
-	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NONBLOCK, 0o644)
+}
+
+// Check returns an error if a file can't have the name: because it is a directory, a device or something else that is
+// not a regular file, or because a symlink is in its path, even one that leads to the directory itself.
+func (d *Dir) Check(name string) error {
+	at, names := "", strings.Split(path.Join(d.prefix, name), "/")
+	for i, name := range names {
+		at = path.Join(at, name)
+		info, err := d.root().Lstat(at)
+		last := i == len(names)-1
+		shown := filepath.Join(d.top.at, at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a symlink", shown)
+		case !last && !info.IsDir():
+			return fmt.Errorf("%s is not a directory", shown)
+		case last && !info.Mode().IsRegular():
+			return fmt.Errorf("%s is not a regular file", shown)
+		}
+	}
+	return nil
 }
 
 func (d *Dir) file(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	if err := d.Check(name); err != nil {
+		return nil, err
+	}
 	name = path.Join(d.prefix, name)
 	open := func() (*os.File, error) {
 		f, err := d.root().OpenFile(name, flags, mode)
@@ -251,10 +290,14 @@ func (d *Dir) mkdir(name string) error { return d.root().MkdirAll(name, 0o755) }
 // CreateTemp creates a new file named by the pattern, with its asterisk replaced by a
 // random number, like [os.CreateTemp]. It returns the file and its name.
 func (d *Dir) CreateTemp(pattern string) (*os.File, string, error) {
+	return d.createTemp(pattern, 0o600)
+}
+
+func (d *Dir) createTemp(pattern string, mode fs.FileMode) (*os.File, string, error) {
 	before, after, _ := strings.Cut(pattern, "*")
 	for try := 0; ; try++ {
 		name := before + strconv.FormatUint(uint64(rand.Uint32()), 10) + after
-		f, err := d.file(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := d.file(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil || !errors.Is(err, fs.ErrExist) || try > 1000 {
 			return f, name, err
 		}
@@ -274,8 +317,49 @@ func (d *Dir) WriteAtomic(name string, write func(io.Writer) error) error {
 // BeginAtomic writes the temporary file of [Dir.WriteAtomic]. end syncs and renames it; it is called
 // once, and the ends of several files may run concurrently.
 func (d *Dir) BeginAtomic(name string, write func(io.Writer) error) (end func() error, err error) {
+	return d.begin(name, 0o600, write, func(f *os.File) error { return f.Chmod(0o644) })
+}
+
+// Write writes a regular file atomically. A new one gets the mode, less the umask; an existing one keeps its mode, and its
+// owner if that is permitted. Everything else that has the name, such as a symlink, is an error.
+func (d *Dir) Write(name string, data []byte, mode fs.FileMode) error {
+	if err := d.Check(name); err != nil {
+		return err
+	}
+	finish := func(*os.File) error { return nil }
+	if info, err := d.root().Lstat(path.Join(d.prefix, name)); err == nil {
+		mode = 0o600
+		finish = func(f *os.File) error {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				f.Chown(int(st.Uid), int(st.Gid)) //nolint:errcheck // only root may give files away
+			}
+			return f.Chmod(info.Mode().Perm())
+		}
+	}
+	end, err := d.begin(name, mode, func(out io.Writer) error {
+		_, err := out.Write(data)
+		return err
+	}, finish)
+	if err != nil {
+		return err
+	}
+	return end()
+}
+
+// WriteNew writes a file that must not exist, and does not wait until it is on the disk.
+func (d *Dir) WriteNew(name string, data []byte) error {
+	f, err := d.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// begin writes a temporary file with a mode. end finishes, syncs and renames it.
+func (d *Dir) begin(name string, mode fs.FileMode, write func(io.Writer) error, finish func(*os.File) error) (end func() error, err error) {
 	dir, base := path.Split(name)
-	f, temp, err := d.CreateTemp(dir + "." + base + ".*")
+	f, temp, err := d.createTemp(dir+"."+base+".*", mode)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +371,7 @@ func (d *Dir) BeginAtomic(name string, write func(io.Writer) error) (end func() 
 	return func() error {
 		err := f.Sync()
 		if err == nil {
-			err = f.Chmod(0o644)
+			err = finish(f)
 		}
 		if closeErr := f.Close(); err == nil {
 			err = closeErr
