@@ -101,7 +101,7 @@ type Job struct {
 	FinalMessage string              `json:"final_message"`
 	Output       json.RawMessage     `json:"output"`      // nil without an output schema
 	Review       *findings.Review    `json:"review"`      // the output as findings; nil for other schemas
-	OutputFile   string              `json:"output_file"` // the message as a file, below the manifest's directory; empty for none
+	OutputFile   string              `json:"output_file"` // the message as a file, below the manifest's directory or of --output-file; empty for none
 	Baseline     []Baseline          `json:"baseline"`    // verify commands before the agent started
 	Verify       []Verify            `json:"verify"`      // in the order of the runs, all attempts
 	Script       *event.Script       `json:"script,omitempty"`

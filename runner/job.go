@@ -156,7 +156,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			j.warn(bad.detail)
 		}
 	}
-	file, failed := j.writeOutput(p.result)
+	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {
 		j.warn(failed.detail)
 	} else if failed != nil {

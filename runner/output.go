@@ -1,8 +1,8 @@
 package runner
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 
@@ -11,9 +11,8 @@ import (
 )
 
 // writeOutput writes the job's final message, also that of a failed job, to the file of
-// the task, and returns its path; "" without a file or a message. It follows no symlinks:
-// commands may have created some since the manifest was read.
-func (j *job) writeOutput(r *result) (file string, failed *stop) {
+// the task, and returns its path; "" without a file or a message.
+func (j *job) writeOutput(ctx context.Context, r *result) (file string, failed *stop) {
 	to := j.spec.Output
 	if to.Path == "" || r.final == "" && len(r.output) == 0 {
 		return "", nil
@@ -22,16 +21,27 @@ func (j *job) writeOutput(r *result) (file string, failed *stop) {
 	if len(r.output) > 0 {
 		text = append(j.opts.Redact.JSON(r.output), '\n')
 	}
-	dir, err := files.Make(to.Dir, path.Dir(to.Path), false)
-	if err == nil {
-		defer dir.Close()
-		err = dir.WriteAtomic(path.Base(to.Path), func(out io.Writer) error {
-			_, err := out.Write(text)
-			return err
-		})
+	code, err := event.CodeFailed, error(nil)
+	if to.Own != "" {
+		ctx, done := untilHurried(ctx)
+		defer done()
+		code, err = event.CodeInternal, files.Own(to.Own).Write(ctx, text)
+	} else if err = writeBelow(to.Dir, to.Path, text); files.IsFull(err) {
+		code = event.CodeInternal
 	}
 	if err != nil { // fails also a job whose branch is published: what the user asked for is missing
-		return "", &stop{code: event.CodeFailed, detail: fmt.Sprintf("write the final message to %s: %v", to.Path, err)}
+		return "", &stop{code: code, detail: fmt.Sprintf("write the final message to %s: %v; report.json has it", to.Path, files.Reason(err))}
 	}
 	return to.Path, nil
+}
+
+// writeBelow writes a file below a directory. It follows no symlinks: commands may have created some since the
+// manifest was read.
+func writeBelow(dir, name string, text []byte) error {
+	d, err := files.Make(dir, path.Dir(name), false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Write(path.Base(name), text, 0o644)
 }

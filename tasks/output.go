@@ -25,7 +25,15 @@ func outputOf(t *task, s scope) OutputFile {
 		from.problem("invalid output file "+quote(name), fault)
 		return OutputFile{}
 	}
-	return OutputFile{from.src.dir, path.Clean(name)}
+	return OutputFile{Dir: from.src.dir, Path: path.Clean(name)}
+}
+
+// OutputBelow returns a file below a directory, for a command line that is limited as a manifest is.
+func OutputBelow(dir, name string) (OutputFile, error) {
+	if fault := outputFault(dir, name); fault != "" {
+		return OutputFile{}, fmt.Errorf("invalid output file %q; %s", name, fault)
+	}
+	return OutputFile{Dir: dir, Path: path.Clean(name)}, nil
 }
 
 // outputFault returns the fix for an invalid output file, "" for a valid one.
@@ -47,6 +55,8 @@ func outputFault(dir, name string) string {
 			return at + " is a symlink: choose a path without one"
 		case info.IsDir() == last:
 			return at + " exists: choose another path"
+		case last && !info.Mode().IsRegular():
+			return at + " is not a regular file: choose another path"
 		}
 	}
 	return ""

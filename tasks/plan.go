@@ -103,6 +103,7 @@ type Job struct {
 type OutputFile struct {
 	Dir  string // of the manifest, absolute
 	Path string // below Dir, slash separated
+	Own  string `json:",omitempty"` // of the user's command line instead: any absolute path; "" for none
 }
 
 // Shard is one of the shards into which several machines divide a plan. Jobs

@@ -36,6 +36,29 @@ type policyOptions struct {
 // flagPath is the path of a flag; "" if the flag is not set.
 type flagPath struct{ flag, path string }
 
+// checkUntrusted returns an error for an output that untrusted files could redirect: those below the current
+// directory may be of the author of the manifest.
+func (p flagPath) checkUntrusted() error {
+	here, rel, err := below(p.path)
+	switch p.flag {
+	case "--output-file", "--record":
+		if err == nil && rel == "" {
+			err = fmt.Errorf("path %q is not below the current directory", p.path)
+		}
+	case "--report-dir":
+		if rel == "" {
+			return err // a root of its own
+		}
+		rel = filepath.Join(rel, "events.jsonl")
+	default:
+		return nil // an input
+	}
+	if err != nil {
+		return err
+	}
+	return checkBelow(here, rel)
+}
+
 // policyFlag is the --policy flag of all commands that policies apply to.
 func (o *policyOptions) policyFlag(category string) cli.Flag {
 	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + systemPolicy + " (repeatable)"}
@@ -62,7 +85,7 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 			set = append(set, p)
 		}
 	}
-	if err := errors.Join(checkActors(w, set), checkFlagPaths(set, o.Dir, po.paths)); err != nil {
+	if err := errors.Join(checkActors(w, set), checkFlagPaths(set, o.Dir, po)); err != nil {
 		return nil, err
 	}
 	if !po.untrusted {
@@ -125,14 +148,20 @@ func checkActors(w World, set policy.Set) error {
 	return nil
 }
 
-// checkFlagPaths refuses paths of flags that a policy does not allow.
-func checkFlagPaths(set policy.Set, dir string, paths []flagPath) error {
-	for _, p := range paths {
+// checkFlagPaths refuses paths of flags that a policy or --untrusted does not allow.
+func checkFlagPaths(set policy.Set, dir string, po policyOptions) error {
+	for _, p := range po.paths {
 		if p.path == "" {
 			continue
 		}
 		if by, refused := tasks.RefusedPath(set, dir, p.path); refused {
 			return fail(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
+		}
+		if !po.untrusted {
+			continue
+		}
+		if err := p.checkUntrusted(); err != nil {
+			return fail(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.flag, err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"
@@ -90,8 +92,8 @@ const maxPrompt = 256 << 10
 
 // manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
-func (o *promptOptions) manifest(w World, id string, publish tasks.PublishMode) ([]byte, error) {
-	p := tasks.Prompt{Text: *o.text, Verify: o.verify, Output: o.relativeOutput()}
+func (o *promptOptions) manifest(w World, id string, plan planOptions) ([]byte, error) {
+	p := tasks.Prompt{Text: *o.text, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
 	if p.Text == "-" {
 		data, err := io.ReadAll(io.LimitReader(w.In, maxPrompt+1))
 		if err != nil {
@@ -109,7 +111,7 @@ func (o *promptOptions) manifest(w World, id string, publish tasks.PublishMode) 
 	case o.commit:
 		p.Branch = "millhand/prompt-" + id
 	default:
-		p.NoCommit = publish != tasks.PublishPatch
+		p.NoCommit = plan.Publish != tasks.PublishPatch
 	}
 	var err error
 	if p.Findings = o.schema == findings.Name; p.Findings {
@@ -140,44 +142,75 @@ func (o *promptOptions) readSchema() (schema map[string]any, err error) {
 	return schema, nil
 }
 
-// relativeOutput returns the file of --output-file for the manifest; "" if it is not
-// below the current directory.
-func (o *promptOptions) relativeOutput() string {
-	if o.output == "" {
+// outputInManifest returns the file of --output-file if the manifest can name it; "" otherwise.
+func (o *promptOptions) outputInManifest(untrusted bool) string {
+	here, rel, err := below(o.output)
+	if err != nil || rel == "" || untrusted {
 		return ""
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	file, err := filepath.Abs(o.output)
-	if err != nil {
-		return ""
-	}
-	rel, err := filepath.Rel(here, file)
-	if err != nil || !filepath.IsLocal(rel) {
+	if checkBelow(here, rel) != nil {
 		return ""
 	}
 	return rel
 }
 
-// deliver sets the file for the final message, if the manifest could not name it. The
-// policies were checked with those of other flags.
-func (o *promptOptions) deliver(plan *tasks.Plan) error {
-	if o.output == "" || o.relativeOutput() != "" {
+// deliver sets the file for the final message: the path is the user's own, unlike one of a manifest. The policies were
+// checked with those of other flags.
+func (o *promptOptions) deliver(plan *tasks.Plan, untrusted bool) error {
+	if o.output == "" {
 		return nil
 	}
-	file, err := filepath.Abs(o.output)
+	here, rel, err := below(o.output)
 	if err != nil {
-		return fmt.Errorf("--output-file: %w", err)
+		return err
 	}
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return fmt.Errorf("--output-file: directory %s not found", filepath.Dir(file))
+	to := tasks.OutputFile{Dir: here, Path: cmp.Or(rel, o.output), Own: o.output}
+	if !filepath.IsAbs(o.output) {
+		to.Own = here + "/" + o.output // not cleaned: the parent of a symlink is that of its target
+	}
+	switch {
+	case untrusted:
+		to, err = tasks.OutputBelow(here, filepath.ToSlash(rel)) // checkFlagPaths has refused others
+	case rel == "":
+		if info, notFound := os.Stat(filepath.Dir(to.Own)); notFound != nil || !info.IsDir() {
+			return fmt.Errorf("--output-file: directory %s not found", filepath.Dir(to.Own))
+		}
+		fallthrough
+	default:
+		err = files.Own(to.Own).Check()
+	}
+	if err != nil {
+		return fmt.Errorf("--output-file: %w; nothing was run", err)
 	}
 	for i := range plan.Jobs {
-		plan.Jobs[i].Output = tasks.OutputFile{Dir: filepath.Dir(file), Path: filepath.Base(file)}
+		plan.Jobs[i].Output = to
 	}
 	return nil
+}
+
+// checkBelow returns an error unless the path below a directory is that of a regular file, or can be, without a symlink.
+func checkBelow(dir, rel string) error {
+	d, err := files.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Check(filepath.ToSlash(rel))
+}
+
+// below returns the current directory, and a path relative to it; "" if the path is not below it.
+func below(path string) (here, rel string, err error) {
+	if here, err = os.Getwd(); err != nil {
+		return "", "", err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", "", err
+	}
+	if rel, err = filepath.Rel(here, abs); err != nil || path == "" || !filepath.IsLocal(rel) {
+		return here, "", nil //nolint:nilerr // two absolute paths
+	}
+	return here, rel, nil
 }
 
 // printMessage prints the final message and nothing else: the document if there is a

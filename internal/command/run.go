@@ -139,7 +139,7 @@ func (o *runOptions) usePrompt(w World) (err error) {
 		return nil
 	}
 	o.id = runID(w)
-	o.plan.prompt, err = o.prompt.manifest(w, o.id, o.plan.Publish)
+	o.plan.prompt, err = o.prompt.manifest(w, o.id, o.plan)
 	return err
 }
 
@@ -188,7 +188,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 // the sandbox.
 func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
-	if err := o.prompt.deliver(c.plan); err != nil {
+	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
 		return c, failure{event.ExitUsage, err}
 	}
 	if o.change != nil {

@@ -13,7 +13,7 @@ import (
 // userScripts are run again as an ordinary user: what they hold must not depend
 // on being root. Some of them are run nightly only.
 func userScripts() string {
-	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit|verify_clean"
+	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit|verify_clean|output_own"
 	if nightly.On() {
 		names += "|disk_limit|signals|report_place|temporary_files|monorepo"
 	}

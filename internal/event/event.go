@@ -486,7 +486,7 @@ type JobEnd struct {
 	Output       json.RawMessage `json:"output,omitempty"`
 	Patch        string          `json:"patch,omitempty"`        // path of the patch below the report directory
 	PatchSHA256  string          `json:"patch_sha256,omitempty"` // of the patch, in hexadecimal
-	OutputFile   string          `json:"output_file,omitempty"`  // path of the final message below the manifest's directory
+	OutputFile   string          `json:"output_file,omitempty"`  // path of the final message below the manifest's directory, or of --output-file
 
 	UntrackedInputs []Untracked `json:"untracked_inputs,omitempty"`
 }

@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/textcut"
@@ -326,16 +325,16 @@ type Recorder struct {
 	canon *Canon
 
 	mu      sync.Mutex
-	file    *os.File
+	file    *files.Stream
 	prompts map[string]bool // digests of the system prompts that were written
 	err     error           // the first failure; nothing is written after it
 }
 
 // OpenRecorder returns a Recorder that appends to the file at path, and creates it
-// for its owner alone if it does not exist. A file with an incomplete last line, as a
-// killed run leaves it, is an error.
+// for its owner alone if it does not exist. The path is the user's own: symlinks are followed, and devices and FIFOs
+// written. A file with an incomplete last line, as a killed run leaves it, is an error.
 func OpenRecorder(path string, c *Canon) (*Recorder, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	file, err := files.Own(path).Append(0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the recording: %w", err)
 	}
@@ -346,10 +345,10 @@ func OpenRecorder(path string, c *Canon) (*Recorder, error) {
 	return &Recorder{canon: c, file: file, prompts: map[string]bool{}}, nil
 }
 
-func checkEnd(f *os.File) error {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 {
-		return err
+func checkEnd(f *files.Stream) error {
+	size := f.Info().Size()
+	if size == 0 || !f.Info().Mode().IsRegular() {
+		return nil
 	}
 	var last [1]byte
 	if _, err := f.ReadAt(last[:], size-1); err != nil {
@@ -398,10 +397,8 @@ func (r *Recorder) write(e Exchange) error {
 	if len(line) >= ExchangeLimit {
 		return fmt.Errorf("exchange too large: %d bytes (maximum %d)", len(line), ExchangeLimit)
 	}
-	if _, err := r.file.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	return r.file.Sync()
+	_, err = r.file.Write(append(line, '\n'))
+	return err
 }
 
 // Recording returns m, the model with the given id, with every exchange written to

@@ -20,6 +20,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
@@ -81,6 +82,12 @@ func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, pro
 func (m *Set) MayRecord(path string) error {
 	if path == "" {
 		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		if err := files.Own(path).Check(); err != nil {
+			return fmt.Errorf("open the recording: %w", err)
+		}
+		return nil // nothing to read
 	}
 	have, err := replay.Open(path, m.canon)
 	if errors.Is(err, fs.ErrNotExist) {

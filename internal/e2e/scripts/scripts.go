@@ -91,6 +91,10 @@ func params(t *testing.T) testscript.Params {
 			if cond == "sshd" { // whether an sshd works here
 				return hasSSH()
 			}
+			if cond == "mknod" { // whether a script may make a device and write to it
+				null := filepath.Join(t.TempDir(), "null")
+				return exec.Command("sh", "-c", `mknod -m 666 "$0" c 1 3 && : >"$0"`, null).Run() == nil, nil
+			}
 			if cond == "mounts" { // whether a script may make a directory read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
