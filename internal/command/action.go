@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
@@ -277,7 +278,7 @@ func (s *actionStep) summarise(dir string) {
 	})
 }
 
-// add appends to the file that a variable names; text receives the file's size.
+// add appends to the file that a variable names, whatever it is; text receives the file's size.
 // Outside of a workflow the variable is not set.
 func (s *actionStep) add(variable string, text func(size int64) ([]byte, error)) {
 	name := s.Getenv(variable)
@@ -285,16 +286,12 @@ func (s *actionStep) add(variable string, text func(size int64) ([]byte, error))
 		return
 	}
 	err := func() error {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		f, err := files.Own(name).Append(0o644)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		data, err := text(info.Size())
+		data, err := text(f.Info().Size())
 		if err != nil {
 			return err
 		}

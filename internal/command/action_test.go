@@ -1,11 +1,13 @@
 package command
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +56,21 @@ func TestOutputsThatCannotBeWrittenFailNoRun(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
+	}
+}
+
+func TestRunnerFilesAreWrittenAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	pipe, symlink := filepath.Join(dir, "pipe"), filepath.Join(dir, "symlink")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("target", symlink)); err != nil {
+		t.Fatal(err)
+	}
+	code, log := step(t, map[string]string{"GITHUB_OUTPUT": symlink, "GITHUB_STEP_SUMMARY": pipe})
+	if want := "write GITHUB_STEP_SUMMARY: " + pipe + " is a FIFO without a reader"; code != 0 || !strings.Contains(log, want) {
+		t.Errorf("exit code %d, and the log does not say %q:\n%s", code, want, log)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "target")); err != nil || !strings.Contains(string(text), "exit-code") {
+		t.Errorf("the target of the symlink has %q, %v", text, err)
 	}
 }
 
