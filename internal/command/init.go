@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/opencode"
 	"github.com/millhand/millhand/internal/printable"
@@ -51,32 +52,40 @@ type initOptions struct {
 
 // run writes the files, all or none.
 func (o initOptions) run(w World) error {
-	files, next, err := o.files(w)
+	all, next, err := o.files(w)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		path := filepath.Join(o.dir, filepath.FromSlash(f.Path))
-		if _, err := os.Lstat(path); err == nil && !o.force {
-			return fmt.Errorf("%s exists; use --force to replace it", path)
+	dir, err := files.MakeOwn(o.dir, 0o755)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for _, f := range all {
+		if err := dir.Check(f.Path); err != nil { // the names below DIR are the repository's
+			return fmt.Errorf("%w: remove it first", err)
+		}
+		if dir.Exists(f.Path) && !o.force {
+			return fmt.Errorf("%s exists; use --force to replace it", o.path(f))
 		}
 	}
-	for _, f := range files {
-		path := filepath.Join(o.dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // committed and read by others
+	for _, f := range all {
+		if err := dir.Write(f.Path, f.Data, f.Mode); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, f.Data, f.Mode); err != nil {
-			return err
-		}
-		fmt.Fprintf(w.Out, "wrote %s\n", printable.Text(path))
+		fmt.Fprintf(w.Out, "wrote %s\n", printable.Text(o.path(f)))
 	}
 	fmt.Fprintln(w.Out, "next: "+printable.Text(next))
 	return nil
 }
 
+// path is the path of a file for messages.
+func (o initOptions) path(f starter.File) string {
+	return filepath.Join(o.dir, filepath.FromSlash(f.Path))
+}
+
 // files returns what to write, and what the user does next.
-func (o initOptions) files(w World) (files []starter.File, next string, err error) {
+func (o initOptions) files(w World) (all []starter.File, next string, err error) {
 	var chosen []starter.CI
 	for ci, given := range map[starter.CI]bool{starter.GitHub: o.github, starter.GitLab: o.gitlab, starter.Cron: o.cron} {
 		if given {
@@ -87,8 +96,8 @@ func (o initOptions) files(w World) (files []starter.File, next string, err erro
 	case len(chosen) > 1 || len(chosen) == 1 && o.opencode:
 		return nil, "", errors.New("--from-opencode, --github, --gitlab and --cron exclude each other; run it once for each")
 	case len(chosen) == 1:
-		files, err = chosen[0].Files()
-		return files, chosen[0].Next(), err
+		all, err = chosen[0].Files()
+		return all, chosen[0].Next(), err
 	}
 	manifest, next := []byte(nil), ""
 	if o.opencode {
