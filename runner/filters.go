@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/textcut"
@@ -98,13 +100,14 @@ func (j *job) clean(ctx context.Context, s *site, command string, content []byte
 	if end != nil {
 		return nil, errors.New(end.detail)
 	}
-	dir, err := os.MkdirTemp(proc.Value(box.Env, "TMPDIR"), "millhand-filter-*")
+	dir, err := files.MakeTemp(proc.Value(box.Env, "TMPDIR"), "millhand-filter-*")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	input, fault := filepath.Join(dir, "input"), filepath.Join(dir, "errors.txt")
-	if err := os.WriteFile(input, content, 0o600); err != nil {
+	defer os.RemoveAll(dir.Path())
+	defer dir.Close()
+	input, fault := filepath.Join(dir.Path(), "input"), filepath.Join(dir.Path(), "errors.txt")
+	if err := dir.WriteNew("input", content); err != nil {
 		return nil, err
 	}
 	var out limitedBuffer
@@ -118,8 +121,12 @@ func (j *job) clean(ctx context.Context, s *site, command string, content []byte
 	case res.TimedOut:
 		return nil, fmt.Errorf("command timed out after %s", filterTime)
 	case res.ExitCode != 0:
-		text, _ := os.ReadFile(fault) // missing means none
-		return nil, fmt.Errorf("exit code %d: %s", res.ExitCode, textcut.OneLine(string(text[:min(len(text), filterErrors)])))
+		var text []byte
+		if f, err := dir.Read("errors.txt"); err == nil { // missing means none
+			defer f.Close()
+			text, _ = io.ReadAll(io.LimitReader(f, filterErrors)) // an unreadable one, too
+		}
+		return nil, fmt.Errorf("exit code %d: %s", res.ExitCode, textcut.OneLine(string(text)))
 	}
 	return out.Bytes(), out.err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
@@ -114,13 +115,14 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 	if env.Commands.MaxTime > 0 {
 		timeout = min(timeout, env.Commands.MaxTime)
 	}
-	dir, err := os.MkdirTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
+	dir, err := files.MakeTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
 	if err != nil {
 		return Result{}, fmt.Errorf("create temporary directory for tool input: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	stdin, stderr := filepath.Join(dir, "input.json"), filepath.Join(dir, "errors.txt")
-	if err := os.WriteFile(stdin, arguments, 0o600); err != nil {
+	defer os.RemoveAll(dir.Path())
+	defer dir.Close()
+	stdin, stderr := filepath.Join(dir.Path(), "input.json"), filepath.Join(dir.Path(), "errors.txt")
+	if err := dir.WriteNew("input.json", arguments); err != nil {
 		return Result{}, fmt.Errorf("write tool input: %w", err)
 	}
 	out := newCapture(env, t.Name)
@@ -139,12 +141,12 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 		result.Output = "(no output)"
 	}
 	result.Output = strings.TrimPrefix(withNote(result.Output, res), "\n\n")
-	return result, t.failure(res, timeout, stderr)
+	return result, t.failure(res, timeout, readTail(dir, "errors.txt"))
 }
 
 // failure returns an error if the command failed, with the tail of its standard
 // error.
-func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) error {
+func (t custom) failure(res proc.Result, timeout time.Duration, text string) error {
 	var how string
 	switch {
 	case res.TimedOut:
@@ -156,15 +158,15 @@ func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) e
 	default:
 		return nil
 	}
-	if text := readTail(stderr); text != "" {
+	if text != "" {
 		return fmt.Errorf("tool %s %s: %s", t.Name, how, text)
 	}
 	return errors.New("tool " + t.Name + " " + how)
 }
 
-// readTail returns the last 2 KiB of a file.
-func readTail(name string) string {
-	f, err := os.Open(name)
+// readTail returns the last 2 KiB of a file, which a command may have replaced.
+func readTail(dir *files.Dir, name string) string {
+	f, err := dir.Read(name)
 	if err != nil {
 		return ""
 	}

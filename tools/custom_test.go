@@ -72,6 +72,23 @@ func TestCustomToolErrors(t *testing.T) {
 	}
 }
 
+// millhand reads the file of standard error without a sandbox, so the command may not choose another one.
+func TestErrorsOfACustomToolAreNotReadThroughASymlink(t *testing.T) {
+	for _, replace := range []string{`ln -s "$PWD/../secret"`, "mkfifo"} {
+		s := setUp(t, "readonly", nil)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(s.dir), "secret"), []byte("hunter2"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.env.ChildEnv = append(s.env.ChildEnv, "TMPDIR="+t.TempDir())
+		s.withCustom(Custom{Command: script(`cd "$PWD"; f=$(readlink /proc/self/fd/2); rm "$f"; ` + replace + ` "$f"; exit 3`)})
+		out := s.call("deploy", args{})
+		s.want(out, Failed, "Error: tool deploy failed with exit code 3")
+		if strings.Contains(out.Text(), "hunter2") {
+			t.Errorf("%s: the model reads %s", replace, out.Text())
+		}
+	}
+}
+
 func TestACustomToolTimesOut(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	out, limit := withTimeouts(func(limit time.Duration) Outcome {

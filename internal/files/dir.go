@@ -92,12 +92,45 @@ func Open(dir string) (*Dir, error) {
 	return newDir(root, abs), nil
 }
 
+// OpenRegular opens a regular file by a name that others may have created in its directory. It follows no symlink, and
+// does not wait for the other end of a FIFO.
+func OpenRegular(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, mode)
+	if err != nil {
+		return nil, err
+	}
+	return regular(f)
+}
+
+// regular closes a file that is not regular, and returns an error.
+func regular(f *os.File) (*os.File, error) {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", f.Name())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // MakeOwn creates a directory that the user named, with its parents, and opens it. Symlinks are followed.
 func MakeOwn(dir string, mode fs.FileMode) (*Dir, error) {
 	if err := os.MkdirAll(dir, mode); err != nil {
 		return nil, err
 	}
 	return Open(dir)
+}
+
+// MakeTemp creates and opens a directory with a new name in another one, as [os.MkdirTemp] does. Commands of an agent
+// may have replaced the directory by a symlink before it was opened, which is an error.
+func MakeTemp(base, pattern string) (*Dir, error) {
+	dir, err := os.MkdirTemp(base, pattern)
+	if err != nil {
+		return nil, err
+	}
+	return Enter(filepath.Dir(dir), filepath.Base(dir))
 }
 
 // Make creates a directory below another, with its parents, and opens it. It follows no
@@ -235,6 +268,18 @@ func (d *Dir) Create(name string) (*os.File, error) {
 // Append opens a file to append to, and creates it if necessary.
 func (d *Dir) Append(name string) (*os.File, error) {
 	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND|unix.O_NONBLOCK, 0o644)
+}
+
+// Read opens a regular file to read it.
+func (d *Dir) Read(name string) (*os.File, error) {
+	if err := d.Check(name); err != nil {
+		return nil, err
+	}
+	f, err := d.root().OpenFile(path.Join(d.prefix, name), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return regular(f)
 }
 
 // Check returns an error if a file can't have the name: because it is a directory, a device or something else that is

@@ -146,10 +146,31 @@ func TestSymlinksAndSpecialFilesOfOthersAreRefused(t *testing.T) {
 			f.Close()
 			t.Errorf("%s was appended to", name)
 		}
+		if f, err := d.Read(name); err == nil {
+			f.Close()
+			t.Errorf("%s was read", name)
+		}
 	}
 	holds(t, filepath.Join(at, "real/file"), "old")
 	if err := d.Write("real/file", []byte("new"), 0o644); err != nil {
 		t.Error(err)
 	}
 	holds(t, filepath.Join(at, "real/file"), "new")
+}
+
+func TestTemporaryDirectoryThatWasReplacedIsRefused(t *testing.T) {
+	base := t.TempDir()
+	d, err := MakeTemp(base, "x-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	victim := t.TempDir()
+	if err := errors.Join(os.Remove(d.Path()), os.Symlink(victim, d.Path())); err != nil {
+		t.Fatal(err)
+	}
+	d.WriteNew("input", []byte("x")) //nolint:errcheck // whether it is an error does not matter
+	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
+		t.Errorf("the victim has %v, %v", left, err)
+	}
 }
