@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -28,10 +29,12 @@ type reservations struct {
 // openReservations locks the directory and reads it. Files of runs that were killed are
 // removed.
 func openReservations(ctx context.Context, dir string) (*reservations, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	made, err := files.MakeOwn(dir, 0o700)
+	if err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	made.Close()
+	lock, err := files.OpenRegular(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (r *reservations) readRun(name string) error {
 
 // add reserves branches for a run, until the file is closed.
 func (r *reservations) add(ctx context.Context, run string, digests []string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(r.dir, run+".branches"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := files.OpenRegular(filepath.Join(r.dir, run+".branches"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/distill"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
@@ -125,11 +126,11 @@ func (d *distillery) try(ctx context.Context) error {
 	if rep.Run.ExitCode == event.ExitInterrupt || rep.Run.ExitCode == event.ExitTerminate {
 		return exitWith(rep.Run.ExitCode)
 	}
-	files := os.DirFS(d.reports)
+	saved := os.DirFS(d.reports)
 	for _, e := range d.examples {
 		at := slices.IndexFunc(rep.Jobs, func(j report.Job) bool { return j.ID == e.Job })
 		j := rep.Jobs[at]
-		d.result.Trials = append(d.result.Trials, distill.Judge(e, j, []byte(rundir.Patch(files, &j))))
+		d.result.Trials = append(d.result.Trials, distill.Judge(e, j, []byte(rundir.Patch(saved, &j))))
 		if !e.HeldOut {
 			d.result.Examples = append(d.result.Examples, e.Job)
 		}
@@ -191,21 +192,21 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 func (d *distillery) finish() error {
 	r := &d.result
 	r.SHA256, r.Script = d.script.SHA256, "distilled"+filepath.Ext(d.script.File) // no name of a report
-	if err := os.WriteFile(filepath.Join(d.reports, r.Script), []byte(d.script.Text), 0o600); err != nil {
+	reports, err := files.Open(d.reports)
+	if err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	defer reports.Close()
+	if err := reports.Write(r.Script, []byte(d.script.Text), 0o600); err != nil {
 		return failure{event.ExitInternal, err}
 	}
 	if r.Accepted && d.given.script == "" {
-		if err := writeNew(d.file, d.script.Text); err != nil {
+		if err := d.writeScript(); err != nil {
 			return failure{event.ExitUsage, err}
 		}
 		r.File = d.file
 	}
-	f, err := os.Create(filepath.Join(d.reports, "distill.json"))
-	if err != nil {
-		return failure{event.ExitInternal, err}
-	}
-	defer f.Close()
-	if err := writeJSON(f, r); err != nil {
+	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return writeJSON(out, r) }); err != nil {
 		return failure{event.ExitInternal, err}
 	}
 	if d.given.opts.json {
@@ -219,18 +220,14 @@ func (d *distillery) finish() error {
 	return err
 }
 
-// writeNew writes a file that does not exist.
-func writeNew(file, text string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+// writeScript writes the accepted script to a file that does not exist.
+func (d *distillery) writeScript() error {
+	dir, err := files.MakeOwn(filepath.Dir(d.file), 0o755)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	_, err = io.WriteString(f, text)
-	return err
+	defer dir.Close()
+	return dir.WriteNew(filepath.Base(d.file), []byte(d.script.Text))
 }
 
 // print prints the result for people.

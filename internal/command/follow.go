@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/runner"
 )
@@ -146,7 +147,7 @@ const followLock = "follow.lock"
 
 // lockPass excludes other passes over a run.
 func lockPass(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, followLock), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := files.OpenRegular(filepath.Join(dir, followLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}

@@ -72,10 +72,7 @@ func refreshPrices(ctx context.Context, w World, registry string) error {
 
 // savePrices replaces the saved table atomically: runs may read it.
 func savePrices(path string, table []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	dir, err := files.Open(filepath.Dir(path))
+	dir, err := files.MakeOwn(filepath.Dir(path), 0o700)
 	if err != nil {
 		return err
 	}

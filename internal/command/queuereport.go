@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
@@ -62,11 +63,12 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer out.Close()
-	dir, err := os.MkdirTemp("", "millhand-queue-")
+	dir, err := files.MakeTemp(os.TempDir(), "millhand-queue-")
 	if err != nil {
 		return fail(event.ExitInternal, "create a directory for the events of jobs: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir.Path())
+	defer dir.Close()
 	parts, err := queuedParts(ctx, q, r, dir)
 	if err != nil {
 		return fail(event.ExitUnavailable, "%w", err)
@@ -115,20 +117,16 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 
 // queuedParts writes the events of each job to a directory of its own, with its files, and
 // returns these as parts of a merged run.
-func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir string) ([]report.Input, error) {
+func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.Dir) ([]report.Input, error) {
 	results, err := q.Results(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	var parts []report.Input
 	add := func(name string, text []byte) error {
-		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(at, 0o700); err != nil {
-			return err
-		}
-		file := filepath.Join(at, "events.jsonl")
-		parts = append(parts, report.Input{Name: at, Open: func() (io.ReadCloser, error) { return os.Open(file) }})
-		return os.WriteFile(file, text, 0o600)
+		at := dir.Sub(name) // a name of the server's
+		parts = append(parts, report.Input{Name: at.Path(), Open: func() (io.ReadCloser, error) { return at.FS().Open("events.jsonl") }})
+		return at.WriteNew("events.jsonl", text)
 	}
 	if err := add("run", planText(r)); err != nil {
 		return nil, err
@@ -142,9 +140,9 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir string) 
 		if err := add(key, text); err != nil {
 			return err
 		}
-		files, err := q.Files(ctx, results[key])
-		if err == nil && len(files) > 0 {
-			err = unpack(files, filepath.Join(dir, key))
+		data, err := q.Files(ctx, results[key])
+		if err == nil && len(data) > 0 {
+			err = unpack(data, dir.Sub(key))
 		}
 		return err
 	})
@@ -257,12 +255,7 @@ func packFile(archive *tar.Writer, root *os.Root, name string) error {
 }
 
 // unpack writes packed files below a directory.
-func unpack(data []byte, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func unpack(data []byte, dir *files.Dir) error {
 	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("files of a job: %w", err)
@@ -281,10 +274,7 @@ func unpack(data []byte, dir string) error {
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || !slices.Contains(packed, top) || left < 0 {
 			return fmt.Errorf("files of a job: invalid entry %q", header.Name)
 		}
-		if err := root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {
-			return err
-		}
-		f, err := root.OpenFile(header.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		f, err := dir.Create(header.Name)
 		if err != nil {
 			return err
 		}

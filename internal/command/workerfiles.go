@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/queue"
 )
 
@@ -54,11 +55,11 @@ func (f *fileKeeper) store() error {
 		return nil
 	}
 	f.stored = true
-	files, err := f.pack(f.dir)
+	data, err := f.pack(f.dir)
 	if err != nil {
 		return err
 	}
-	return f.claim.StoreFiles(f.ctx, files)
+	return f.claim.StoreFiles(f.ctx, data)
 }
 
 // restore restores the files of an earlier delivery, unless this one makes its own.
@@ -67,9 +68,14 @@ func (f *fileKeeper) restore() error {
 		return nil
 	}
 	f.has = true
-	files, err := f.claim.EarlierFiles(f.ctx)
-	if err != nil || files == nil {
+	data, err := f.claim.EarlierFiles(f.ctx)
+	if err != nil || data == nil {
 		return err
 	}
-	return unpack(files, f.dir)
+	dir, err := files.Open(f.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return unpack(data, dir)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -189,17 +190,17 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	if err != nil {
 		return end, err
 	}
-	files := filepath.Join(dir, "report")
-	keep := &fileKeeper{ctx: context.WithoutCancel(ctx), claim: claim, dir: files, pack: k.pack}
+	reports := filepath.Join(dir, "report")
+	keep := &fileKeeper{ctx: context.WithoutCancel(ctx), claim: claim, dir: reports, pack: k.pack}
 	s := starting{id: claim.Run.ID, log: log, queued: claim, private: k.privateOf(claim.Run.ID), record: func(line []byte, durable bool) error {
 		if err := keep.before(line); err != nil {
 			return err
 		}
 		return claim.Append(line, durable)
 	}}
-	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(files, s.id, k.world.Now) }
+	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(reports, s.id, k.world.Now) }
 	if len(claim.Log) > 0 {
-		past, out, err := reopenJob(files, claim.Log, k.world.Now)
+		past, out, err := reopenJob(reports, claim.Log, k.world.Now)
 		if err != nil {
 			return end, err
 		}
@@ -239,10 +240,12 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 // reopenJob makes a report directory with the events of earlier deliveries. The job is started
 // again, unless they have made its commit.
 func reopenJob(dir string, events []byte, now func() time.Time) (*runner.Past, *rundir.Dir, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	reports, err := files.MakeOwn(dir, 0o755)
+	if err != nil {
 		return nil, nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), events, 0o644); err != nil {
+	defer reports.Close()
+	if err := reports.WriteNew("events.jsonl", events); err != nil {
 		return nil, nil, err
 	}
 	out, err := rundir.Reopen(dir, now)

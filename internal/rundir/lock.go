@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -204,19 +205,7 @@ func (h holder) describe() string {
 // openRegular opens a regular file. An agent may have created the path, so symlinks and
 // FIFOs are errors.
 func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return files.OpenRegular(path, flags, 0o644)
 }
 
 // NotInUse returns an error that wraps [ErrInUse] if a process holds the lock of a report

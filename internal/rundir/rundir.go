@@ -81,9 +81,11 @@ func Claim(path, id string, now func() time.Time) (*Dir, error) {
 		d.made = true
 	}
 	base, below := splitOwn(d.path)
-	if err := os.MkdirAll(base, 0o755); err != nil {
+	own, err := files.MakeOwn(base, 0o755)
+	if err != nil {
 		return nil, fmt.Errorf("create the report directory: %w; nothing was run", err)
 	}
+	own.Close()
 	if d.dir, err = files.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}

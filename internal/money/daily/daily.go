@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -49,10 +50,12 @@ func (e *Exceeded) Error() string {
 // [*Exceeded] if nothing remains.
 func Reserve(ctx context.Context, dir string, day time.Time, run string, limit, most money.USD) (*Reservation, error) {
 	dir = filepath.Join(dir, day.UTC().Format(time.DateOnly))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	made, err := files.MakeOwn(dir, 0o700)
+	if err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	made.Close()
+	lock, err := files.OpenRegular(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func Reserve(ctx context.Context, dir string, day time.Time, run string, limit, 
 	if most > 0 {
 		r.Limit = min(r.Limit, most)
 	}
-	r.file, err = os.OpenFile(filepath.Join(dir, run+".json"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	r.file, err = files.OpenRegular(filepath.Join(dir, run+".json"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
