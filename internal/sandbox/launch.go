@@ -23,10 +23,6 @@ import (
 // the command ended. Sweep kills the remaining processes.
 var ErrLost = errors.New("the sandbox's supervisor was killed")
 
-// ErrRefused is the cause if a command was not started because it could not be confined,
-// or does not exist inside of the sandbox.
-var ErrRefused = errors.New("the sandbox did not start the command")
-
 // Launch is a command that is ready to be started in a sandbox. The caller calls Start, waits
 // for the process, and calls Ended.
 type Launch struct {
@@ -38,7 +34,7 @@ type Launch struct {
 	over    chan struct{} // receives when the command has ended; its supervisor may still run
 	heard   chan struct{} // closed after the supervisor's last message
 	said    string
-	refused error // why the command was not started; nil if it was
+	refused error // why the command was not started, an ErrRefused; nil if it was
 }
 
 // ExitStatus is the exit status of a command.
@@ -49,11 +45,11 @@ type ExitStatus struct {
 
 // Launch prepares a command: a program, looked up inside of the sandbox in the PATH of
 // env, and its arguments. The sandbox sets HOME, TMPDIR and the variables for the proxy,
-// and removes the variables that name a CI system's command files.
+// and removes the variables that name a CI system's command files. Its error is an ErrUnconfined.
 func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	plan, err := s.planned()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
 	}
 	return &Launch{box: s, plan: plan, request: &child.Request{Dir: dir, Args: args, Env: s.environment(env)}, over: make(chan struct{}, 1), heard: make(chan struct{})}, nil
 }
@@ -109,8 +105,19 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 
 // Start starts the command, with standard input, output and error. The process that it returns
 // leads a new session, and so a new process group, and ends after all processes of the command.
-// From then on Kill kills it.
+// From then on Kill kills it. Its errors are ErrRefused.
 func (l *Launch) Start(files [3]*os.File) (*os.Process, error) {
+	p, err := l.start(files)
+	switch {
+	case err == nil:
+		return p, nil
+	case l.box.group != nil && errors.Is(err, unix.EAGAIN):
+		return nil, fmt.Errorf("%w: limits of the control group exceeded: %w", ErrRefused, err)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
+}
+
+func (l *Launch) start(files [3]*os.File) (*os.Process, error) {
 	text, err := l.request.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("write the command for the sandbox: %w", err)
@@ -147,12 +154,12 @@ func (l *Launch) Kill() {
 }
 
 // Ended releases the launch after the process was waited for, and returns the exit
-// status of the command. Its errors are ErrRefused and ErrLost.
+// status of the command. Its errors are ErrRefused, with ErrUnconfined, and ErrLost.
 func (l *Launch) Ended() (ExitStatus, error) {
 	<-l.heard
 	switch {
 	case l.refused != nil:
-		return ExitStatus{}, fmt.Errorf("%w: %w", ErrRefused, l.refused)
+		return ExitStatus{}, l.refused
 	case l.said == "":
 		return ExitStatus{}, ErrLost
 	}
@@ -188,11 +195,13 @@ func (l *Launch) listen() {
 			default: // the supervisor reports it once
 			}
 		case child.ReportRefused:
-			l.refused = parseRefusal(string(buf[1:n]))
+			l.refused = fmt.Errorf("%w: %w", ErrUnconfined, parseRefusal(string(buf[1:n])))
+		case child.ReportUnable:
+			l.refused = fmt.Errorf("%w: %w", ErrRefused, parseRefusal(string(buf[1:n])))
 		case child.ReportListen:
 			ln, err := received(oob[:oobn])
 			if err != nil {
-				l.refused = err
+				l.refused = fmt.Errorf("%w: %w", ErrUnconfined, err)
 				return
 			}
 			served := make(chan struct{})

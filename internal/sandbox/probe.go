@@ -178,7 +178,7 @@ func runEmpty(ctx context.Context, l *Launch) error {
 		return fmt.Errorf("probe the sandbox: %w", err)
 	}
 	defer null.Close()
-	p, err := l.Start([3]*os.File{null, null, null})
+	p, err := l.start([3]*os.File{null, null, null})
 	if err != nil {
 		return fmt.Errorf("start a process in new namespaces: %w", err)
 	}

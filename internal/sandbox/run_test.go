@@ -170,6 +170,40 @@ func TestMissingCommandIsRefused(t *testing.T) {
 	}
 }
 
+// A fault of the sandbox is distinguished from that of a command.
+func TestOnlyFaultsOfTheSandboxAreUnconfined(t *testing.T) {
+	for _, level := range confining() {
+		p := newFixture(t)
+		spec := p.spec()
+		granted := filepath.Join(p.outside, "granted")
+		if err := os.Mkdir(granted, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		spec.Writable = []string{granted}
+		s := inside(t, spec, level)
+		for _, c := range []struct {
+			program, dir string
+		}{{"no-such-program", p.workspace}, {p.workspace, p.workspace}, {"true", p.workspace + "/missing"}} {
+			cmd, l := start(t, s, os.Stderr, nil, c.dir, c.program)
+			if _, err := finish(t, cmd, l); !errors.Is(err, ErrRefused) || errors.Is(err, ErrUnconfined) {
+				t.Errorf("%s, %v: %v", level, c, err)
+			}
+		}
+		if err := s.Try(t.Context()); err != nil {
+			t.Errorf("%s: %v", level, err)
+		}
+		if err := errors.Join(os.Remove(granted), os.Symlink("/", granted)); err != nil {
+			t.Fatal(err)
+		}
+		if got := bash(t, s, "true"); !errors.Is(got.err, ErrUnconfined) || !errors.Is(got.err, ErrRefused) {
+			t.Errorf("%s: %v", level, got.err)
+		}
+		if err := s.Try(t.Context()); !errors.Is(err, ErrUnconfined) {
+			t.Errorf("%s: %v", level, err)
+		}
+	}
+}
+
 func TestKillEndsACommandThatIgnoresSignals(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {

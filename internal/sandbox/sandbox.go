@@ -36,6 +36,14 @@ func (m Mode) Check() error {
 // ErrAbsent is the cause if a required sandbox is not supported by the machine.
 var ErrAbsent = errors.New("sandbox not supported on this machine")
 
+// ErrRefused is the cause if a command was not started: it does not exist inside of the sandbox,
+// for example, or it exceeds a limit of the job.
+var ErrRefused = errors.New("the sandbox did not start the command")
+
+// ErrUnconfined is the ErrRefused of a command that could not be confined. The fault is that of the
+// sandbox or the machine, so that other commands can't start either.
+var ErrUnconfined = fmt.Errorf("%w, because it can't be confined", ErrRefused)
+
 // State is what confines the children of a job.
 type State struct {
 	Level        string // A, B, external or none

@@ -170,6 +170,10 @@ func say(kind byte, text string) {
 func refuse(err error) int {
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	say(ReportRefused, strconv.Itoa(int(errno))+" "+err.Error())
+	report := byte(ReportRefused)
+	if errors.As(err, new(unable)) {
+		report = ReportUnable
+	}
+	say(report, strconv.Itoa(int(errno))+" "+err.Error())
 	return Refused
 }

@@ -89,7 +89,7 @@ func claim(layers int) (upper int, others []int, err error) {
 		others = append(others, fd)
 	}
 	if upper < 0 {
-		return 0, nil, failed("more than "+strconv.Itoa(maxLayers)+" commands at a time", syscall.EBUSY)
+		return 0, nil, unable{failed("more than "+strconv.Itoa(maxLayers)+" commands at a time", syscall.EBUSY)}
 	}
 	return upper, others, nil
 }

@@ -30,6 +30,7 @@ const Refused = 125
 const (
 	ReportExit    = 'x' // the command's exit code and signal, as decimals
 	ReportRefused = 'r' // why the command was not started: the error number as a decimal (0 for none), a space, the text
+	ReportUnable  = 'u' // the same, if the sandbox was ready and the command is at fault, or the limits of the job
 	ReportListen  = 'l' // empty; the socket is passed with it
 )
 

@@ -68,7 +68,7 @@ func begin(plan *Plan, ready <-chan struct{}, request *Request) begun {
 	}
 	program, err := look(request.Args[0], request.Env)
 	if err != nil {
-		return begun{err: err}
+		return begun{err: unable{err}}
 	}
 	<-ready
 	b := startLimited(plan, func() (int, error) {
@@ -78,7 +78,7 @@ func begin(plan *Plan, ready <-chan struct{}, request *Request) begun {
 		})
 	})
 	if b.err != nil {
-		b.err = failed("start "+program+" in "+request.Dir, b.err)
+		b.err = unable{failed("start "+program+" in "+request.Dir, b.err)}
 	}
 	return b
 }
