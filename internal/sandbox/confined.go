@@ -88,6 +88,15 @@ func (s *Sandbox) planned() (*os.File, error) {
 	return s.plan, err
 }
 
+// LeftOut returns the paths of the spec that commands don't get because their user can't open
+// them, as a shell skips such directories of PATH: only if that is another user than that of this process.
+func (s *Sandbox) LeftOut() []LeftOut {
+	if !s.bounds.other() {
+		return nil
+	}
+	return s.bounds.left
+}
+
 // cgroupsPersist reports whether root can't drop supplementary groups; see setgroups in
 // user_namespaces(7).
 func cgroupsPersist() bool {

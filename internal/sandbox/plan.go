@@ -124,16 +124,6 @@ func mounts(b *bounds, hidden []child.Mount) []child.Mount {
 	return list
 }
 
-// protects reports whether a read-only mount of a path protects it from writes: the path
-// is in a writable directory, and not hidden. Such a mount is required even if the path
-// was removed.
-func (b *bounds) protects(p string) bool {
-	in := func(dirs []string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return pathtree.Within(p, dir) })
-	}
-	return in(b.writable()) && !in(b.Hidden)
-}
-
 // nearest returns the index of the mount that contains a path; -1 if none does.
 func nearest(mounts []child.Mount, path string) int {
 	found := -1

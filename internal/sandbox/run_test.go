@@ -179,7 +179,7 @@ func TestOnlyFaultsOfTheSandboxAreUnconfined(t *testing.T) {
 		if err := os.Mkdir(granted, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		spec.Writable = []string{granted}
+		spec.Grants = []Grant{NewGrant(granted, true)}
 		s := inside(t, spec, level)
 		for _, c := range []struct {
 			program, dir string

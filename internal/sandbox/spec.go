@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
@@ -19,7 +20,7 @@ import (
 // exist at level [Full], and can't be opened at [Partial].
 type Spec struct {
 	Workspace string   // writable; when millhand is root, commands run as its owner
-	Grants    []Grant  // other paths; what is granted for reading can't be written, even inside of a writable directory
+	Grants    []Grant  // other paths, see LeftOut; what is granted for reading can't be written, even inside of a writable directory
 	Locked    []string // in a writable directory, without symlinks: read-only at Full if they exist when a command starts
 	Hidden    []string // not accessible, even inside of a granted directory
 	Stores    []Store  // at Full; not in a writable directory, and without symlinks in their paths
@@ -73,23 +74,57 @@ const ProxyPort = 3128
 // bounds is Spec with paths resolved and checked.
 type bounds struct {
 	Spec
+	user                   // of commands
 	written, read []string // of Grants; those that are both are written
-	uid, gid      int      // of commands
 	symlinks      []child.Mount
+	left          []LeftOut // in the order of writable paths, read-only ones and programs
 }
 
-// resolve resolves the symlinks in the paths of a spec, and the user of its commands.
-// Read-only paths may be missing or inaccessible; other paths must exist.
+// LeftOut is a path of a spec that is not granted, because the user of commands can't open it.
+type LeftOut struct {
+	Path    string
+	Program bool
+	Why     error
+}
+
+// resolve resolves the symlinks in the paths of a spec, as the user of its commands. Paths that
+// this user can't open are left out, and so are missing ones that are read-only; the
+// workspace, the private directories and other writable paths must exist.
 func resolve(spec Spec) (*bounds, error) {
-	b := &bounds{Spec: spec, uid: os.Geteuid(), gid: os.Getegid()}
+	b := &bounds{Spec: spec}
+	var err error
+	if b.user, err = userOf(spec.Workspace); err != nil {
+		return nil, fmt.Errorf("get the owner of the workspace: %w", err)
+	}
+	if b.Hidden, err = b.real(spec.Hidden, optional); err != nil { // not as that user, who could find them in another way
+		return nil, err
+	}
+	b.left = nil
+	if failed := b.do(func() { err = b.locate(spec) }); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.Private == nil {
+		b.Private = NewPrivate()
+	}
+	return b, b.give()
+}
+
+// locate resolves the paths of a spec that commands get, with the rights of the commands' user.
+func (b *bounds) locate(spec Spec) error {
 	for _, p := range []*string{&b.Workspace, &b.Home, &b.TmpDir} {
-		paths, err := b.real([]string{*p}, true)
+		paths, err := b.real([]string{*p}, required)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*p = paths[0]
 	}
-	var err error
+	_, err := os.Lstat(b.Workspace + "/.") // the other two become the user's
+	if err != nil {
+		return b.denied(b.Workspace, err)
+	}
 	var written, read []string
 	for _, g := range spec.Grants {
 		if g.write {
@@ -98,38 +133,56 @@ func resolve(spec Spec) (*bounds, error) {
 			read = append(read, g.path)
 		}
 	}
-	if b.written, err = b.real(written, true); err != nil {
-		return nil, err
+	if b.written, err = b.real(written, existing); err != nil {
+		return err
 	}
-	if b.read, err = b.real(read, false); err != nil {
-		return nil, err
+	before := len(b.left)
+	if b.read, err = b.real(read, optional); err != nil {
+		return err
 	}
 	b.read = slices.DeleteFunc(b.read, func(p string) bool { return slices.Contains(b.written, p) })
-	if b.Hidden, err = b.real(spec.Hidden, false); err != nil {
-		return nil, err
+	for _, l := range b.left[before:] {
+		if b.protects(l.Path) { // commands could change the permissions of a directory of their own
+			b.read = append(b.read, closed(l.Path))
+		}
 	}
-	if b.Programs, err = b.real(spec.Programs, false); err != nil {
-		return nil, err
+	before = len(b.left)
+	if b.Programs, err = b.real(spec.Programs, optional); err != nil {
+		return err
 	}
-	if b.Private == nil {
-		b.Private = NewPrivate()
+	for i := range b.left[before:] {
+		b.left[before+i].Program = true
 	}
-	return b, b.become()
+	b.Hidden, b.Locked = eachClosed(b.Hidden), eachClosed(b.Locked)
+	return nil
 }
 
+// need is what a path of a spec must be.
+type need int
+
+// The needs.
+const (
+	optional need = iota // it can be missing
+	existing             // another user of commands may lack the rights to open it
+	required
+)
+
 // real resolves paths, and records those that were symlinks, so that both names work.
-func (b *bounds) real(paths []string, required bool) ([]string, error) {
+func (b *bounds) real(paths []string, n need) ([]string, error) {
 	var out []string
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
 			return nil, fmt.Errorf("grant %q to a sandbox: the path is not absolute", p)
 		}
 		resolved, err := filepath.EvalSymlinks(p)
-		if !required && unusable(err) {
+		switch {
+		case errors.Is(err, fs.ErrPermission) && (n == optional || n == existing && b.other()):
+			b.left = append(b.left, LeftOut{Path: p, Why: b.denied(p, err)})
 			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("grant %s to a sandbox: %w", p, err)
+		case n == optional && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
+			continue
+		case err != nil:
+			return nil, b.denied(p, err)
 		}
 		if p = filepath.Clean(p); p != resolved {
 			b.symlinks = append(b.symlinks, child.Mount{Kind: child.Symlink, Path: p, Source: resolved})
@@ -141,25 +194,50 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 	return out, nil
 }
 
-// unusable reports whether this user, and so a command, can't access a path: for example
-// a directory of another user on PATH.
-func unusable(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
+// denied returns the error of a path that can't be granted.
+func (b *bounds) denied(p string, err error) error {
+	var at *fs.PathError
+	if !b.other() || !errors.Is(err, fs.ErrPermission) || !errors.As(err, &at) {
+		return fmt.Errorf("open %s for a sandbox: %w", p, err)
+	}
+	dir, fix := filepath.Dir(at.Path), ""
+	switch p {
+	case b.Workspace:
+		fix = ", or run millhand as that user"
+	case b.Home, b.TmpDir:
+		fix = ", or set TMPDIR to another directory"
+	}
+	return fmt.Errorf("commands can't access %s: they run as user %d, who owns the workspace and can't search %s (fix: chmod o+x %s%s): %w", p, b.uid, dir, dir, fix, fs.ErrPermission)
 }
 
-// become makes root's commands run as the owner of the workspace, so that they can write
-// to it without root's capabilities. It changes the owner of the private directories to
-// that user.
-func (b *bounds) become() error {
-	if b.uid != 0 {
+// closed returns the directory that this user can't search, of those that a path is in; otherwise the
+// path itself.
+func closed(p string) string {
+	for {
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrPermission) || p == "/" {
+			return p
+		}
+		p = filepath.Dir(p)
+	}
+}
+
+// eachClosed is closed for paths that must not be accessed or changed: a mount over one in a directory that
+// this user can't search is impossible, and one over that directory protects them as well.
+func eachClosed(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		at := closed(p)
+		if at == p || !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// give changes the owner of the private directories to the user of commands.
+func (b *bounds) give() error {
+	if os.Geteuid() != 0 {
 		return nil
-	}
-	var err error
-	if b.uid, b.gid, err = owner(b.Workspace); err != nil {
-		return fmt.Errorf("get the owner of the workspace: %w", err)
-	}
-	if b.uid == 0 {
-		b.gid = 0
 	}
 	dirs := []string{b.Home, b.TmpDir}
 	for _, s := range b.Stores {
@@ -176,6 +254,16 @@ func (b *bounds) become() error {
 // writable returns all directories that commands may write to.
 func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.written...)
+}
+
+// protects reports whether a read-only mount of a path protects it from writes: the path
+// is in a writable directory, and not hidden. Such a mount is required even if the path
+// was removed.
+func (b *bounds) protects(p string) bool {
+	in := func(dirs []string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return pathtree.Within(p, dir) })
+	}
+	return in(b.writable()) && !in(b.Hidden)
 }
 
 // stores returns the directories of the stores.

@@ -4,7 +4,9 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"runtime"
@@ -50,7 +52,10 @@ func (s *Sandbox) startSupervisor(plan *os.File) (*supervisor, error) {
 		Dir: "/", Env: []string{"TMPDIR=" + s.bounds.TmpDir, "GOMAXPROCS=2"}, Files: []*os.File{null, null, null, plan, other}, Sys: s.attributes(),
 	})
 	if err != nil {
-		conn.Close()    //nolint:errcheck // nothing was sent
+		conn.Close() //nolint:errcheck // nothing was sent
+		if s.bounds.other() && errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("commands run as user %d, who owns the workspace and can't execute millhand: chmod o+rx its file: %w", s.bounds.uid, err)
+		}
 		return nil, err // callers say what they start
 	}
 	return sup, nil
