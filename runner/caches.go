@@ -72,7 +72,11 @@ func (g CommandEnv) try(ctx context.Context, all []share) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(box.Try(ctx), box.Close())
+	var unopened error
+	for _, l := range box.LeftOut() {
+		unopened = l.Why
+	}
+	return errors.Join(unopened, box.Try(ctx), box.Close())
 }
 
 func addShares(spec *sandbox.Spec, all []share) {
@@ -146,6 +150,9 @@ func (g CommandEnv) ecosystems() (names []string, modules *ecosystem.Modules, er
 // shareOne creates the job's directory for one cache.
 func (g CommandEnv) shareOne(c ecosystem.Cache, way sharing) (share, error) {
 	own := filepath.Join(g.Caches, "own", c.Variable)
+	if err := makePrivate(g.Caches); err != nil {
+		return share{}, err
+	}
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return share{}, err
 	}

@@ -66,6 +66,7 @@ type Confinement struct {
 	remove  string               // directory for build caches; "" if there are none or another owns them
 	growth  *sandbox.DiskMonitor // nil for no limit
 	denials deniedHosts
+	left    []sandbox.LeftOut
 	within  *Confinement // owner of growth, and possibly of guard; nil if this one is
 	listen  net.Listener // of the proxy, at level B
 	served  chan struct{}
@@ -76,7 +77,7 @@ type Confinement struct {
 // is not set.
 func (g *CommandEnv) Prepare() error {
 	for _, dir := range []string{g.Home, g.Tmp} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := makePrivate(dir); err != nil {
 			return fmt.Errorf("create a private directory: %w", err)
 		}
 	}
@@ -134,8 +135,14 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	if c.box, err = sandbox.New(spec, g.Level); err != nil {
 		return nil, err
 	}
+	c.left = c.box.LeftOut()
 	c.guard, err = newGuard(g, c.nested)
 	return c, err
+}
+
+// Unopened returns the paths that the job asks for and its commands don't get, with the reasons.
+func (c *Confinement) Unopened(g CommandEnv) (all []sandbox.LeftOut) {
+	return slices.DeleteFunc(slices.Clone(c.left), func(l sandbox.LeftOut) bool { return l.Program || slices.Contains(g.Readable, l.Path) })
 }
 
 // prepareSearch lets the search for private files of the system, which can take a while, begin when

@@ -146,6 +146,11 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		return nil, remove, err
 	}
 	box, err := OpenConfinement(ctx, g)
+	if err == nil {
+		if err = box.opens(s); err != nil {
+			err = errors.Join(err, box.Close())
+		}
+	}
 	if err != nil {
 		return nil, remove, err
 	}
@@ -157,6 +162,20 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		return proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
 	}
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
+}
+
+// opens checks that the user of a process can open the paths of the process.
+func (c *Confinement) opens(s tasks.Process) error {
+	own := slices.Concat(s.Read, s.Write)
+	for _, r := range s.Readable {
+		own = append(own, r.Path)
+	}
+	for _, l := range c.left {
+		if slices.ContainsFunc(own, func(p string) bool { return filepath.Clean(p) == l.Path }) {
+			return l.Why
+		}
+	}
+	return nil
 }
 
 // shown returns what a process can read next to the manifest. Files in its own paths are not

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,7 +25,7 @@ func (w *work) openLanguages(ctx context.Context) {
 	profile := w.ownSpec().task.Profile
 	w.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
 		LSP: *j.plan.LSP, Root: w.site.space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
-		Found: FindsProgram(j.opts.Getenv),
+		Found: FindsProgram(j.opts.Getenv, j.opts.Level, w.site.space.Dir()),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := j.ground(w.site, LanguageProfile(profile, s))
 			if err != nil {
@@ -54,13 +55,23 @@ func overlaps(a, b string) bool {
 	return pathtree.Within(a, b) || pathtree.Within(b, a)
 }
 
-// FindsProgram returns whether a program is on the PATH of commands.
-func FindsProgram(getenv func(string) string) func(string) bool {
-	env := proc.ChildEnv(getenv, nil)
+// FindsProgram returns whether a program is on the PATH of commands in a workspace.
+func FindsProgram(getenv func(string) string, level sandbox.Level, workspace string) func(string) bool {
+	env, g := proc.ChildEnv(getenv, nil), CommandEnv{Level: level, Workspace: workspace}
 	return func(program string) bool {
-		_, err := proc.Look(program, env)
-		return err == nil
+		found := errors.New("not looked for")
+		err := g.look(func() { _, found = proc.Look(program, env) })
+		return errors.Join(err, found) == nil
 	}
+}
+
+// look calls a function that looks for files with the rights of commands.
+func (g *CommandEnv) look(find func()) error {
+	if g.confines() {
+		return sandbox.As(g.Workspace, find)
+	}
+	find()
+	return nil
 }
 
 // LanguageProfile returns the profile that confines a language server.

@@ -88,6 +88,16 @@ func (p privateDirs) replace(ctx context.Context, asSetupLeft bool) (restore fun
 // remove removes the copies.
 func (p privateDirs) remove() error { return gitdir.RemoveAll(p.aside) }
 
+// makePrivate creates a directory for commands, in one whose other entries are private as well: root's
+// commands can run as another user, who needs to search that.
+func makePrivate(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil && os.Geteuid() == 0 {
+		err = os.Chmod(filepath.Dir(dir), 0o711)
+	}
+	return err
+}
+
 // sameOwner gives a new file the owner of another: commands of root's jobs run as the
 // owner of the workspace.
 func sameOwner(of, file string) error {

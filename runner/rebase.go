@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -270,6 +271,9 @@ func replay(ctx context.Context, j *job) (*event.Commit, error) {
 
 // pick commits the difference of two commits on top of a parent; "" if nothing is left of it.
 func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops.CommitOptions) (hash string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
 	tree, err := repo.AddWorktree(ctx, dir, o.Parent)
 	if err != nil {
 		return "", fmt.Errorf("check out the commit %.10s: %w", o.Parent, err)

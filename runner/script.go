@@ -167,7 +167,7 @@ func (r *scriptRun) timeout() time.Duration {
 func (r *scriptRun) write() (dir, file string, err error) {
 	j, s := r.work.job, r.work.site
 	dir = filepath.Join(j.opts.Work, "scripts", j.spec.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makePrivate(dir); err != nil {
 		return "", "", err
 	}
 	file = filepath.Join(dir, "script"+filepath.Ext(r.script.File))

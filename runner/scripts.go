@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
@@ -21,6 +23,7 @@ import (
 // Program are compiled tool files and plugins in a directory.
 type Program struct {
 	dir      string
+	compiled *jshost.Program
 	modules  []jshost.Module
 	optional []bool
 	readable []string // directories of files that they may read while they run
@@ -127,6 +130,7 @@ func CompileScripts(s tasks.Scripts, root string, base func(name string) ([]byte
 	for i, name := range compiled.Modules {
 		b.modules[i].Module = name
 	}
+	b.compiled = compiled
 	return &b.Program, compiled.Write(dir)
 }
 
@@ -241,14 +245,21 @@ func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, 
 		Scripts: s, Optional: p.optional, Fail: fail,
 		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root)},
 		Launch: func(ctx context.Context) (func(context.Context) (*proc.Service, error), func() error, error) {
-			runtime, err := jshost.FindRuntime(s.Runtime, g.Getenv("PATH"))
-			if err != nil {
-				return nil, nil, err
+			runtime, err := "", error(nil)
+			if failed := g.look(func() { runtime, err = jshost.FindRuntime(s.Runtime, g.Getenv("PATH")) }); failed != nil || err != nil {
+				return nil, nil, errors.Join(failed, err)
+			}
+			dir := p.dir
+			if g.confines() && sandbox.OfOther(g.Workspace) {
+				dir = filepath.Join(work, "scripts", own)
+				if err := errors.Join(makePrivate(dir), p.compiled.Write(dir), ownedLike(g.Workspace, dir)); err != nil {
+					return nil, nil, err
+				}
 			}
 			process, g := s.Process, g
-			process.Command = jshost.Command(runtime, p.dir)
+			process.Command = jshost.Command(runtime, dir)
 			g.Profile = ProcessProfile(g.Profile, "js", process)
-			g.Readable = slices.Concat(g.Readable, []string{p.dir}, p.readable)
+			g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable)
 			return Launch(ctx, g, process, work, own)
 		},
 	}

@@ -167,6 +167,9 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	if err != nil {
 		return &stop{code: event.CodeDenied, detail: err.Error()}
 	}
+	for _, l := range box.Unopened(g) {
+		j.warn(l.Why.Error())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sandbox = box

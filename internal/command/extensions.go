@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -53,7 +54,7 @@ func plannedExtensions(plan *tasks.Plan, getenv func(string) string) []plannedEx
 		}
 	}
 	if plan.LSP != nil {
-		found := runner.FindsProgram(getenv)
+		found := runner.FindsProgram(getenv, sandbox.None, "")
 		for _, s := range plan.LSP.Servers {
 			if !s.IfFound || found(s.Process.Command[0]) {
 				add("lsp", s.Name, s.Process.Command, true)

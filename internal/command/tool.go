@@ -262,6 +262,9 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 		os.RemoveAll(base)
 		return nil, failure{event.ExitPolicy, err}
 	}
+	for _, l := range box.Unopened(g) {
+		fmt.Fprintln(w.Err, printable.Text("millhand: "+l.Why.Error()))
+	}
 	env.ChildEnv, env.Commands = box.Env, box.Commands()
 	return func() {
 		box.Close() //nolint:errcheck // the call has ended
@@ -292,6 +295,12 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	}
 	if base, err = os.MkdirTemp("", "millhand-tool-"); err != nil {
 		return g, "", fail(event.ExitInternal, "create a private directory: %w", err)
+	}
+	if os.Geteuid() == 0 { // whose commands can run as another user
+		if err := os.Chmod(base, 0o711); err != nil {
+			os.RemoveAll(base)
+			return g, "", fail(event.ExitInternal, "create a private directory: %w", err)
+		}
 	}
 	g = runner.CommandEnv{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,

@@ -29,7 +29,7 @@ func serveLanguages(ctx context.Context, w World, o profileOptions, mode string,
 		return nil, err
 	}
 	set := extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: runner.FindsProgram(w.Getenv),
+		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: runner.FindsProgram(w.Getenv, g.Level, g.Workspace),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile = runner.LanguageProfile(g.Profile, s)

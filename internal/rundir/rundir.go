@@ -254,7 +254,16 @@ func (d *Dir) makeWork(id string) error {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
 	d.work = work
-	return nil
+	return letThrough(work)
+}
+
+// letThrough lets other users search a private directory of root, whose commands can run as another user.
+// Only directories of commands can be searched below it.
+func letThrough(work string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return errors.Join(os.Mkdir(filepath.Join(work, "trees"), 0o700), os.Chmod(work, 0o711))
 }
 
 // workDir returns the path of a run's private directory. Its length is the same in every
@@ -269,7 +278,11 @@ func (d *Dir) WorktreeDir() (string, error) {
 	if d.tree == "" {
 		return filepath.Join(d.path, "work"), d.dir.Mkdir("work")
 	}
-	return os.MkdirTemp(filepath.Dir(d.work), "millhand-kept-")
+	dir, err := os.MkdirTemp(filepath.Dir(d.work), "millhand-kept-")
+	if err == nil {
+		err = letThrough(dir)
+	}
+	return dir, err
 }
 
 // Private lists the report directories, without symlinks: those of this run, and the
