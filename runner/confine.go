@@ -47,7 +47,7 @@ type CommandEnv struct {
 	Limits     tasks.Limits
 	Now        func() time.Time
 	Tell       func(event.Network)
-	Tampered   func(error) // called after a command has written into git's own files, which were restored
+	Fail       func(error) // called after a command has written into git's own files, which were restored (a permission.Error), or if none can start
 
 	within  *Confinement       // of the same directories, which has the growth watch and the guard; nil for none
 	modules *ecosystem.Modules // in Go's module cache that commands see; nil: those that the workspace names
@@ -67,6 +67,7 @@ type Confinement struct {
 	growth  *sandbox.DiskMonitor // nil for no limit
 	denials deniedHosts
 	left    []sandbox.LeftOut
+	fail    func(error)
 	within  *Confinement // owner of growth, and possibly of guard; nil if this one is
 	listen  net.Listener // of the proxy, at level B
 	served  chan struct{}
@@ -97,10 +98,13 @@ func (g *CommandEnv) confines() bool { return g.Level == sandbox.Full || g.Level
 // OpenConfinement creates the sandbox for a profile, after Prepare. The caller closes it
 // after its commands have ended.
 func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err error) {
-	c = &Confinement{Env: g.Env, scratch: g.scratch()}
+	c = &Confinement{Env: g.Env, scratch: g.scratch(), fail: g.Fail}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("create the sandbox: %w", err), c.Close())
+			if ctx.Err() == nil && !errors.Is(err, sandbox.ErrAbsent) {
+				g.Fail(err)
+			}
 		}
 	}()
 	if c.within = g.within; c.within != nil {
@@ -136,6 +140,11 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 		return nil, err
 	}
 	c.left = c.box.LeftOut()
+	if c.within == nil && sandbox.OfOther(g.Workspace) { // the probe of the machine was for this user
+		if err = c.box.Try(ctx); err != nil {
+			return nil, err
+		}
+	}
 	c.guard, err = newGuard(g, c.nested)
 	return c, err
 }
@@ -256,12 +265,17 @@ func (c *Confinement) Confine() proc.Confine {
 	return func(args, env []string, dir string) (*proc.Confined, error) {
 		inside, err := c.box.Confine(args, env, dir)
 		if err != nil {
-			return nil, err
+			return nil, c.checkStart(err)
 		}
 		inside.Note = c.denials.watch()
-		ended := inside.Ended
+		start, ended := inside.Start, inside.Ended
+		inside.Start = func(files [3]*os.File) (*os.Process, error) {
+			p, err := start(files)
+			return p, c.checkStart(err)
+		}
 		inside.Ended = func() (int, syscall.Signal, error) {
 			code, sig, err := ended()
+			c.checkStart(err) //nolint:errcheck // it is err
 			if c.guard != nil {
 				c.guard.compare()
 			}
@@ -269,6 +283,15 @@ func (c *Confinement) Confine() proc.Confine {
 		}
 		return inside, nil
 	}
+}
+
+// checkStart reports the error of a command that could not be confined, since no other one could be. It
+// returns the error.
+func (c *Confinement) checkStart(err error) error {
+	if errors.Is(err, sandbox.ErrUnconfined) {
+		c.fail(err)
+	}
+	return err
 }
 
 // confineSeries returns the function that confines the commands of a session: after each, the

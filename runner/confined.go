@@ -56,8 +56,8 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
 		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.spec.ID), Getenv: j.opts.Getenv, Tools: j.plan.Tools, Beside: s.beside, Limits: j.spec.Limits, Now: j.opts.Now,
-		Tell:     j.told.once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
-		Tampered: j.tampered, Private: j.run.private,
+		Tell: j.told.once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
+		Fail: j.fail, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
 	if s.inPlace {

@@ -65,6 +65,9 @@ type early struct{ job *job }
 // except those that a commit contains.
 func (e early) possible(s *site) bool {
 	j := e.job
+	if s.inPlace && sandbox.OfOther(s.origin.Root()) && (&CommandEnv{Level: j.opts.Level}).confines() {
+		return false // only the sandbox itself shows whether commands of that user can start
+	}
 	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.inPlace || j.start.base != "")
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/session"
 )
 
 // guard protects git's own files in a directory that commands can write, if the level
@@ -44,7 +45,7 @@ func newGuard(g CommandEnv, n nested) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &guard{files: files, tell: g.Tampered}, nil
+	return &guard{files: files, tell: g.Fail}, nil
 }
 
 // compare restores changed files. It is called after a command and all its processes
@@ -84,8 +85,12 @@ type breach struct {
 	err error
 }
 
-// tampered records the tampering and ends the job.
-func (j *job) tampered(err error) {
+// fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
+func (j *job) fail(err error) {
+	if !errors.As(err, new(*permission.Error)) {
+		j.end(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
+		return
+	}
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
 	if j.breach.err == nil {

@@ -176,7 +176,7 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g := CommandEnv{
 		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: tasks.DefaultLimits(), Now: r.opts.Now,
-		Tell: func(event.Network) {}, Tampered: func(error) {}, Private: r.private,
+		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)

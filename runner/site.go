@@ -164,8 +164,13 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 		return &stop{code: event.CodeInternal, detail: err.Error()}
 	}
 	box, err := OpenConfinement(ctx, g)
-	if err != nil {
+	switch {
+	case errors.Is(err, sandbox.ErrAbsent):
 		return &stop{code: event.CodeDenied, detail: err.Error()}
+	case err != nil && ctx.Err() != nil:
+		return stopped(ctx)
+	case err != nil:
+		return &stop{code: event.CodeEnvironment, detail: err.Error()}
 	}
 	for _, l := range box.Unopened(g) {
 		j.warn(l.Why.Error())

@@ -120,8 +120,8 @@ func TestTamperingTakesPrecedence(t *testing.T) {
 		t.Errorf("%+v without tampering", got)
 	}
 	first := tampering([]string{".git/config", ".git/hooks"}, nil)
-	j.tampered(first)
-	j.tampered(tampering([]string{"later"}, fmt.Errorf("no room")))
+	j.fail(first)
+	j.fail(tampering([]string{"later"}, fmt.Errorf("no room")))
 	got := j.checkGuard(other)
 	if got.code != event.CodeDenied || ended != 2 || !strings.Contains(first.Error(), ".git/config, .git/hooks") {
 		t.Errorf("%+v; ended %d times: %v", got, ended, first)

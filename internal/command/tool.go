@@ -23,9 +23,11 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -258,9 +260,15 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 		return nil, failure{event.ExitInternal, err}
 	}
 	box, err := runner.OpenConfinement(ctx, g)
-	if err != nil {
+	switch {
+	case errors.Is(err, sandbox.ErrAbsent):
 		os.RemoveAll(base)
 		return nil, failure{event.ExitPolicy, err}
+	case err != nil:
+		failed := err // of each command of the call
+		env.ChildEnv = g.Env
+		env.Commands.Confine = func([]string, []string, string) (*proc.Confined, error) { return nil, failed }
+		return func() { os.RemoveAll(base) }, nil
 	}
 	for _, l := range box.Unopened(g) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+l.Why.Error()))
@@ -305,7 +313,11 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	g = runner.CommandEnv{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
 		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
-		Tell: func(event.Network) {}, Tampered: end, Private: settings.private,
+		Private: settings.private, Tell: func(event.Network) {}, Fail: func(err error) {
+			if errors.As(err, new(*permission.Error)) { // otherwise it is the error of the call
+				end(err)
+			}
+		},
 	}
 	if settings.plan != nil {
 		g.Tools = settings.plan.Tools
