@@ -207,7 +207,7 @@ func (b *bounds) denied(p string, err error) error {
 	case b.Home, b.TmpDir:
 		fix = ", or set TMPDIR to another directory"
 	}
-	return fmt.Errorf("commands can't access %s: they run as user %d, who owns the workspace and can't search %s (fix: chmod o+x %s%s): %w", p, b.uid, dir, dir, fix, fs.ErrPermission)
+	return fmt.Errorf("commands can't access %s: they run as user %d and group %d without other groups, as the owner of the workspace, and can't search %s (fix: chmod o+x %s%s): %w", p, b.uid, b.gid, dir, dir, fix, fs.ErrPermission)
 }
 
 // closed returns the directory that this user can't search, of those that a path is in; otherwise the

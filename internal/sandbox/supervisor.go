@@ -54,7 +54,7 @@ func (s *Sandbox) startSupervisor(plan *os.File) (*supervisor, error) {
 	if err != nil {
 		conn.Close() //nolint:errcheck // nothing was sent
 		if s.bounds.other() && errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("commands run as user %d, who owns the workspace and can't execute millhand: chmod o+rx its file: %w", s.bounds.uid, err)
+			err = fmt.Errorf("commands run as user %d, the owner of the workspace, and can't execute millhand: chmod o+rx its file: %w", s.bounds.uid, err)
 		}
 		return nil, err // callers say what they start
 	}
