@@ -167,6 +167,14 @@ func presetProfile(name string) (profile, bool) {
 // which is then called after the file. The error is a [Problems], or that of
 // standard input.
 func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
+	name := "profile " + nameOrFile
+	if manifest != "" {
+		name += " of " + manifest
+	}
+	return under(ctx, name, func() (permission.Profile, error) { return loadProfile(ctx, nameOrFile, manifest, o) })
+}
+
+func loadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
 	l := newLoader(o)
 	l.inputs.ignored = true // only profiles are wanted, and standard input may be another's
 	defined := newProfiles()

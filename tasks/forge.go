@@ -81,6 +81,10 @@ func readForge(v value, host string) Forge {
 // LoadForges reads only the git hosts of manifests, whatever their tasks are now. The error
 // is as that of [Load].
 func LoadForges(ctx context.Context, paths []string, o Options) ([]Forge, error) {
+	return under(ctx, strings.Join(paths, ", "), func() ([]Forge, error) { return loadForges(ctx, paths, o) })
+}
+
+func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error) {
 	l := newLoader(o)
 	var manifests []*manifest
 	for _, path := range paths {

@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/abandon"
 )
 
 // Load reads manifests and returns the plan that they and the command line
@@ -20,6 +23,20 @@ import (
 // jobs and the smallest budget that any of them states, and allow_dirty and
 // allow_unknown_price only if all of them do. Of clones the largest number holds.
 func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
+	return under(ctx, strings.Join(paths, ", "), func() (*Plan, error) { return load(ctx, paths, o) })
+}
+
+// under loads something, and returns an error that names it if ctx ends before, whatever
+// loading waits for. It has no effects, and everything that it computes is limited.
+func under[T any](ctx context.Context, name string, load func() (T, error)) (T, error) {
+	loaded, err := abandon.When(ctx, load)
+	if err != nil && ctx.Err() != nil {
+		return loaded, fmt.Errorf("load %s: %w", name, context.Cause(ctx))
+	}
+	return loaded, err
+}
+
+func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	l := newLoader(o)
 	if slices.Contains(paths, "-") {
 		l.inputs.taken = "a manifest"

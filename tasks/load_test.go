@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -212,5 +213,33 @@ tasks:
 				t.Errorf("needs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The error of loading names what was loaded when the context ended, and the cause.
+func TestLoadingEndsWithItsContext(t *testing.T) {
+	cause := errors.New("cause")
+	blocked := make(chan struct{})
+	defer close(blocked)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o := options(dirWith(t, nil))
+	o.Stdin = func() ([]byte, error) {
+		cancel(cause)
+		<-blocked
+		return nil, nil
+	}
+	for _, tt := range []struct { // the first one ends the context
+		want string
+		load func() error
+	}{
+		{"load -", func() error { _, err := Load(ctx, []string{"-"}, o); return err }},
+		{"load profile x of -", func() error { _, err := LoadProfile(ctx, "x", "-", o); return err }},
+		{"load a, -", func() error { _, err := LoadForges(ctx, []string{"a", "-"}, o); return err }},
+		{"load policy p", func() error { _, err := LoadPolicy(ctx, "p", o); return err }},
+		{"load schema", func() error { _, err := ReadSchema(ctx, "schema"); return err }},
+	} {
+		if err := tt.load(); !errors.Is(err, cause) || err.Error() != tt.want+": cause" {
+			t.Errorf("error %v, want %s", err, tt.want)
+		}
 	}
 }

@@ -28,6 +28,10 @@ type policyFile struct {
 // LoadPolicy reads a policy file. Its error is a [Problems]: what can't be
 // understood bounds nothing, so that nothing may run.
 func LoadPolicy(ctx context.Context, file string, o Options) (policy.Policy, error) {
+	return under(ctx, "policy "+file, func() (policy.Policy, error) { return loadPolicy(ctx, file, o) })
+}
+
+func loadPolicy(ctx context.Context, file string, o Options) (policy.Policy, error) {
 	o.Policies = nil
 	l := newLoader(o)
 	path := realDir(resolvePath(o.Dir, file))

@@ -119,7 +119,11 @@ func literalText(s string) string { return strings.ReplaceAll(s, opening, "$"+op
 const maxSchemaFile = 1 << 20
 
 // ReadSchema reads a JSON Schema for [Prompt.Schema] from a file.
-func ReadSchema(file string) (schema map[string]any, err error) {
+func ReadSchema(ctx context.Context, file string) (map[string]any, error) {
+	return under(ctx, file, func() (map[string]any, error) { return readSchemaFile(file) })
+}
+
+func readSchemaFile(file string) (schema map[string]any, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func TestManifests(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.input, func(t *testing.T) {
-			got, err := action.Inputs{Manifest: test.input}.Manifests(t.TempDir())
+			got, err := action.Inputs{Manifest: test.input}.Manifests(t.Context(), t.TempDir())
 			switch {
 			case test.fails != "":
 				if err == nil || !strings.Contains(err.Error(), test.fails) {
@@ -145,7 +145,7 @@ func TestManifests(t *testing.T) {
 // loaded is the prompt that a model would be sent.
 func loaded(t *testing.T, in action.Inputs) string {
 	t.Helper()
-	files, err := in.Manifests(t.TempDir())
+	files, err := in.Manifests(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +191,11 @@ func TestInvalidPromptFiles(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (action.Inputs{PromptFile: file}).Manifests(dir); err == nil {
+		if _, err := (action.Inputs{PromptFile: file}).Manifests(t.Context(), dir); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := (action.Inputs{PromptFile: filepath.Join(dir, "none")}).Manifests(dir); err == nil {
+	if _, err := (action.Inputs{PromptFile: filepath.Join(dir, "none")}).Manifests(t.Context(), dir); err == nil {
 		t.Error("a file that is not there: no error")
 	}
 }

@@ -2,6 +2,7 @@ package action
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,19 +14,21 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/tasks"
 )
 
 // Manifests returns the manifests of the inputs, for a process in the working directory.
-// It writes a prompt as a manifest to the directory temp, which has to exist.
-func (in Inputs) Manifests(temp string) ([]string, error) {
+// It writes a prompt as a manifest to the directory temp, which has to exist. Its error is the
+// cause of the context's end if that comes first.
+func (in Inputs) Manifests(ctx context.Context, temp string) ([]string, error) {
 	if in.Manifest != "" {
-		return find(in.Manifest)
+		return find(ctx, in.Manifest)
 	}
 	text := in.Prompt
 	if in.PromptFile != "" {
 		var err error
-		if text, err = readPrompt(in.PromptFile); err != nil {
+		if text, err = abandon.When(ctx, func() (string, error) { return readPrompt(in.PromptFile) }); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +36,7 @@ func (in Inputs) Manifests(temp string) ([]string, error) {
 	task.Text = text
 	if in.Schema != "" {
 		var err error
-		if task.Schema, err = tasks.ReadSchema(in.Schema); err != nil {
+		if task.Schema, err = tasks.ReadSchema(ctx, in.Schema); err != nil {
 			return nil, fmt.Errorf("input output-schema: %w", err)
 		}
 	}
@@ -50,7 +53,7 @@ func (in Inputs) Manifests(temp string) ([]string, error) {
 
 // find resolves the input manifest: a line is the path of an existing file, possibly with
 // spaces, or a list of paths and patterns.
-func find(list string) ([]string, error) {
+func find(ctx context.Context, list string) ([]string, error) {
 	var words []string
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)
@@ -62,7 +65,7 @@ func find(list string) ([]string, error) {
 	}
 	var files []string
 	for _, word := range words {
-		found, err := match(word)
+		found, err := match(ctx, word)
 		if err != nil {
 			return nil, err
 		}
@@ -77,11 +80,11 @@ func find(list string) ([]string, error) {
 
 // match resolves one path or pattern, in which ** matches any directories. Paths are
 // returned unchanged.
-func match(word string) ([]string, error) {
+func match(ctx context.Context, word string) ([]string, error) {
 	if _, err := os.Lstat(word); err == nil || !strings.ContainsAny(word, "*?[{") {
 		return []string{named(word)}, nil
 	}
-	found, err := doublestar.FilepathGlob(word, doublestar.WithFilesOnly())
+	found, err := abandon.When(ctx, func() ([]string, error) { return doublestar.FilepathGlob(word, doublestar.WithFilesOnly()) })
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("input manifest: invalid pattern %q: %w", short(word), err)

@@ -14,12 +14,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -117,18 +119,18 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 		s.events, err = filepath.Abs(filepath.Join(c.ReportDir, "events.jsonl"))
 	}
 	if err == nil {
-		c.key, err = s.readKey()
+		c.key, err = abandon.When(ctx, s.readKey)
 	}
 	if err == nil && c.Comment != "" {
-		c.Task.Comment, err = s.commentTarget(c.Comment == "sticky")
+		c.Task.Comment, err = s.commentTarget(ctx, c.Comment == "sticky")
 	}
 	var manifests []string
 	if err == nil {
-		manifests, err = c.Manifests(s.Getenv("RUNNER_TEMP"))
+		manifests, err = c.Manifests(ctx, s.Getenv("RUNNER_TEMP"))
 	}
 	if err != nil {
 		s.refuse(err)
-		return c, event.ExitUsage, false
+		return c, exitOf(err), false
 	}
 	if c.Manifest == "" {
 		c.prompt = manifests[0]
@@ -142,8 +144,8 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 }
 
 // commentTarget returns where the input comment posts.
-func (s *actionStep) commentTarget(sticky bool) (*tasks.Comment, error) {
-	payload, err := os.ReadFile(s.Getenv("GITHUB_EVENT_PATH"))
+func (s *actionStep) commentTarget(ctx context.Context, sticky bool) (*tasks.Comment, error) {
+	payload, err := s.payload(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("input comment: read the payload of the event: %w", err)
 	}
@@ -152,6 +154,11 @@ func (s *actionStep) commentTarget(sticky bool) (*tasks.Comment, error) {
 		target.Sticky = sticky
 	}
 	return target, err
+}
+
+// payload reads the payload of the event.
+func (s *actionStep) payload(ctx context.Context) ([]byte, error) {
+	return abandon.When(ctx, func() ([]byte, error) { return os.ReadFile(s.Getenv("GITHUB_EVENT_PATH")) })
 }
 
 // readKey reads the provider's key from standard input.
@@ -197,12 +204,15 @@ func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 func exitOf(err error) event.Exit {
 	var f failure
 	var interrupt runner.Interrupt
+	var timeout session.Timeout
 	var noKey *models.KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK
 	case errors.As(err, &interrupt): // even if it is wrapped in a failure
 		return interrupt.Exit
+	case errors.As(err, &timeout) && timeout.Code == event.CodeRunTime: // likewise
+		return event.ExitDeadline
 	case errors.As(err, &f):
 		return f.exit
 	case errors.As(err, &noKey):

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -118,10 +120,28 @@ func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Lis
 		case errors.As(err, &problems):
 			return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}
 		case err != nil:
-			return nil, failure{event.ExitUsage, err}
+			return nil, notLoaded(ctx, err)
 		}
 		return plan, lower(ctx, plan, o.policyOptions, opts)
 	}, nil
+}
+
+// timed limits the time of a run, which includes loading and the preflight; 0 is no limit. The
+// cause of the context's end has the exit code.
+func timed(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, runner.Deadline(&tasks.Plan{Budget: tasks.Budget{Time: limit}}))
+}
+
+// notLoaded is the failure of a command whose input could not be read. If its context ended, the
+// exit code is that of the signal or of the limit.
+func notLoaded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w; nothing was run", err)
+	}
+	return failure{event.ExitUsage, err}
 }
 
 // lower limits every profile of a plan to --max-profile.

@@ -148,7 +148,7 @@ func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes 
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
 	if ctx.Err() != nil {
-		return nil, nil, 0, fail(event.ExitInterrupt, "%w", context.Cause(ctx))
+		return nil, nil, 0, fail(exitOf(context.Cause(ctx)), "%w", context.Cause(ctx))
 	}
 	refusals := runner.Refusals(err)
 	if err != nil && len(refusals) == 0 {

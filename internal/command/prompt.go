@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
@@ -92,10 +94,10 @@ const maxPrompt = 256 << 10
 
 // manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
-func (o *promptOptions) manifest(w World, id string, plan planOptions) ([]byte, error) {
+func (o *promptOptions) manifest(ctx context.Context, w World, id string, plan planOptions) ([]byte, error) {
 	p := tasks.Prompt{Text: *o.text, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
 	if p.Text == "-" {
-		data, err := io.ReadAll(io.LimitReader(w.In, maxPrompt+1))
+		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
 		if err != nil {
 			return nil, fmt.Errorf("-p: read standard input: %w", err)
 		}
@@ -117,7 +119,7 @@ func (o *promptOptions) manifest(w World, id string, plan planOptions) ([]byte, 
 	if p.Findings = o.schema == findings.Name; p.Findings {
 		return p.Manifest(), nil
 	}
-	if p.Schema, err = o.readSchema(); err != nil {
+	if p.Schema, err = o.readSchema(ctx); err != nil {
 		return nil, err
 	}
 	return p.Manifest(), nil
@@ -132,11 +134,11 @@ func (o *promptOptions) schemaFile() string {
 }
 
 // readSchema reads the file of --output-schema; nil without one.
-func (o *promptOptions) readSchema() (schema map[string]any, err error) {
+func (o *promptOptions) readSchema(ctx context.Context) (schema map[string]any, err error) {
 	if o.schema == "" {
 		return nil, nil
 	}
-	if schema, err = tasks.ReadSchema(o.schema); err != nil {
+	if schema, err = tasks.ReadSchema(ctx, o.schema); err != nil {
 		return nil, fmt.Errorf("--output-schema: %w", err)
 	}
 	return schema, nil

@@ -71,6 +71,8 @@ func (o *submitOptions) parse(args []string) error {
 
 // submitRun queues the jobs of manifests, and prints the id of their run.
 func submitRun(ctx context.Context, w World, o submitOptions) error {
+	ctx, cancel := timed(ctx, o.plan.MaxTime)
+	defer cancel()
 	plan, err := loadListed(ctx, w, o.plan, o.quiet)
 	if err != nil {
 		return err
@@ -183,6 +185,9 @@ func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id st
 		add(resolve(dir, standardInput), list)
 	}
 	for _, path := range policyFiles(plan.Policies) {
+		if !isRegular(path) {
+			return nil, nil, fmt.Errorf("the policy %s is not a regular file, and workers read it again: write it to a file", path)
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the policy: %w", err)

@@ -72,6 +72,8 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if by := o.followUp.by; by != nil {
 		o.plan.policies = append(slices.Clone(o.plan.policies), by.policies...)
 	}
+	ctx, cancel := timed(ctx, o.plan.MaxTime)
+	defer cancel()
 	c, err := checkRun(ctx, w, o)
 	defer c.settle()
 	if err != nil {

@@ -67,8 +67,10 @@ func runCommand(w World) *cli.Command {
 		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
 		Flags:     o.flags(),
 		Action: act(o.parse, func(ctx context.Context) error {
-			if err := o.usePrompt(w); err != nil {
-				return failure{event.ExitUsage, err}
+			ctx, cancel := timed(ctx, o.plan.MaxTime)
+			defer cancel()
+			if err := o.usePrompt(ctx, w); err != nil {
+				return notLoaded(ctx, err)
 			}
 			if o.dryRun {
 				return showPlan(ctx, w, o.dry())
@@ -134,12 +136,12 @@ func (o *runOptions) parse(args []string) error {
 }
 
 // usePrompt makes a manifest of the flags of -p, if there are any.
-func (o *runOptions) usePrompt(w World) (err error) {
+func (o *runOptions) usePrompt(ctx context.Context, w World) (err error) {
 	if o.prompt.text == nil {
 		return nil
 	}
 	o.id = runID(w)
-	o.plan.prompt, err = o.prompt.manifest(w, o.id, o.plan)
+	o.plan.prompt, err = o.prompt.manifest(ctx, w, o.id, o.plan)
 	return err
 }
 
@@ -304,11 +306,8 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	if text := out.Unfinished(s.id); text != "" {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
-	if plan.Budget.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
-		defer cancel()
-	}
+	ctx, cancel := timed(ctx, plan.Budget.Time)
+	defer cancel()
 	known := secrets(w, plan, []string{c.key.Secret()})
 	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *runner.PreflightResult

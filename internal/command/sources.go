@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/forge"
@@ -28,22 +29,14 @@ type sourceOptions struct {
 const maxSources = 64 << 20
 
 // lists returns the lists that are known before a forge is asked.
-func (o sourceOptions) lists() ([]tasks.Listed, error) {
+func (o sourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
 	if o.recorded != nil {
 		return runner.Lists(o.recorded.Sources), nil
 	}
 	if o.file == "" {
 		return nil, nil
 	}
-	file, err := os.Open(o.file)
-	if err != nil {
-		return nil, fmt.Errorf("--sources: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSources+1))
-	if err == nil && len(text) > maxSources {
-		err = fmt.Errorf("it exceeds %d bytes", maxSources)
-	}
+	text, err := abandon.When(ctx, func() ([]byte, error) { return readSources(o.file) })
 	var doc struct {
 		Sources *[]event.Source `json:"sources"` // of a plan
 		Run     struct {
@@ -62,6 +55,19 @@ func (o sourceOptions) lists() ([]tasks.Listed, error) {
 		doc.Sources = doc.Run.Sources
 	}
 	return runner.Lists(*doc.Sources), nil
+}
+
+func readSources(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSources+1))
+	if err == nil && len(text) > maxSources {
+		err = fmt.Errorf("it exceeds %d bytes", maxSources)
+	}
+	return text, err
 }
 
 // missing returns the error for sources that the known lists lack; nil if a forge may be
@@ -83,9 +89,9 @@ func (o sourceOptions) missing(unlisted []tasks.Source) error {
 // loadListed loads the plan of a command line, for which forges list the repositories of
 // sources.
 func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks.Plan, error) {
-	lists, err := o.sources.lists()
+	lists, err := o.sources.lists(ctx)
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, notLoaded(ctx, err)
 	}
 	load, err := loader(ctx, w, o)
 	if err != nil {
@@ -111,11 +117,8 @@ func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks
 
 // askForges lists the repositories of sources. It fails if any list is not complete.
 func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
-	if plan.Budget.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
-		defer cancel()
-	}
+	ctx, cancel := timed(ctx, plan.Budget.Time)
+	defer cancel()
 	known := secrets(w, plan, nil)
 	say := func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }
 	hosts := forges(w, plan, known.Hold)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -106,7 +107,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	if err != nil {
 		return err
 	}
-	input, err := io.ReadAll(io.LimitReader(w.In, 16<<20))
+	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, 16<<20)) })
 	if err != nil {
 		return fail(event.ExitUsage, "read the arguments from stdin: %w", err)
 	}

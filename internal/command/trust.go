@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 		return admission{} // started by hand
 	}
 	name := s.Getenv("GITHUB_EVENT_NAME")
-	payload, err := os.ReadFile(s.Getenv("GITHUB_EVENT_PATH"))
+	payload, err := s.payload(ctx)
 	if err != nil {
 		return admission{refused: fmt.Sprintf("read the payload of the event %s: %v", name, err)}
 	}

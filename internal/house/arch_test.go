@@ -45,8 +45,8 @@ func rooms() map[string]room {
 	return map[string]room{
 		".":                        {"internal/command", "main only hands the process over"},
 		"internal/command":         {"anything", "it is the wiring"},
-		"internal/action":          {"report tasks internal/event internal/printable internal/textcut internal/findings internal/lazyregexp", "what a workflow gave, and what it gets; it runs nothing"},
-		"tasks":                    {"internal/ecosystem internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree internal/printable internal/textcut internal/findings internal/lazyregexp", "a plan is data: making one runs nothing"},
+		"internal/action":          {"report tasks internal/abandon internal/event internal/printable internal/textcut internal/findings internal/lazyregexp", "what a workflow gave, and what it gets; it runs nothing"},
+		"tasks":                    {"internal/abandon internal/ecosystem internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree internal/printable internal/textcut internal/findings internal/lazyregexp", "a plan is data: making one runs nothing"},
 		"runner":                   {"tasks internal/figures internal/files internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/ecosystem internal/proc internal/redact internal/money internal/textcut internal/filelock internal/pathtree internal/envfault internal/testcases internal/journal internal/forge internal/publish internal/failpoint internal/extension internal/jshost internal/hook internal/findings internal/lazyregexp internal/rollout", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event internal/figures internal/jsontext internal/money internal/printable internal/findings internal/lazyregexp internal/patterns", "a report follows from the events alone"},
 		"report/html":              {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/transcript report internal/findings internal/textcut internal/patterns", "a page of a report and of conversations that it is given; it reads no files"},
@@ -129,6 +129,7 @@ func rooms() map[string]room {
 		"internal/extension":       {"internal/event internal/jshost internal/lsp internal/mcp internal/model internal/permission internal/proc internal/textcut tasks tools internal/lazyregexp", "which servers a job needs and what they offer, without knowing how they are confined"},
 		"internal/mcp/mcptest":     {"", "a server for tests"},
 		"internal/jshost":          {"internal/pathtree internal/proc internal/textcut", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
+		"internal/abandon":         {"", "a wait, without knowing for what"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/dirent":          {"", "entries of open directories, without knowing what they are read for"},
 		"internal/queue":           {"internal/event internal/failpoint internal/money", "jobs, their logs, results and leases on a server, without knowing how a job is run"},

@@ -74,7 +74,7 @@ func TestActionCommentsOnTheEventsSubject(t *testing.T) {
 		}
 		in := action.Inputs{Prompt: "x"}
 		in.Task.Comment = target
-		files, err := in.Manifests(t.TempDir())
+		files, err := in.Manifests(t.Context(), t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
