@@ -91,7 +91,7 @@ subcommands exit with 7 if a push or a request failed, and with 1 if something e
 Signals within 2 s count as one, because ` + "`timeout`" + ` sends each signal twice. A second
 distinct signal kills commands immediately, without the 2 s between SIGTERM and
 SIGKILL; patches and reports are still written. The fourth ends the process
-immediately.
+immediately, and so does the second while manifests are read and checked.
 
 ## Environment variables
 

@@ -42,7 +42,7 @@ func planCommand(w World) *cli.Command {
 			afterFlag(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)"),
 			&cli.BoolFlag{Name: "check", Category: outputFlags, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
-		Action: act(o.parse, func(ctx context.Context) error { return showPlan(ctx, w, *o) }),
+		Action: act(o.parse, checks(func(ctx context.Context) error { return showPlan(ctx, w, *o) })),
 	}
 }
 
@@ -384,9 +384,9 @@ func validateCommand(w World) *cli.Command {
 		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.",
 		UsageText:   "millhand validate millhand.yaml",
 		Flags:       o.flags(),
-		Action: act(func(args []string) error { return o.parse("validate", args) }, func(ctx context.Context) error {
+		Action: act(func(args []string) error { return o.parse("validate", args) }, checks(func(ctx context.Context) error {
 			return validate(ctx, w, *o)
-		}),
+		})),
 	}
 }
 

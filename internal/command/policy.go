@@ -88,14 +88,14 @@ func policyCommand(w World) *cli.Command {
 				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
 				UsageText: "millhand policy explain --profile build bash 'git push'",
 				Flags:     explained.flags(""),
-				Action:    act(explained.parse, func(ctx context.Context) error { return explain(ctx, w, *explained) }),
+				Action:    act(explained.parse, checks(func(ctx context.Context) error { return explain(ctx, w, *explained) })),
 			},
 			{
 				Name: "test", Usage: "Test the policy examples of manifests", ArgsUsage: "MANIFEST...",
 				UsageText: "millhand policy test millhand.yaml",
-				Action: act(func(args []string) error { return tested.parse("policy test", args) }, func(ctx context.Context) error {
+				Action: act(func(args []string) error { return tested.parse("policy test", args) }, checks(func(ctx context.Context) error {
 					return testPolicy(ctx, w, *tested)
-				}),
+				})),
 			},
 			suggestCommand(w),
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,14 +20,38 @@ import (
 // so do terminals behind a wrapper that forwards signals.
 const SameSignal = 2 * time.Second
 
-// lastSignal is the distinct signal that exits the process immediately.
-const lastSignal = 4
+// The distinct signals that exit the process immediately: one while there is nothing to record, the
+// other at any time.
+const (
+	lastIdleSignal = 2
+	lastSignal     = 4
+)
 
 // signals counts the distinct signals that the process has received.
 type signals struct {
 	window time.Duration // see SameSignal
 	count  int
 	last   time.Time // when the last distinct signal was received
+	idle   atomic.Bool
+}
+
+// idleKey is the key of a context's value: whether the process only reads and checks its input.
+type idleKey struct{}
+
+// setIdle sets whether the process only reads and checks its input, so that nothing is lost if
+// it exits.
+func setIdle(ctx context.Context, is bool) {
+	if idle, ok := ctx.Value(idleKey{}).(*atomic.Bool); ok {
+		idle.Store(is)
+	}
+}
+
+// checks returns a command's function that starts idle. A run that it starts is not.
+func checks(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		setIdle(ctx, true)
+		return run(ctx)
+	}
 }
 
 // received returns the number of distinct signals so far, including this one; 0 if
@@ -44,7 +69,8 @@ func (s *signals) received(now time.Time) int {
 // Signals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels
 // with a [runner.Interrupt] as its cause. The second distinct signal kills
 // commands that are still within their grace period (see [proc.WithHurry]); the
-// work is still recorded. The fourth exits the process immediately. Signals within
+// work is still recorded. The fourth exits the process immediately, and so does the second
+// while input is read and checked. Signals within
 // the window of a distinct one count as the same; see [SameSignal]. SIGPIPE is
 // caught and ignored: a closed log must not stop the run.
 func Signals(parent context.Context, window time.Duration) (ctx context.Context, stop func()) {
@@ -62,7 +88,7 @@ func Signals(parent context.Context, window time.Duration) (ctx context.Context,
 // handleSignals implements [Signals] with signals from a channel.
 func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
 	hurry := make(chan struct{})
-	ctx, cancel := context.WithCancelCause(proc.WithHurry(parent, hurry))
+	ctx, cancel := context.WithCancelCause(context.WithValue(proc.WithHurry(parent, hurry), idleKey{}, &s.idle))
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -72,13 +98,15 @@ func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, ex
 			case <-done:
 				return
 			case sig := <-sigs:
-				switch s.received(time.Now()) {
+				n := s.received(time.Now())
+				switch n {
 				case 1:
 					first = interrupt(sig)
 					cancel(first)
 				case 2:
 					close(hurry)
-				case lastSignal:
+				}
+				if n == lastSignal || n >= lastIdleSignal && s.idle.Load() {
 					exit(int(first.Exit))
 				}
 			}

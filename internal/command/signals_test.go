@@ -80,3 +80,34 @@ func TestFourthDistinctSignalExits(t *testing.T) {
 		}
 	})
 }
+
+// Until it has something to record, a process can't be deaf to the second signal.
+func TestSecondDistinctSignalExitsWhileNothingRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sigs, exits := make(chan os.Signal), make(chan int, 1)
+		ctx, end := handleSignals(t.Context(), sigs, &signals{window: SameSignal}, func(code int) { exits <- code })
+		defer end()
+		checks(func(ctx context.Context) error {
+			sigs <- syscall.SIGTERM
+			sigs <- syscall.SIGTERM
+			synctest.Wait()
+			if len(exits) > 0 {
+				t.Fatal("the first ends the process")
+			}
+			time.Sleep(SameSignal)
+			setIdle(ctx, false)
+			sigs <- syscall.SIGINT
+			synctest.Wait()
+			if len(exits) > 0 {
+				t.Fatal("the second ends the process of a run")
+			}
+			time.Sleep(SameSignal)
+			setIdle(ctx, true)
+			sigs <- syscall.SIGINT
+			if code := <-exits; code != int(event.ExitTerminate) {
+				t.Errorf("exit code %d, want that of the first signal", code)
+			}
+			return nil
+		})(ctx)
+	})
+}
