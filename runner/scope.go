@@ -3,14 +3,13 @@ package runner
 import (
 	"context"
 	"fmt"
-	"path"
+	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/pathglob"
 	"github.com/millhand/millhand/internal/testcases"
 	"github.com/millhand/millhand/tasks"
 )
@@ -48,10 +47,14 @@ func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
 // excess returns the limits that changes exceed. Paths that git would not commit count as
 // files without lines.
 func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.ChangeSet) ([]excess, error) {
+	allowed, err := parseGlobs(limits.Paths)
+	if err != nil {
+		return nil, err
+	}
 	paths, added, removed := map[string]bool{}, 0, 0
 	var over []excess
 	count := func(file string) {
-		if !paths[file] && !inScope(limits.Paths, file, s.below) {
+		if !paths[file] && limits.Paths != nil && !inScope(allowed, file, s.below) {
 			over = append(over, excess{"paths: " + strings.Join(limits.Paths, ", "), file, "may not be changed"})
 		}
 		paths[file] = true
@@ -73,7 +76,7 @@ func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.Chang
 		return over, nil
 	}
 	var files []testcases.File
-	err := s.tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
+	err = s.tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
 		f := testcases.File{Path: c.Path}
 		if c.Kind != gitops.Added {
 			f.Before = testcases.Read(c.Path, before)
@@ -89,26 +92,25 @@ func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.Chang
 	return over, err
 }
 
-// inScope reports whether a glob matches a path, or a directory that it is in, in the
-// repository or the workspace.
-func inScope(globs []string, file, below string) bool {
-	if globs == nil {
-		return true
-	}
-	names := []string{file}
-	if below != "" {
-		names = append(names, strings.TrimPrefix(file, below+"/"))
-	}
-	for _, name := range names {
-		for ; name != "."; name = path.Dir(name) {
-			for _, glob := range globs {
-				if doublestar.MatchUnvalidated(glob, name) {
-					return true
-				}
-			}
+// parseGlobs parses globs, which the plan has checked.
+func parseGlobs(globs []string) ([]pathglob.Pattern, error) {
+	patterns := make([]pathglob.Pattern, len(globs))
+	for i, glob := range globs {
+		var err error
+		if patterns[i], err = pathglob.Parse(glob); err != nil {
+			return nil, fmt.Errorf("invalid glob %q: %w", glob, err)
 		}
 	}
-	return false
+	return patterns, nil
+}
+
+// inScope reports whether a glob matches a path, or a directory that it is in, in the
+// repository or the workspace.
+func inScope(globs []pathglob.Pattern, file, below string) bool {
+	covers := func(name string) bool {
+		return slices.ContainsFunc(globs, func(p pathglob.Pattern) bool { return p.Covers(name) })
+	}
+	return covers(file) || below != "" && covers(strings.TrimPrefix(file, below+"/"))
 }
 
 // exceeded returns the stop of a job whose changes exceed the limits of its task.

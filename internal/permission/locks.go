@@ -15,8 +15,8 @@ func (p Profile) Locks(isDir bool, names ...string) bool { return p.Locker()(isD
 func (p Profile) Locker() func(isDir bool, names ...string) bool {
 	type rule struct {
 		Rule
-		folded  string // its pattern, of a deny rule
-		literal string // what the names that it protects contain, unless they are short ones; "" if unknown
+		foldedRule        // of a deny rule
+		literal    string // what the names that it protects contain, unless they are short ones; "" if unknown
 	}
 	var limits [][]rule
 	for limit := range p.limits() {
@@ -25,10 +25,10 @@ func (p Profile) Locker() func(isDir bool, names ...string) bool {
 			if r.covers("edit") && (r.Effect != Deny || !r.matchesAll()) {
 				one := rule{Rule: r}
 				if r.Effect == Deny {
-					one.folded = foldPattern(r.Pattern)
+					one.foldedRule = foldRule(&r)
 				}
 				if r.Protects {
-					one.literal = literalOf(one.folded)
+					one.literal = literalOf(one.pattern)
 				}
 				rules = append(rules, one)
 			}
@@ -46,7 +46,7 @@ func (p Profile) Locker() func(isDir bool, names ...string) bool {
 		matches := func(r *rule) bool {
 			return slices.ContainsFunc(other, func(name string) bool {
 				return strings.Contains(name, r.literal) || strings.Contains(name, "~")
-			}) && r.matchesFolded(r.folded, other)
+			}) && r.foldedRule.matches(other)
 		}
 		for _, rules := range limits {
 			for i := range rules {

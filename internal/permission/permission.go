@@ -329,17 +329,11 @@ func spellings(req Request) []string {
 
 // bars reports whether a deny rule matches one of the folded names of a file.
 func (r *Rule) bars(folded []string) bool {
-	return r.Effect == Deny && len(folded) > 0 && r.matchesFolded(foldPattern(r.Pattern), folded)
-}
-
-// matchesFolded reports whether the rule, whose folded pattern is given, matches one of the folded
-// names of a file.
-func (r *Rule) matchesFolded(pattern string, folded []string) bool {
-	match := Match
-	if r.Protects {
-		match = matchesFile
+	if r.Effect != Deny || len(folded) == 0 {
+		return false
 	}
-	return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
+	f := foldRule(r)
+	return f.matches(folded)
 }
 
 // Bars returns the rule that denies changing a file, given by its names, which

@@ -1,12 +1,13 @@
 package permission
 
 import (
+	"errors"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/millhand/millhand/internal/pathglob"
 )
 
 // A deny rule for "edit" also matches the other spellings of a path: those that
@@ -109,20 +110,42 @@ func isShort(short, long string) bool {
 	return strings.HasPrefix(base, stem) && (len(stem) == min(6, len(base)) || len(stem)+1+len(number) == 8)
 }
 
-// matchesFile reports whether a glob of files (doublestar syntax, with "**")
-// matches a path or a directory that it is in. A relative glob matches only
-// relative paths, an absolute one only absolute paths. Both are folded.
-func matchesFile(glob, name string) bool {
-	glob, name = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/"), strings.TrimSuffix(name, "/")
-	if path.IsAbs(glob) != path.IsAbs(name) {
-		return false
+// foldedRule is a deny rule of files with its folded pattern.
+type foldedRule struct {
+	pattern  string
+	protects bool
+	glob     pathglob.Pattern // of a rule that protects
+	absolute bool             // the glob matches only absolute paths, otherwise only relative ones
+	all      bool             // the glob exceeds the limits of globs, and so protects everything
+}
+
+func foldRule(r *Rule) foldedRule {
+	f := foldedRule{pattern: foldPattern(r.Pattern), protects: r.Protects}
+	if !f.protects {
+		return f
 	}
-	for ; name != "." && name != "/" && name != ""; name = path.Dir(name) {
-		if doublestar.MatchUnvalidated(glob, name) {
+	glob := strings.TrimSuffix(strings.TrimPrefix(f.pattern, "./"), "/")
+	var err error
+	f.glob, err = pathglob.Parse(glob) // an invalid one matches nothing
+	f.absolute, f.all = path.IsAbs(glob), errors.Is(err, pathglob.ErrTooMany)
+	return f
+}
+
+// matches reports whether the rule matches one of the folded names of a file.
+func (f *foldedRule) matches(names []string) bool {
+	for _, name := range names {
+		name = lengthened(name, f.pattern)
+		if f.protects && f.protect(name) || !f.protects && Match(f.pattern, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// protect reports whether the glob matches a path or a directory that it is in.
+func (f *foldedRule) protect(name string) bool {
+	name = strings.TrimSuffix(name, "/")
+	return f.all || name != "" && name != "." && f.absolute == path.IsAbs(name) && f.glob.Covers(name)
 }
 
 // literalOf returns text that each path contains that a glob of files matches, or that is below one

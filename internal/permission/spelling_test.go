@@ -3,8 +3,6 @@ package permission
 import (
 	"strings"
 	"testing"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 func TestPresetsProtectFilesInEverySpelling(t *testing.T) {
@@ -230,8 +228,23 @@ func FuzzLiteralOf(f *testing.F) {
 		f.Add(glob, name)
 	}
 	f.Fuzz(func(t *testing.T, glob, name string) {
-		if literal := literalOf(glob); doublestar.ValidatePattern(glob) && matchesFile(glob, name) && !strings.Contains(name, literal) {
+		rule := foldRule(new(Protect(glob, "")))
+		if literal := literalOf(rule.pattern); rule.protect(name) && !strings.Contains(name, literal) {
 			t.Errorf("%q matches %q, which does not contain %q", glob, name, literal)
 		}
 	})
+}
+
+// Each alternative of a glob is tried for each file: without a limit of braces that does not end.
+func TestAGlobWithTooManyAlternativesProtectsEverything(t *testing.T) {
+	build, _ := Preset("build")
+	for glob, want := range map[string]bool{"{a,b}/{c,d}*.{x,y}": false, "{docs,src}/**": true, "main.{go,c}": false, "a" + strings.Repeat("{,}", 40) + "x": true, strings.Repeat("*{a,b}", 40): true} {
+		p := build.Narrowed("commit.protect", []Rule{Protect(glob, "")})
+		if _, barred := p.Bars("src/main.go"); barred != want {
+			t.Errorf("%s: protects src/main.go is %v", glob, barred)
+		}
+		if locked := p.Locker()(false, "src/main.go"); locked != want {
+			t.Errorf("%s: locks src/main.go is %v", glob, locked)
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/pathglob"
 )
 
 // Globs: reading one ends, says what is wrong, and what it makes of braces is
@@ -30,7 +32,7 @@ func FuzzGlob(f *testing.F) {
 			return
 		}
 		if strings.ContainsAny(glob, "{}") && !strings.Contains(glob, "/") {
-			alternatives, err := expand(glob)
+			alternatives, err := pathglob.Expand(glob)
 			if err != nil {
 				t.Fatal(err)
 			}

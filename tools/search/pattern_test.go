@@ -3,8 +3,6 @@ package search
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var globCases = []struct {
@@ -100,28 +98,5 @@ func TestMalformedGlobs(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, c.want)
 			}
 		})
-	}
-}
-
-func TestExpand(t *testing.T) {
-	for _, c := range []struct {
-		glob string
-		want []string
-	}{
-		{"a", []string{"a"}},
-		{"a{b,c}d", []string{"abd", "acd"}},
-		{"{a,b}{c,d}", []string{"ac", "ad", "bc", "bd"}},
-		{"{a,b{c,d}}", []string{"a", "bc", "bd"}},
-		{"{,a}", []string{"", "a"}},
-		{"{a,}", []string{"a", ""}},
-		{`[},{]{a,[,]}`, []string{"[},{]a", "[},{][,]"}},
-	} {
-		got, err := expand(c.glob)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%q (-want +got):\n%s", c.glob, d)
-		}
 	}
 }
