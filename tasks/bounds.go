@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
@@ -124,12 +122,6 @@ func refusedPath(policies policy.Set, path string) (policy.Rule, bool) {
 		}
 	}
 	return policy.Rule{}, false
-}
-
-// patternBase returns the directory that all matches of a pattern are below.
-func patternBase(pattern string) string {
-	base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
-	return filepath.FromSlash(base)
 }
 
 // realPath resolves the symlinks of a path, of which the end need not exist.

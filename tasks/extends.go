@@ -175,7 +175,7 @@ func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (p
 }
 
 func loadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
-	l := newLoader(o)
+	l := newLoader(ctx, o)
 	l.inputs.ignored = true // only profiles are wanted, and standard input may be another's
 	defined := newProfiles()
 	if manifest != "" {

@@ -85,7 +85,7 @@ func LoadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 }
 
 func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error) {
-	l := newLoader(o)
+	l := newLoader(ctx, o)
 	var manifests []*manifest
 	for _, path := range paths {
 		root, ok, err := l.document(ctx, path)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/millhand/millhand/internal/pathglob"
 )
 
 var instructionForm = form[[]Instruction]{Type{Name: "string"}, readInstruction}
@@ -28,13 +28,9 @@ func readInstruction(v value) ([]Instruction, bool) {
 		one, ok := readInstructionFile(v, path)
 		return []Instruction{one}, ok
 	}
-	if v.outside(patternBase(resolvePath(v.src.dir, path)), path) {
-		return nil, false
-	}
-	found, err := doublestar.FilepathGlob(resolvePath(v.src.dir, path), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
+	found, ok := t.search("glob", filepath.ToSlash(path), pathglob.Search{Files: true, Hidden: true, Limit: maxFiles})
 	switch {
-	case err != nil:
-		v.problem("invalid glob "+quote(t.s), "close its brackets")
+	case !ok:
 		return nil, false
 	case len(found) == 0:
 		v.problem("no file matches "+quote(t.s), "check the glob; it is relative to the manifest")
@@ -43,12 +39,8 @@ func readInstruction(v value) ([]Instruction, bool) {
 		v.problem(fmt.Sprintf("%s matches more than %d files", quote(t.s), maxCommands), "name the files that every session needs")
 		return nil, false
 	}
-	slices.Sort(found)
 	var all []Instruction
 	for _, file := range found {
-		if below, err := filepath.Rel(v.src.dir, file); err == nil && !filepath.IsAbs(path) {
-			file = filepath.ToSlash(below)
-		}
 		if v.outside(resolvePath(v.src.dir, file), t.s) { // not by its name, which is nobody's business
 			return nil, false
 		}

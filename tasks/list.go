@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ const (
 // inputs is what the files of one load share: standard input, which can be read
 // once, and how much was read of lists.
 type inputs struct {
+	ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
 	stdin   func() ([]byte, error)
 	taken   string // what standard input is read as; "" as long as it is not
 	ignored bool   // lists from standard input are passed over

@@ -37,7 +37,7 @@ func under[T any](ctx context.Context, name string, load func() (T, error)) (T, 
 }
 
 func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
-	l := newLoader(o)
+	l := newLoader(ctx, o)
 	if slices.Contains(paths, "-") {
 		l.inputs.taken = "a manifest"
 	}
@@ -75,7 +75,8 @@ type loader struct {
 	names   vocabulary
 }
 
-func newLoader(o Options) *loader {
+// newLoader returns a loader, which loads until ctx ends.
+func newLoader(ctx context.Context, o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
@@ -83,7 +84,7 @@ func newLoader(o Options) *loader {
 	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
-	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists, uses: used}}
+	return &loader{options: o, found: newCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, lists: o.Lists, uses: used}}
 }
 
 func (l *loader) source(name, dir string) *source {

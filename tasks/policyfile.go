@@ -4,16 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/pathglob"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -33,7 +33,7 @@ func LoadPolicy(ctx context.Context, file string, o Options) (policy.Policy, err
 
 func loadPolicy(ctx context.Context, file string, o Options) (policy.Policy, error) {
 	o.Policies = nil
-	l := newLoader(o)
+	l := newLoader(ctx, o)
 	path := realDir(resolvePath(o.Dir, file))
 	p := &policyFile{Policy: policy.Policy{Name: file, Path: path}, loader: l, src: l.source(file, filepath.Dir(path))}
 	data, err := readFile(ctx, path)
@@ -177,10 +177,12 @@ func readBoundHost(v value) (string, bool) {
 // readDirectory reads a directory, and returns it absolute and without symlinks.
 func readDirectory(v value) (string, bool) {
 	t, ok := v.filled()
+	_, err := pathglob.Parse(t.s)
+	isGlob := (err == nil || errors.Is(err, pathglob.ErrTooMany)) && strings.ContainsAny(t.s, "*?[{")
 	switch {
 	case !ok:
 		return "", false
-	case strings.HasPrefix(t.s, "~") || doublestar.ValidatePattern(t.s) && strings.ContainsAny(t.s, "*?[{"):
+	case strings.HasPrefix(t.s, "~") || isGlob:
 		v.problem(quote(t.s)+" is not the path of a directory", "write it without ~ and wildcards")
 		return "", false
 	}

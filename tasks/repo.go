@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,8 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"github.com/millhand/millhand/internal/pathglob"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -224,11 +224,20 @@ func readGlob(v value) (string, bool) {
 
 // validGlob reports whether a glob is valid, or records that it is not.
 func (v value) validGlob(glob string) bool {
-	if !doublestar.ValidatePattern(glob) {
-		v.problem("invalid glob "+quote(glob), "close its brackets")
-		return false
+	_, err := pathglob.Parse(glob)
+	if err != nil {
+		v.invalidGlob("glob", glob, err)
 	}
-	return true
+	return err == nil
+}
+
+// invalidGlob records why a glob can't be parsed.
+func (v value) invalidGlob(kind, glob string, err error) {
+	if errors.Is(err, pathglob.ErrTooMany) {
+		v.problem(fmt.Sprintf("invalid %s %s: %s", kind, quote(glob), err), "write several patterns, or use wildcards")
+		return
+	}
+	v.problem(fmt.Sprintf("invalid %s %s", kind, quote(glob)), "close its brackets")
 }
 
 // readProtect reads globs of paths that nothing may change.
@@ -252,8 +261,9 @@ func (e repoEntry) picks(r repo) bool {
 	for i := range words {
 		names = append(names, strings.Join(words[i:], "/"))
 	}
-	matches := func(pattern string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+	matches := func(glob string) bool {
+		pattern, err := pathglob.Parse(glob)
+		return err == nil && slices.ContainsFunc(names, pattern.Match)
 	}
 	return (len(e.include) == 0 || slices.ContainsFunc(e.include, matches)) && !slices.ContainsFunc(e.exclude, matches)
 }

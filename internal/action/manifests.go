@@ -12,9 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/millhand/millhand/internal/abandon"
+	"github.com/millhand/millhand/internal/pathglob"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -78,23 +77,31 @@ func find(ctx context.Context, list string) ([]string, error) {
 	return files, nil
 }
 
+// maxFiles is the number of files and directories that the search for a pattern visits at most.
+const maxFiles = 1_000_000
+
 // match resolves one path or pattern, in which ** matches any directories. Paths are
 // returned unchanged.
 func match(ctx context.Context, word string) ([]string, error) {
 	if _, err := os.Lstat(word); err == nil || !strings.ContainsAny(word, "*?[{") {
 		return []string{named(word)}, nil
 	}
-	found, err := abandon.When(ctx, func() ([]string, error) { return doublestar.FilepathGlob(word, doublestar.WithFilesOnly()) })
+	pattern, err := pathglob.Parse(word)
+	if err != nil {
+		return nil, fmt.Errorf("input manifest: invalid pattern %q: %w", short(word), err)
+	}
+	found, err := abandon.When(ctx, func() ([]string, error) {
+		return pattern.Find(ctx, pathglob.Search{Dir: ".", Files: true, Hidden: true, Follow: true, Limit: maxFiles})
+	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("input manifest: invalid pattern %q: %w", short(word), err)
+		return nil, fmt.Errorf("input manifest: search for %q: %w", short(word), err)
 	case len(found) == 0:
 		return nil, fmt.Errorf("input manifest: no file matches %q", short(word))
 	}
 	for i := range found {
-		found[i] = named(found[i])
+		found[i] = named(filepath.FromSlash(found[i]))
 	}
-	slices.Sort(found)
 	return found, nil
 }
 
