@@ -93,7 +93,7 @@ func (t *task) noteChange(j Job, found *collector) {
 			continue
 		}
 		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
-		if d, barred := j.Profile.Bars(some); barred {
+		if d, barred := found.bars(j.Profile, some); barred {
 			found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), quote(t.id.s), quote(glob), d.By()))
 		}
 	}

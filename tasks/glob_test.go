@@ -102,3 +102,28 @@ func TestAnAlternativeLeadsNotOutsideOfAnUntrustedManifest(t *testing.T) {
 		}
 	}
 }
+
+// Names in prompts and in change.paths are compared with the rules of profiles only for notes.
+func TestNotesAboutProfilesEnd(t *testing.T) {
+	var rules, globs []string
+	for i := range 1900 {
+		rules = append(rules, fmt.Sprintf("'*a%d*': deny", i))
+	}
+	for i := range 1000 {
+		globs = append(globs, fmt.Sprintf("a/%d/*", i))
+	}
+	manifest := fmt.Sprintf("%sprofile: p\nprofiles: {p: {extends: build, permission: {edit: {%s}}}}\ntasks: [{id: a, prompt: %q, matrix: {k: [%s0]}, change: {paths: [%s]}}]\n",
+		head, strings.Join(rules, ", "), strings.Repeat("a.b/c ", 20_000), numbers(2000), strings.Join(globs, ", "))
+	if _, err := loadText(t, manifest, nil, Overrides{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// numbers returns numbers from n on, with commas behind them.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d, ", n-i)
+	}
+	return b.String()
+}

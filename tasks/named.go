@@ -6,12 +6,14 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
+	"github.com/millhand/millhand/internal/permission"
 )
 
-// Bounds of noteNamed, which looks at one word after another.
+// Bounds of noteNamed, which looks at one word after another, and of all notes about what profiles bar.
 const (
-	maxNamedJobs = 20       // of one task: their prompts differ only by variables
-	maxNamedText = 64 << 10 // bytes of a prompt
+	maxCompared  = 5_000_000 // of rules with names
+	maxNamedJobs = 20        // of one task: their prompts differ only by variables
+	maxNamedText = 64 << 10  // bytes of a prompt
 	maxNamedWord = 200
 )
 
@@ -28,7 +30,7 @@ func (b *builder) noteNamed(t *task, j *Job) {
 		if len(word) > maxNamedWord || !mayBeFile(word) || all && !fileForm.MatchString(word) {
 			continue
 		}
-		if d, barred := j.Profile.Bars(word); barred {
+		if d, barred := b.found.bars(j.Profile, word); barred {
 			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), quote(t.id.s), word, d.By())
 			if strings.HasPrefix(d.Source, "preset ") {
 				text += fmt.Sprintf("; if the task should change it, allow it in a profile that extends the preset: edit: {%q: allow}", word)
@@ -36,6 +38,17 @@ func (b *builder) noteNamed(t *task, j *Job) {
 			b.found.note(text)
 		}
 	}
+}
+
+// bars is Bars of a profile for notes about a plan, until they have needed too many comparisons.
+func (c *collector) bars(p permission.Profile, name string) (d permission.Decision, barred bool) {
+	for limit := &p; limit != nil; limit = limit.Max {
+		c.compared += len(limit.Rules)
+	}
+	if c.compared > maxCompared {
+		return d, false
+	}
+	return p.Bars(name)
 }
 
 // mayBeFile reports whether a word may be the name of a file: it contains a slash, a dot

@@ -70,7 +70,8 @@ type collector struct {
 
 	reported int // problems, also those that count once
 
-	notes []string // what is no mistake, and yet worth saying
+	notes    []string // what is no mistake, and yet worth saying
+	compared int      // rules with names, for notes so far
 }
 
 // note records something that a user should know, and that stops nothing.
