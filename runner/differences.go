@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
-	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 )
@@ -151,7 +147,7 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 	if len(files) == 0 {
 		return
 	}
-	artifacts := d.site.artifacts()
+	artifacts := newArtifacts(d.site.tree.Root(), d.site.comparedWith())
 	var brief []event.LeftFile // of a directory of artifacts only the directory
 	for _, f := range files {
 		if dir := artifacts.dir(f.Path); dir != "" && f.State != base {
@@ -189,7 +185,7 @@ func (j *pastJob) allLeft() []event.Left {
 // written records that file tools have written files, given by their absolute paths: they are the agent's,
 // also where programs leave artifacts.
 func (d *differences) written(files []string) {
-	built := d.site.artifacts()
+	built := newArtifacts(d.site.tree.Root(), d.site.comparedWith())
 	var deliberate []event.LeftFile
 	for _, file := range files {
 		rel, err := filepath.Rel(d.site.tree.Root(), file)
@@ -210,54 +206,6 @@ func (d *differences) addWritten(files []event.LeftFile) {
 	for _, f := range files {
 		d.wrote[f.Path] = true
 	}
-}
-
-// artifacts recognizes the build artifacts in a workspace.
-type artifacts struct {
-	of     ecosystem.Artifacts
-	before *gitops.Snapshot
-	paths  []string // of before, sorted; nil until they are needed
-}
-
-func (s *site) artifacts() *artifacts {
-	names := map[string][]string{} // of the files in directories
-	has := func(dir, pattern string) bool {
-		list, ok := names[dir]
-		if !ok {
-			entries, _ := os.ReadDir(filepath.Join(s.tree.Root(), filepath.FromSlash(dir))) //nolint:errcheck // has no files then
-			for _, e := range entries {
-				list = append(list, e.Name())
-			}
-			names[dir] = list
-		}
-		return slices.ContainsFunc(list, func(name string) bool {
-			ok, err := path.Match(pattern, name)
-			return err == nil && ok
-		})
-	}
-	return &artifacts{of: ecosystem.Artifacts{Has: has}, before: s.before}
-}
-
-// dir returns the directory of artifacts that a path is in, with a slash; "" for none. A directory of
-// which files were tracked at the start has none.
-func (a *artifacts) dir(file string) string {
-	found := a.of.Find(file)
-	if !strings.HasSuffix(found, "/") {
-		return ""
-	}
-	if a.paths == nil {
-		a.paths = a.before.Paths()
-	}
-	if i := sort.SearchStrings(a.paths, found); i < len(a.paths) && strings.HasPrefix(a.paths[i], found) {
-		return ""
-	}
-	return found
-}
-
-// is reports whether a new file is an artifact.
-func (a *artifacts) is(file string) bool {
-	found := a.of.Find(file)
-	return found == file || a.dir(file) != ""
 }
 
 // found is what differs in the workspace since the job started.
@@ -293,18 +241,17 @@ func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left 
 	if len(all.Changes)+len(all.Refused) == 0 {
 		return all, nil
 	}
-	states, kinds, built := all.States(), map[string]gitops.Kind{}, d.site.artifacts()
+	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, newArtifacts(d.site.tree.Root(), d.site.comparedWith())
 	for _, c := range all.Changes {
 		kinds[c.Path] = c.Kind
 	}
 	out := map[string]event.Maker{}
 	for path, state := range states {
-		by := d.maker(path, state)
-		kind, known := kinds[path]
+		by, kind := d.maker(path, state), kinds[path]
 		if by != "" && d.wrote[path] && d.files[path].state != state { // in a directory of artifacts
 			by = ""
 		}
-		if by == "" && (!known || kind == gitops.Added) && !d.wrote[path] && built.is(path) && !all.Moved(path) {
+		if by == "" && kind != gitops.Deleted && !d.wrote[path] && built.is(path) && !moved(path) {
 			by = event.ByBuild
 		}
 		if by != "" && !slices.Contains(d.include, by.Key()) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -73,9 +74,27 @@ func (p *preflight) free(j tasks.Job, o *origin, s *start) error {
 	if err != nil {
 		return err
 	}
-	if len(found.dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), firstThree(found.dirty))
+	dirty, err := withoutArtifacts(o, found.dirty)
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), firstThree(dirty))
 	}
 	s.clean = found.clean
 	return nil
+}
+
+// withoutArtifacts returns the uncommitted paths except build artifacts, which are in no change of a job: those
+// of an earlier job would otherwise refuse the next one.
+func withoutArtifacts(o *origin, dirty []string) ([]string, error) {
+	if len(dirty) == 0 {
+		return nil, nil
+	}
+	committed, err := o.repo.SnapshotOf(o.head.Hash)
+	if err != nil {
+		return nil, err
+	}
+	built := newArtifacts(o.repo.Root(), committed)
+	return slices.DeleteFunc(slices.Clone(dirty), built.is), nil
 }

@@ -1,5 +1,7 @@
 package gitops
 
+import "github.com/go-git/go-git/v5/plumbing"
+
 // States has paths that differ from a snapshot, each with a text that identifies its kind and
 // content: equal texts mean that nothing has changed.
 type States map[string]string
@@ -45,18 +47,15 @@ func (cs *ChangeSet) States() States {
 	return all
 }
 
-// Moved reports whether a new file has the content of one that was deleted.
-func (cs *ChangeSet) Moved(path string) bool {
-	to, ok := cs.edits[path]
-	if !ok || to.before.mode != 0 {
-		return false
-	}
+// Moved returns whether a path has the content of a file that was deleted.
+func (cs *ChangeSet) Moved() func(path string) bool {
+	deleted := map[plumbing.Hash]bool{}
 	for _, e := range cs.edits {
-		if e.after.mode == 0 && e.before.hash == to.after.hash {
-			return true
+		if e.after.mode == 0 {
+			deleted[e.before.hash] = true
 		}
 	}
-	return false
+	return func(path string) bool { return deleted[cs.edits[path].after.hash] }
 }
 
 // String identifies the kind and content.
