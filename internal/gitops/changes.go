@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +38,10 @@ type Change struct {
 
 // Refusal is a path that can't be committed, with the reason.
 type Refusal struct{ Path, Reason string }
+
+// NestedRepository is the reason of a Refusal for a repository in a working tree that is no submodule. If it
+// is new and small, its files are among the changes nevertheless, so that a patch has them.
+const NestedRepository = "nested git repository"
 
 // ChangeSet is the difference between a snapshot and the working tree.
 type ChangeSet struct {
@@ -132,8 +137,48 @@ func (t *workTree) walkFrom(from *Snapshot) *walk {
 	}
 	w := newWalk(t, idx, from.files())
 	w.below = from.below
+	w.enters = func(path string) bool {
+		return !from.refused[path] && isSmall(filepath.Join(t.repo.Git.Root, filepath.FromSlash(path)))
+	}
 	return w
 }
+
+// The limits of a nested repository whose files are saved although it can't be committed. One that
+// was cloned can be far larger, and can be cloned again.
+const (
+	maxNestedFiles = 2000
+	maxNestedBytes = 32 << 20
+)
+
+// isSmall reports whether a nested repository is within the limits, without its git directory.
+func isSmall(dir string) bool {
+	count, size := 0, int64(0)
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.Name() == ".git" {
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if count++; info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		if count > maxNestedFiles || size > maxNestedBytes {
+			return errLarge
+		}
+		return nil
+	})
+	return err == nil
+}
+
+var errLarge = errors.New("larger than its limit")
 
 // runAll runs the walk with the ignore rules of the repository.
 func (w *walk) runAll(ctx context.Context) error {
@@ -228,6 +273,10 @@ func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
 			return err
 		}
 		if reason == "" {
+			continue
+		}
+		if slices.ContainsFunc(found, func(f Refusal) bool { return f.Reason == NestedRepository && IsBelow(path, f.Path) }) {
+			delete(cs.edits, path) // refused with its repository
 			continue
 		}
 		cs.Refused = append(cs.Refused, Refusal{path, reason})

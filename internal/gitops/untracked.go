@@ -54,12 +54,7 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 		return nil, err
 	}
 	defer tree.close()
-	idx, err := r.Git.Index()
-	if err != nil {
-		idx = &gitdir.Index{} // see changes
-	}
-	w := newWalk(tree, idx, from.files())
-	w.below = from.below
+	w := tree.walkFrom(from)
 	left := leftOutOf(w)
 	if err := w.list(ctx, rules); err != nil {
 		return nil, err

@@ -51,6 +51,8 @@ type walk struct {
 	// leftOut is called concurrently for each file and directory that is not listed, with the
 	// directory that it is in, which is nil for a directory. It may be nil.
 	leftOut func(in *os.File, path string, isDir bool)
+	// enters reports whether the files of a nested repository are listed although it is refused; nil: no.
+	enters func(path string) bool
 
 	knownParents func() map[string]bool // directories that known paths are in
 	met          []presence             // by entry of the index
@@ -136,9 +138,11 @@ func (w *walk) visit(d directory) ([]directory, error) {
 		return nil, err
 	}
 	if d.path != "" && contains(*list, ".git") && !w.tracks(&d) && isRepository(full) {
-		w.refuse(d.path, "nested git repository")
-		w.leaveOut(nil, d.path, true)
-		return nil, nil
+		w.refuse(d.path, NestedRepository)
+		if w.enters == nil || !w.enters(d.path) {
+			w.leaveOut(nil, d.path, true)
+			return nil, nil
+		}
 	}
 	if d, err = w.addRules(d, *list); err != nil {
 		return nil, err
