@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -178,14 +181,75 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 // measured reports whether the changes are known.
 func (l *landing) measured() bool { return l != nil && l.changes != nil }
 
+// lacking returns the paths of the job that its patch does not have, because git would not commit them,
+// and those that a run before it lacked, which the state that it continued from has not either.
+func (l *landing) lacking() []string { return append(l.unsavable(), l.lackedBefore()...) }
+
+// unsavable returns the paths that can neither be committed nor be in the patch.
+func (l *landing) unsavable() (paths []string) {
+	if l.changes == nil || l.made.Hash != "" {
+		return nil
+	}
+	for _, r := range l.changes.Refused {
+		if !slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return gitops.IsBelow(c.Path, r.Path) }) {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
+// not in the working tree: its saved states don't have them.
+func (l *landing) lackedBefore() (paths []string) {
+	past := l.job.past
+	if past == nil || past.end == nil || past.fresh || l.site.tree == nil {
+		return nil
+	}
+	for _, p := range past.end.Refused {
+		if _, err := os.Lstat(filepath.Join(l.site.tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
 // lost reports whether there are changes that are saved neither as a patch nor as a
 // commit.
 func (l *landing) lost() bool {
-	return l.patch == "" && l.made.Hash == "" && (l.changes == nil || len(l.changes.Changes) > 0)
+	return len(l.unsavable()) > 0 || l.patch == "" && l.made.Hash == "" && (l.changes == nil || len(l.changes.Changes) > 0)
+}
+
+// incomplete returns the stop of a job of whose changes not all can be committed, or, if it makes only a
+// patch, are in the patch.
+func (l *landing) incomplete() *stop {
+	if before := l.lackedBefore(); len(before) > 0 {
+		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it", firstThree(before))}
+	}
+	if l.job.spec.Commit == nil || len(l.changes.Refused) == 0 {
+		return nil
+	}
+	if lacking := l.lacking(); l.job.spec.Publish == tasks.PublishPatch {
+		if len(lacking) == 0 {
+			return nil
+		}
+		return &stop{code: event.CodeCommit, detail: "the patch lacks what can't be committed: " + firstThree(lacking)}
+	}
+	var list []string
+	code := event.CodeNested
+	for _, r := range l.changes.Refused {
+		list = append(list, r.Path+" ("+r.Reason+")")
+		if r.Reason != gitops.NestedRepository {
+			code = event.CodeCommit
+		}
+	}
+	return &stop{code: code, detail: "the changes contain what can't be committed: " + firstThree(list)}
 }
 
 // commit commits exactly the changes of the job.
 func (l *landing) commit(ctx context.Context) *stop {
+	if end := l.incomplete(); end != nil {
+		return end
+	}
 	if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch || len(l.changes.Changes)+len(l.changes.Refused) == 0 {
 		return nil // if all paths are refused, the commit returns the reason
 	}

@@ -81,8 +81,13 @@ func (d *differences) maker(path, state string) event.Maker {
 	if at, ok := d.files[path]; ok && at.state == state {
 		return at.by
 	}
+	return makerOf(d.dirs, path)
+}
+
+// makerOf returns what made a directory that a path is in; "" for none.
+func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 	for i := range len(path) {
-		if by, ok := d.dirs[path[:i]+"/"]; ok && path[i] == '/' {
+		if by, ok := dirs[path[:i]+"/"]; ok && path[i] == '/' {
 			return by
 		}
 	}
@@ -107,14 +112,12 @@ func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run fu
 			return end
 		}
 	}
-	if end := run(ctx); end != nil {
-		return end
-	}
-	after, end := d.states(ctx)
-	if end == nil {
+	end = run(ctx)
+	after, failed := d.states(context.WithoutCancel(ctx))
+	if failed == nil {
 		d.record(by, before, after)
 	}
-	return end
+	return firstOf(ctx, func(context.Context) *stop { return end }, func(context.Context) *stop { return failed })
 }
 
 // except runs something whose changes are the job's, except those of files that others left.
@@ -245,9 +248,17 @@ func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left 
 	for _, c := range all.Changes {
 		kinds[c.Path] = c.Kind
 	}
-	out := map[string]event.Maker{}
+	out, nested := map[string]event.Maker{}, map[string]event.Maker{} // repositories that others than the agent made
+	for _, r := range all.Refused {
+		if by := d.maker(r.Path, states[r.Path]); by != "" && r.Reason == gitops.NestedRepository {
+			nested[r.Path+"/"] = by
+		}
+	}
 	for path, state := range states {
 		by, kind := d.maker(path, state), kinds[path]
+		if by == "" && len(nested) > 0 {
+			by = makerOf(nested, path)
+		}
 		if by != "" && d.wrote[path] && d.files[path].state != state { // in a directory of artifacts
 			by = ""
 		}

@@ -126,7 +126,7 @@ func (e edits) locked(files []string) []string {
 // and the paths that git would not commit, if there is a commit.
 func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
 	e := edits{p, w.site.tree.Root(), w.site.below}
-	commits := w.job.spec.Commit != nil && w.job.spec.Publish != tasks.PublishPatch
+	commits := w.job.spec.Commit != nil
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
 	}
@@ -176,6 +176,9 @@ const mostReturned = 50
 func uncommittable(refused []gitops.Refusal) string {
 	var b strings.Builder
 	b.WriteString("These paths can't be committed. Remove, rename or change them. Then finish again.\n")
+	if slices.ContainsFunc(refused, func(r gitops.Refusal) bool { return r.Reason == gitops.NestedRepository }) {
+		b.WriteString("To keep the files of a nested repository, remove its directory .git (rm -rf DIR/.git).\n")
+	}
 	for i, f := range refused {
 		if i == mostReturned {
 			fmt.Fprintf(&b, "\n(and %d more)\n", len(refused)-i)
@@ -200,11 +203,16 @@ func undo(barred []permission.Decision) string {
 	return b.String()
 }
 
-// returned lets the tools of a session undo denied changes.
-func returned(p permission.Profile, barred []permission.Decision) permission.Profile {
-	var files []string
-	for _, d := range barred {
+// returned lets the tools of a session undo denied changes, and make a nested repository a directory.
+func (f faults) returned(p permission.Profile, below string) permission.Profile {
+	var files, nested []string
+	for _, d := range f.barred {
 		files = append(files, path.Clean(d.Request.Subject()))
 	}
-	return p.Returned(files)
+	for _, r := range f.refused {
+		if r.Reason == gitops.NestedRepository {
+			nested = append(nested, strings.TrimPrefix(strings.TrimPrefix(r.Path, below), "/"))
+		}
+	}
+	return p.Returned(files, nested)
 }

@@ -194,7 +194,7 @@ func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	t := p.result.totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if p.landing != nil {
-		sum.Patch, sum.PatchSHA256 = p.landing.patch, p.landing.digest
+		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()
 	} else if j.start.own {
 		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}

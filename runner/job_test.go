@@ -39,13 +39,17 @@ func TestThePhasesOfAJob(t *testing.T) {
 		branch  string // the subject of its last commit
 	}{
 		"passed":              {func(*tasks.Job) {}, "prepare setup baseline session disk changes commit publish", event.Passed, true, "a: Go"},
-		"setup failed":        {func(j *tasks.Job) { j.Setup = []string{"echo x > by-setup; false"} }, "prepare setup!", event.Failed, true, ""},
+		"setup failed":        {func(j *tasks.Job) { j.Setup = []string{"echo x > by-setup; false"} }, "prepare setup!", event.Failed, false, ""},
 		"verify failed":       {func(j *tasks.Job) { j.Verify = fails }, "prepare setup baseline session!", event.Failed, true, ""},
 		"verify failed, wip":  {func(j *tasks.Job) { j.Verify, j.Commit.WIP = fails, true }, "prepare setup baseline session!", event.Failed, true, ""},
 		"at a limit":          {func(j *tasks.Job) { j.Limits.Turns = 1 }, "prepare setup baseline session!", event.Limit, true, ""},
 		"at a limit, wip":     {func(j *tasks.Job) { j.Limits.Turns, j.Commit.WIP = 1, true }, "prepare setup baseline session!", event.Limit, true, "wip: a: Go"},
 		"a change is missing": {func(j *tasks.Job) { *j = protecting(*j, "a"); j.RequireChanges = true }, "prepare setup baseline session disk changes!", event.Failed, false, ""},
-		"a change is denied":  {func(j *tasks.Job) { *j = protecting(*j, "by-*"); j.Setup = []string{"echo x > by-setup"} }, "prepare setup baseline session!", event.Policy, true, ""},
+		"a change is denied": {func(j *tasks.Job) {
+			*j = protecting(*j, "by-*")
+			j.Commit.Include = []string{"setup"}
+			j.Setup = []string{"echo x > by-setup"}
+		}, "prepare setup baseline session!", event.Policy, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)

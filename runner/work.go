@@ -150,7 +150,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return w.checkScripts(main)
 		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
 			text = found.feedback()
-			main.SetProfile(returned(main.spec.task.Profile, found.barred))
+			main.SetProfile(found.returned(main.spec.task.Profile, w.site.below))
 			continue
 		}
 		if end := w.refused(found); end != nil {

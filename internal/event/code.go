@@ -44,6 +44,7 @@ const (
 	CodeScope     Code = "scope"
 	CodeHook      Code = "before_commit"
 	CodeCommit    Code = "commit_failed"
+	CodeNested    Code = "nested_repository"
 	CodeLease     Code = "push_rejected"
 	CodePush      Code = "push_failed"
 	CodePull      Code = "pull_request_failed"
@@ -123,6 +124,7 @@ func named() []Cause {
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
 		{CodeHook, Publish, ExitPublish, "a before_commit hook failed, and nothing was committed"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed"},
+		{CodeNested, Publish, ExitPublish, "the changes contain a git repository that is no submodule, which can't be committed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
 		{CodePull, Publish, ExitPublish, "the branch was pushed, and its pull request could not be created or updated"},
@@ -183,7 +185,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun, CodeRollout,
-		CodeEnvironment, CodeHook, CodeCommit, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

@@ -489,6 +489,7 @@ type JobEnd struct {
 	OutputFile   string          `json:"output_file,omitempty"`  // path of the final message below the manifest's directory, or of --output-file
 
 	UntrackedInputs []Untracked `json:"untracked_inputs,omitempty"`
+	Refused         []string    `json:"refused,omitempty"` // paths that the patch lacks because git would not commit them; see --resume
 }
 
 // Network is the payload of network: a connection that a command of the job

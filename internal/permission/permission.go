@@ -454,9 +454,15 @@ func (p Profile) Named() []string {
 }
 
 // Returned returns the profile that also allows changing some files, and the
-// directories that they are in, so that an agent can undo what Bars denies.
-func (p Profile) Returned(files []string) Profile {
+// directories that they are in, so that an agent can undo what Bars denies; and removing the git
+// directories of nested repositories.
+func (p Profile) Returned(files, nested []string) Profile {
 	var rules []Rule
+	for _, dir := range nested {
+		if !strings.ContainsAny(dir, "*?") {
+			rules = append(rules, Rule{Permission: Git, Pattern: dir + "/.git", Effect: Allow, Source: "to be undone"})
+		}
+	}
 	for _, f := range files {
 		for ; f != "." && f != "/" && !strings.ContainsAny(f, "*?"); f = path.Dir(f) {
 			for _, pattern := range []string{f, f + "/"} {

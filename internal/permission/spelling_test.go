@@ -180,7 +180,7 @@ func TestLocks(t *testing.T) {
 
 func TestWhatIsGivenBackMayBeUndone(t *testing.T) {
 	build, _ := Preset("build")
-	p := build.Narrowed("commit.protect", []Rule{Protect("ci/**", "")}).Returned([]string{".github/workflows/x.yml", "ci/x", ".github/*"})
+	p := build.Narrowed("commit.protect", []Rule{Protect("ci/**", "")}).Returned([]string{".github/workflows/x.yml", "ci/x", ".github/*"}, nil)
 	for name, want := range map[string]bool{".github/workflows/x.yml": true, ".github": true, ".github/": true, "ci": true, "ci/x": true, "ci/y": false, ".github/y": false, "AGENTS.md": false} {
 		if got := p.Decide(Need("edit", name, "/work/"+name)).Allowed(); got != want {
 			t.Errorf("%s: allowed is %v", name, got)
