@@ -19,7 +19,7 @@ func writers() map[string]string {
 		"internal/rundir":        "the private directory of a run, which only its user can change",
 		"internal/jshost":        "a program for the sandbox, below that directory",
 		"runner/caches.go":       "caches of a job, below that directory",
-		"runner/confine.go":      "HOME and TMPDIR of a job, below that directory",
+		"runner/rebase.go":       "the worktree of a rebase, below that directory",
 		"runner/hooks.go":        "the workspace of a hook, below that directory",
 		"runner/later.go":        "a copy of a patch, below that directory",
 		"runner/private.go":      "copies of private directories of a job, below that directory",
