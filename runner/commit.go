@@ -237,12 +237,12 @@ func (l *landing) incomplete() *stop {
 	var list []string
 	code := event.CodeNested
 	for _, r := range l.changes.Refused {
-		list = append(list, r.Path+" ("+r.Reason+")")
+		list = append(list, r.Reason+": "+r.Path)
 		if r.Reason != gitops.NestedRepository {
 			code = event.CodeCommit
 		}
 	}
-	return &stop{code: code, detail: "the changes contain what can't be committed: " + firstThree(list)}
+	return &stop{code: code, detail: "can't commit: " + firstThree(list)}
 }
 
 // commit commits exactly the changes of the job.
