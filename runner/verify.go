@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/terminal"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -168,8 +169,10 @@ func (j *job) command(ctx context.Context, s *site, box *Confinement, line strin
 // runProgram is command for a program with arguments.
 func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
+	shown := terminal.NewWriter(tail)
 	began := j.opts.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Monitor: box.Monitor()})
+	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: shown, Confine: box.Confine(), Monitor: box.Monitor()})
+	shown.Flush() //nolint:errcheck // a Tail never fails
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0 && !res.TimedOut, ExitCode: res.ExitCode,
 		ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Tail: j.opts.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),

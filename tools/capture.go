@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/terminal"
 )
 
 // maxSpill is how much of a command's output is saved to disk, in bytes.
@@ -18,11 +19,14 @@ const maxSpill = 64 << 20
 // maxSpill.
 var errSpill = errors.New("output too large to save completely")
 
-// capture collects a command's output in bounded memory: it holds the tail, and
-// saves all of the output to a file once it exceeds what the model gets.
+// capture collects a command's output in bounded memory: it holds the tail of what a
+// terminal would show, and saves all bytes of the output to a file once they exceed what the
+// model gets.
 type capture struct {
 	env   *Env
-	name  string // tool name, the prefix of the file name
+	name  string           // tool name, the prefix of the file name
+	size  int64            // bytes of the output
+	shown *terminal.Writer // to tail
 	tail  *proc.Tail
 	spill *os.File
 	path  string         // of spill, relative to the output directory
@@ -32,12 +36,14 @@ type capture struct {
 }
 
 func newCapture(env *Env, name string) *capture {
-	return &capture{env: env, name: name, tail: proc.NewTail(env.sizeLimit() + 1)}
+	tail := proc.NewTail(env.sizeLimit() + 1)
+	return &capture{env: env, name: name, tail: tail, shown: terminal.NewWriter(tail)}
 }
 
 // Write never fails: a full disk must not kill a command.
 func (c *capture) Write(p []byte) (int, error) {
-	c.tail.Write(p) //nolint:errcheck // never fails
+	c.size += int64(len(p))
+	c.shown.Write(p) //nolint:errcheck // never fails
 	if c.spill == nil && c.err == nil {
 		c.first = append(c.first, p...)
 		if len(c.first) > c.env.sizeLimit()/2 {
@@ -45,7 +51,7 @@ func (c *capture) Write(p []byte) (int, error) {
 		}
 		return len(p), nil
 	}
-	if c.err == nil && c.tail.Total() > maxSpill {
+	if c.err == nil && c.size > maxSpill {
 		c.err = errSpill
 	}
 	if c.err == nil {
@@ -67,13 +73,14 @@ func (c *capture) open() {
 	c.first = nil
 }
 
-func (c *capture) total() int64 { return c.tail.Total() }
+func (c *capture) total() int64 { return c.size }
 
 // text returns the output as the model gets it.
 func (c *capture) text() bounded {
+	c.shown.Flush() //nolint:errcheck // never fails
 	saved := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
 	shown := cutBytes(cutLines(saved, c.env.lineLimit(), true), c.env.sizeLimit(), true)
-	if len(shown) == len(saved) && c.total() <= int64(c.env.sizeLimit()) {
+	if len(shown) == len(saved) && c.tail.Total() <= int64(c.env.sizeLimit()) {
 		return bounded{text: shown}
 	}
 	b := bounded{cut: true}
@@ -109,7 +116,7 @@ func (c *capture) close() {
 		c.clean.Flush() //nolint:errcheck // the result was already built
 	}
 	c.spill.Close()
-	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {
+	if c.tail.Total() <= int64(c.env.sizeLimit()) && !c.text().cut {
 		c.env.Outputs.Remove(c.path) //nolint:errcheck // an extra file is harmless
 	}
 }

@@ -55,6 +55,9 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 		{"what grows in JSON", small, []string{strings.Repeat("\x01", 50)}, strings.Repeat("\x01", 16), true},
 		{"bytes that are no text", small, []string{"a\xff", "\xfeb"}, "a\uFFFDb", false},
 		{"a character in two pieces", small, []string{"a\xc3", "\xa9b"}, "aéb", false},
+		{"progress lines", small, []string{strings.Repeat("\rReceiving objects: 1/3", 50), "\rReceiving objects: 3/3\nend\n"}, "Receiving objects: 3/3\nend\n", false},
+		{"progress lines in small chunks", small, strings.Split(strings.Repeat("\rReceiving objects: 1/3", 50)+"\r", ""), "Receiving objects: 1/3", false},
+		{"more than progress lines", small, []string{strings.Repeat("\r1%", 50), "\n\x1b[31mone\x1b[0m\r\ntwo\n", "thr", "ee\n"}, "one\ntwo\nthree\n", true},
 		{"a character at the cut", small, []string{strings.Repeat("é", 80)}, strings.Repeat("é", 50), true},
 	}
 	for _, tt := range tests {

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/terminal"
 )
 
 // Custom describes a tool that is a command. It reads its arguments as JSON
@@ -164,19 +165,23 @@ func (t custom) failure(res proc.Result, timeout time.Duration, text string) err
 	return errors.New("tool " + t.Name + " " + how)
 }
 
-// readTail returns the last 2 KiB of a file, which a command may have replaced.
+// readTail returns the last 2 KiB that a terminal would show of a file, which a command may
+// have replaced.
 func readTail(dir *files.Dir, name string) string {
 	f, err := dir.Read(name)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	tail := proc.NewTail(2 << 10)
-	if st, err := f.Stat(); err == nil && st.Size() > 2<<10 {
-		if _, err := f.Seek(-(2 << 10), io.SeekEnd); err != nil {
+	const most = 256 << 10
+	if st, err := f.Stat(); err == nil && st.Size() > most {
+		if _, err := f.Seek(-most, io.SeekEnd); err != nil {
 			return ""
 		}
 	}
-	io.Copy(tail, f) //nolint:errcheck // an unreadable file is not reported
+	tail := proc.NewTail(2 << 10)
+	shown := terminal.NewWriter(tail)
+	io.Copy(shown, f) //nolint:errcheck // an unreadable file is not reported
+	shown.Flush()     //nolint:errcheck
 	return strings.TrimSpace(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/terminal"
 )
 
 // Status is the final status of a call.
@@ -186,7 +187,11 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
 	out.Bytes = max(res.Bytes, int64(len(res.Output)))
 	if !res.Bounded {
-		b := bound(env, out.Output, res.Tail)
+		shown := out.Output
+		if res.Terminal {
+			shown = terminal.Text(shown)
+		}
+		b := bound(env, shown, out.Output, res.Tail)
 		out.Output, out.Truncated = b.text, b.cut || res.Cut
 		if b.path != "" {
 			out.Metadata.OutputPath = b.path

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/terminal"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
@@ -107,7 +108,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 // result returns a result in the form of all tools: images that the model can't receive
 // are named.
 func (t external) result(env *Env, from ExternalResult) (Result, error) {
-	out := Result{Title: from.Title}
+	out := Result{Title: from.Title, Terminal: true}
 	out.Metadata.custom(from.Metadata)
 	texts := []string{from.Text}
 	for i, image := range from.Images {
@@ -125,7 +126,7 @@ func (t external) result(env *Env, from ExternalResult) (Result, error) {
 	case out.Output == "" && !from.Failed:
 		out.Output = "(no output)"
 	case from.Failed && len(out.Output) <= maxMessage:
-		failure := out.Output
+		failure := terminal.Text(out.Output)
 		if out.Output = ""; failure == "" {
 			failure = "tool " + t.Name + " failed without an error message"
 		}

@@ -72,6 +72,8 @@ func TestExternalResults(t *testing.T) {
 	}{
 		{"text", ExternalResult{Text: "héllo"}, nil, true, Completed, "héllo"},
 		{"nothing", ExternalResult{}, nil, true, Completed, "(no output)"},
+		{"progress and styles", ExternalResult{Text: "1%\r100%\n\x1b[32mok\x1b[0m\r\n"}, nil, true, Completed, "100%\nok"},
+		{"a failure with styles", ExternalResult{Text: "\x1b[31mfile\x1b[0m not found", Failed: true}, nil, true, Failed, "Error: file not found"},
 		{"images", ExternalResult{Text: "see", Images: shown}, nil, true, Completed, "see\n(image 1, image/png, 75 bytes, is attached)\n(image 2, image/svg+xml, 6 bytes: not a PNG, JPEG, GIF or WebP image)\n(image 3, image/png, 9 bytes: not a PNG, JPEG, GIF or WebP image)"},
 		{"a model without images", ExternalResult{Images: shown[:1]}, nil, false, Completed, "(image 1, text/html, 75 bytes: this model does not support images)"},
 		{"a failure", ExternalResult{Text: "file not found", Failed: true}, nil, true, Failed, "Error: file not found"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/terminal"
 )
 
 // Hook is called around each call of a session. Its functions are for one session, may be nil, and are
@@ -97,7 +98,8 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 		if appended { // also to a result that is as long as it may be
 			start = seen.Output
 		}
-		b := bound(env, strings.ToValidUTF8(added, "\uFFFD"), false)
+		added = strings.ToValidUTF8(added, "\uFFFD")
+		b := bound(env, terminal.Text(added), added, false)
 		out.Output, out.Truncated = start+b.text, b.cut || out.Truncated
 		if b.path != "" && out.Metadata.OutputPath == "" {
 			out.Metadata.OutputPath = b.path

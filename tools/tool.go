@@ -53,6 +53,7 @@ type Result struct {
 	// Attachments are sent to the model in addition to Output.
 	Attachments []Attachment
 	Tail        bool   // truncate Output to its tail, not its head
+	Terminal    bool   // Output may be written for a terminal: the model gets what one would show
 	Bounded     bool   // the tool truncated Output itself; it is not truncated again
 	Cut         bool   // with Bounded: something was omitted
 	Bytes       int64  // size of the full output if Output is truncated

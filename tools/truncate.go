@@ -29,17 +29,18 @@ type bounded struct {
 	path string
 }
 
-// bound truncates an output to the session's limits, at line ends if possible.
+// bound truncates an output to the session's limits, at line ends if possible, and
+// saves its full form if something is omitted.
 // Sizes are those of the text as JSON, in which a model gets it: control
 // characters take six bytes there.
-func bound(env *Env, text string, tail bool) bounded {
+func bound(env *Env, text, full string, tail bool) bounded {
 	saved := cutBytes(cutLines(text, env.lineLimit(), tail), env.sizeLimit(), tail)
 	if len(saved) == len(text) {
 		return bounded{text: text}
 	}
 	b := bounded{cut: true}
 	where := "narrow the request"
-	if path, err := saveOutput(env, text); err == nil && path != "" {
+	if path, err := saveOutput(env, full); err == nil && path != "" {
 		b.path = path
 		where = savedNote(fullOutput, path, saved)
 	}

@@ -57,7 +57,7 @@ func TestBound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, tail := range []bool{false, true} {
 				env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
-				b := bound(env, tt.text, tail)
+				b := bound(env, tt.text, tt.text, tail)
 				want, saved := tt.head, b.text
 				if tail {
 					want = tt.tail
@@ -84,15 +84,15 @@ func TestBound(t *testing.T) {
 
 func TestTruncationNotice(t *testing.T) {
 	env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: OutputLimits{Bytes: 4}}
-	b := bound(env, "0123456789", false)
+	b := bound(env, "0123456789", "0123456789", false)
 	if want := "0123\n\n(output truncated: the last 6 bytes are omitted; full output saved to " + b.path + ": use read with offset and limit, or grep)"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
 	}
-	b = bound(env, "0123456789", true)
+	b = bound(env, "0123456789", "0123456789", true)
 	if want := "(output truncated: the first 6 bytes are omitted; full output saved to " + b.path + ": use read with offset and limit, or grep)\n\n6789"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
 	}
-	b = bound(&Env{Outputs: env.Outputs, Limits: OutputLimits{Bytes: 3000}}, strings.Repeat("x", 4000), true)
+	b = bound(&Env{Outputs: env.Outputs, Limits: OutputLimits{Bytes: 3000}}, strings.Repeat("x", 4000), strings.Repeat("y", 4000), true)
 	if want := "(output truncated: the first 1000 bytes are omitted; full output saved to " + b.path + ": it is one very long line, use cut: cut -c 1-2000 " + b.path + ")\n\n"; !strings.HasPrefix(b.text, want) {
 		t.Errorf("got %.400s", b.text)
 	}
@@ -101,7 +101,7 @@ func TestTruncationNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, outputs := range []*files.Dir{nil, outputsIn(t, dir), outputsIn(t, dir).Sub("x")} {
-		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", false)
+		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", "0123456789", false)
 		if want := "0123\n\n(output truncated: the last 6 bytes are omitted; narrow the request)"; b.text != want || !b.cut {
 			t.Errorf("outputs in %v: %q", outputs, b.text)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/terminal"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -184,7 +185,7 @@ func (h *hook) run(ctx context.Context, in Input) (output string, failed *failur
 
 // text returns the end of a hook's output, without secrets.
 func (h *hook) text(data []byte) string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+	text := strings.TrimSpace(terminal.Text(strings.ToValidUTF8(string(data), "\uFFFD")))
 	return textcut.Ends(h.config.Redact.Text(text), 0, maxReason, "...")
 }
 
