@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/shell"
 )
@@ -20,6 +21,9 @@ var bashDescription string
 
 // defaultBashTimeout is the default timeout of a command.
 const defaultBashTimeout = 2 * time.Minute
+
+// maxInvalid is the maximum length of why a command is invalid, in bytes.
+const maxInvalid = 250
 
 type bashInput struct {
 	Command     string `json:"command" jsonschema:"bash command to run"`
@@ -50,18 +54,35 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 	if title == "" {
 		title = in.Command
 	}
-	return Pending{Title: title, Needs: bashNeeds(env, dir, in.Command), Do: func(ctx context.Context) (Result, error) {
-		return runBash(ctx, env, dir, in)
-	}}, nil
+	line := unixLines(in.Command)
+	needs, err := bashNeeds(env, dir, line)
+	if err != nil {
+		return Pending{}, err
+	}
+	do := func(ctx context.Context) (Result, error) { return runBash(ctx, env, dir, in) }
+	if line != in.Command {
+		in.Command = line
+		do = noting("the command had CRLF line endings and was run with LF", do)
+	}
+	return Pending{Title: title, Needs: needs, Do: do}, nil
+}
+
+// unixLines returns a command line with the line endings that bash reads. Models write CRLF
+// for files of Windows, and bash would make the CR a part of the last word.
+func unixLines(line string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(line, "\r\n", "\n"), "\r")
 }
 
 // bashNeeds lists the permissions that a command line needs: for each command
 // that it can run, each file that it names, and each part that can't be
-// analyzed.
-func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
+// analyzed. A line that can't be analyzed as bash is an error, and must not be run.
+func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request, error) {
+	if len(line) > shell.MaxLine {
+		return nil, fmt.Errorf("command too long: %d bytes, maximum %d; create files with the write tool instead of here-documents, and write a long script to a file and run that", len(line), shell.MaxLine)
+	}
 	analysis, err := shell.Analyze(line)
 	if err != nil {
-		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("command line can't be parsed: %v", err)}}
+		return nil, fmt.Errorf("invalid command, not run: %s; fix it, or write the script to a file with the write tool and run that", textcut.Head(err.Error(), maxInvalid, "…"))
 	}
 	var needs []permission.Request
 	switch {
@@ -85,7 +106,7 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 			needs = append(needs, n)
 		}
 	}
-	return needs
+	return needs, nil
 }
 
 // unknownNeeds lists the permissions for a part that is known only at run time.

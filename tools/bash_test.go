@@ -43,6 +43,7 @@ func TestBashResults(t *testing.T) {
 		{"an absolute directory", args{"command": "cat b.txt", "workdir": s.dir + "/sub"}, "two\n", 0},
 		{"bytes that are no text", args{"command": `printf 'a\377\376b\303'`}, "a\uFFFDb\uFFFD", 0},
 		{"bash, not sh", args{"command": "[[ ab == a* ]] && x=(1 2) && echo ${x[1]}"}, "2\n", 0},
+		{"CRLF line endings", args{"command": "for i in 1 2; do\r\n  echo $i\r\ndone\r"}, "1\n2\n\n\n(the command had CRLF line endings and was run with LF)", 0},
 		{"more than one line", args{"command": "cat <<'E'\n$x\nE\necho end"}, "$x\nend\n", 0},
 	}
 	for _, tt := range tests {
@@ -79,10 +80,15 @@ func TestBashErrors(t *testing.T) {
 		{args{"command": "touch x", "workdir": ".."}, Denied, `external_directory "` + s.base + `"`},
 		{args{"command": "touch x", "workdir": s.outside}, Denied, `external_directory "` + s.outside + `"`},
 		{args{"command": "touch x", "workdir": "/usr"}, Denied, `external_directory "/usr"`},
-		{args{"command": "touch x; if"}, Denied, "command line can't be parsed"},
-		{args{"command": "touch x; echo 'no end"}, Denied, "command line can't be parsed"},
-		{args{"command": "touch x\x00"}, Denied, "command line can't be parsed"},
-		{args{"command": "touch " + strings.Repeat("x ", 100_000)}, Denied, "command line can't be parsed"},
+		{args{"command": "touch x; if"}, Failed, "invalid command, not run: not valid bash: line 1, column 10"},
+		{args{"command": "touch x; echo 'no end"}, Failed, "line 1, column 15: reached EOF without closing quote `'`: 'no end; fix it, or write the script to a file with the write tool"},
+		{args{"command": "touch x\necho \"no end\nit is"}, Failed, "line 2, column 6: reached EOF without closing quote `\"`: \"no end…;"},
+		{args{"command": `bash -c "touch x; echo 'no end"`}, Failed, "without closing quote `'`: 'no end;"},
+		{args{"command": "touch x\x00"}, Failed, "script contains a NUL byte"},
+		{args{"command": "touch x\recho y"}, Failed, `carriage return that ends no line; write it as $'\r'`},
+		{args{"command": "touch " + strings.Repeat("x ", 100_000)}, Failed, "command too long: 200006 bytes, maximum 65536; create files with the write tool"},
+		{args{"command": "touch x; echo '" + strings.Repeat("é", 20_000)}, Failed, "'" + strings.Repeat("é", 29) + "…;"},
+		{args{"command": "cat <<" + strings.Repeat("E", 20_000)}, Failed, "EEE…; fix it"},
 	}
 	for _, tt := range tests {
 		s.want(s.call("bash", tt.in), tt.status, tt.want)

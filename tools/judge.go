@@ -23,7 +23,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bashNeeds(env, dir, subject), nil
+		return bashNeeds(env, dir, unixLines(subject))
 	case "edit":
 		_, needs, err := needFile(env, perm, subject, toWrite)
 		return needs, err

@@ -4,10 +4,12 @@ import (
 	"fmt"
 )
 
+// MaxLine is the maximum size of a line, and of each script in it, in bytes.
+const MaxLine = 64 << 10
+
 // The bounds of an analysis. A line beyond any of them is an error, so that it
-// is denied, whatever it holds.
+// is not run, whatever it holds.
 const (
-	maxLine     = 64 << 10 // bytes of a line, and of each script in it
 	maxScripts  = 32       // scripts within scripts, as by bash -c
 	maxCommands = 1000     // commands found
 	maxSteps    = 100_000  // statements and words visited, repeated visits counted
@@ -91,7 +93,7 @@ type Unknown struct {
 
 // Analyze parses a command line and reports what it can do. An error means
 // that it is not valid bash or is beyond the bounds of the analysis: callers
-// deny it.
+// must not run it. Its text quotes little of the line.
 func Analyze(line string) (a Analysis, err error) {
 	defer func() {
 		if p := recover(); p != nil {

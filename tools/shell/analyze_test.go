@@ -78,7 +78,7 @@ func TestAccessHasReason(t *testing.T) {
 
 func TestLinesBeyondTheBoundsAreRefused(t *testing.T) {
 	tests := map[string]string{
-		"longer than 64 KiB":             "echo " + strings.Repeat("x", maxLine),
+		"longer than 64 KiB":             "echo " + strings.Repeat("x", MaxLine),
 		"scripts in scripts":             nestedEval(maxScripts + 1),
 		"more commands than 1,000":       strings.Repeat("a;", maxCommands+1),
 		"deep brackets":                  strings.Repeat("(", maxNesting+1) + "a" + strings.Repeat(")", maxNesting+1),
@@ -117,7 +117,7 @@ func callingFunctions(n int) string {
 
 func TestInputsJustBelowTheLimitsAreAnalyzed(t *testing.T) {
 	tests := map[string]string{
-		"64 KiB":         "echo " + strings.Repeat("x", maxLine-5),
+		"64 KiB":         "echo " + strings.Repeat("x", MaxLine-5),
 		"1,000":          strings.Repeat("a;", maxCommands),
 		"deep scripts":   nestedEval(maxScripts),
 		"deep brackets":  strings.Repeat("(", 500) + "a" + strings.Repeat(")", 500),

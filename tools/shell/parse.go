@@ -16,7 +16,7 @@ func parse(src string) (*syntax.File, error) {
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
-		return nil, fmt.Errorf("not valid bash: %w", err)
+		return nil, syntaxError(src, err)
 	}
 	if misreadsComment(src, file) {
 		return nil, errors.New("ambiguous start or end of a comment")
@@ -30,14 +30,37 @@ func parse(src string) (*syntax.File, error) {
 	return file, err
 }
 
+// syntaxError describes an error of the parser, with the start of what it is about: of a
+// quote that is not closed, for example.
+func syntaxError(src string, err error) error {
+	var parse syntax.ParseError
+	if !errors.As(err, &parse) {
+		return fmt.Errorf("not valid bash: %w", err)
+	}
+	at, _, more := strings.Cut(src[min(parse.Pos.Offset(), uint(len(src))):], "\n")
+	if len(at) > maxQuoted {
+		at, more = strings.ToValidUTF8(at[:maxQuoted], ""), true
+	}
+	if more {
+		at += "…"
+	}
+	return fmt.Errorf("not valid bash: line %d, column %d: %s: %s", parse.Pos.Line(), parse.Pos.Col(), parse.Text, at)
+}
+
+// maxQuoted is how much of a script is quoted in an error, in bytes.
+const maxQuoted = 60
+
 // bounds checks a script before parsing. The parser recurses, skips NUL bytes,
 // reads a carriage return as a blank, and a "$" at a line's end as a dollar.
 func bounds(src string) error {
-	if len(src) > maxLine {
-		return fmt.Errorf("script of %d bytes exceeds %d bytes", len(src), maxLine)
+	if len(src) > MaxLine {
+		return fmt.Errorf("script of %d bytes exceeds %d bytes", len(src), MaxLine)
 	}
-	if strings.ContainsAny(src, "\x00\r") {
-		return errors.New("script contains a NUL byte or a carriage return")
+	if strings.Contains(src, "\x00") {
+		return errors.New("script contains a NUL byte")
+	}
+	if strings.Contains(src, "\r") {
+		return errors.New(`script contains a carriage return that ends no line; write it as $'\r'`)
 	}
 	if strings.Contains(src, "$\\\n") {
 		return errors.New("expansion is split across two lines")
