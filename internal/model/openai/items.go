@@ -73,7 +73,7 @@ func itemsOf(m model.Message) []any {
 			list = append(list, inputMessage{Content: m.Text, Role: "assistant"})
 		}
 		for _, c := range m.Calls {
-			list = append(list, inputCall{cmp.Or(c.Input, "{}"), c.ID, c.Name, "function_call"})
+			list = append(list, inputCall{wire.Arguments(c.Input), c.ID, c.Name, "function_call"})
 		}
 		return list
 	case model.ToolRole:

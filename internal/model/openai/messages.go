@@ -189,7 +189,7 @@ func (c *chat) arguments(input string) string {
 	if c.dialect.Objects {
 		return string(wire.Object(input))
 	}
-	return cmp.Or(input, "{}")
+	return wire.Arguments(input)
 }
 
 // id returns a call's id in the form that the server accepts.

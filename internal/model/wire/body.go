@@ -86,7 +86,8 @@ func AppendElement(dst []byte, v any) ([]byte, error) {
 }
 
 // encode encodes v as JSON like json.Marshal, without the escapes for HTML: source code is
-// full of these characters.
+// full of these characters. NUL is U+FFFD there, because databases and proxies behind an API may
+// refuse it, and with it every later request of the conversation.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -94,7 +95,23 @@ func encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	text := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	replaceNUL(text)
+	return text, nil
+}
+
+// replaceNUL replaces the escapes of NUL in a JSON text with those of U+FFFD, which are as long.
+func replaceNUL(text []byte) {
+	for at := 0; ; {
+		i := bytes.IndexByte(text[at:], '\\')
+		if i < 0 || at+i+1 >= len(text) {
+			return
+		}
+		at += i + 2 // an escaped backslash starts no other escape
+		if bytes.HasPrefix(text[at-1:], []byte("u0000")) {
+			copy(text[at:], "fffd")
+		}
+	}
 }
 
 // OmittedAttachment is the text for an attachment that the model can't see.

@@ -42,6 +42,20 @@ func UseOutputCall(r *model.Response) bool {
 	return true
 }
 
+// Arguments returns a call's input for a provider that gets it as text, as the model wrote it
+// except for NUL.
+func Arguments(input string) string {
+	if input == "" {
+		return "{}"
+	}
+	if !strings.Contains(input, `\u0000`) {
+		return input
+	}
+	text := []byte(input)
+	replaceNUL(text)
+	return string(text)
+}
+
 // Object returns a call's input for a provider that accepts only objects. Anything
 // else that the model wrote is wrapped in an object.
 func Object(text string) json.RawMessage {
