@@ -42,6 +42,7 @@ type custom struct {
 	Custom
 	spec   Spec           // with the schema in the form that all providers accept
 	full   map[string]any // the original schema
+	names  *renames       // of the properties
 	schema *schema.Schema
 }
 
@@ -63,7 +64,7 @@ func NewCustom(c Custom) (Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid schema of tool %s: %w", c.Name, err)
 	}
-	t.spec.Schema = offeredSchema(t.full)
+	t.spec.Schema, t.names = renameProperties(offeredSchema(t.full))
 	return t, nil
 }
 
@@ -97,7 +98,7 @@ func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	value = complete(coerce(value, t.spec.Schema), t.full)
+	value = complete(t.names.restore(coerce(value, t.spec.Schema)), t.full)
 	if err := t.schema.Validate(value); err != nil {
 		return Pending{}, argumentError(err)
 	}

@@ -51,6 +51,7 @@ type external struct {
 	External
 	spec   Spec
 	full   map[string]any
+	names  *renames
 	schema *schema.Schema // nil: arguments are not checked
 }
 
@@ -64,7 +65,8 @@ func NewExternal(e External) Tool {
 	if err != nil || len(e.Schema) == 0 {
 		full = map[string]any{"type": "object", "properties": map[string]any{}}
 	}
-	t.full, t.spec.Schema = full, offeredSchema(full)
+	t.full = full
+	t.spec.Schema, t.names = renameProperties(offeredSchema(full))
 	return t
 }
 
@@ -77,8 +79,10 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
+	value = coerce(value, t.spec.Schema)
+	value = t.names.restore(value)
 	if t.schema != nil {
-		value = complete(coerce(value, t.spec.Schema), t.full)
+		value = complete(value, t.full)
 		if err := t.schema.Validate(value); err != nil && !t.Checks {
 			return Pending{}, argumentError(err)
 		}

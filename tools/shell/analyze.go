@@ -10,12 +10,12 @@ const MaxLine = 64 << 10
 // The bounds of an analysis. A line beyond any of them is an error, so that it
 // is not run, whatever it holds.
 const (
-	maxScripts  = 32       // scripts within scripts, as by bash -c
-	maxCommands = 1000     // commands found
-	maxSteps    = 100_000  // statements and words visited, repeated visits counted
-	maxDepth    = 2000     // statements within statements
-	maxNesting  = 1000     // brackets within brackets, before parsing
-	maxWords    = 4096     // words of one command after brace expansion
+	maxScripts  = 32      // scripts within scripts, as by bash -c
+	maxCommands = 1000    // commands found
+	maxSteps    = 100_000 // statements and words visited, repeated visits counted
+	maxDepth    = 2000    // statements within statements
+	maxNesting  = 1000    // brackets within brackets, before parsing
+	maxWords    = 4096    // words of one command after brace expansion
 )
 
 // Analysis is what a line can do.
