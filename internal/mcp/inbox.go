@@ -22,17 +22,23 @@ type inbox struct {
 	notify func(Notice)
 
 	mu    sync.Mutex
-	sent  map[string]string // methods of requests in progress, by id
-	noise bool              // text that is not a message was reported
+	sent  map[string]request // those in progress, by id
+	noise bool               // text that is not a message was reported
 }
 
-func newInbox(notify func(Notice)) *inbox { return &inbox{notify: notify, sent: map[string]string{}} }
+// request is a request to the server.
+type request struct {
+	id     jsonrpc.ID
+	method string
+}
 
-// note remembers a request whose result is repaired.
+func newInbox(notify func(Notice)) *inbox { return &inbox{notify: notify, sent: map[string]request{}} }
+
+// note remembers a request, whose response is checked.
 func (b *inbox) note(message jsonrpc.Message) {
-	if request, ok := message.(*jsonrpc.Request); ok && (request.Method == listTools || request.Method == callTool) {
+	if r, ok := message.(*jsonrpc.Request); ok && r.IsCall() {
 		b.mu.Lock()
-		b.sent[idText(request.ID)] = request.Method
+		b.sent[idText(r.ID)] = request{r.ID, r.Method}
 		b.mu.Unlock()
 	}
 }
@@ -85,14 +91,19 @@ func idText(id jsonrpc.ID) string { return fmt.Sprint(id.Raw()) }
 // reject all of it.
 func (b *inbox) repaired(response *jsonrpc.Response) jsonrpc.Message {
 	b.mu.Lock()
-	method := b.sent[idText(response.ID)]
+	sent, known := b.sent[idText(response.ID)]
 	delete(b.sent, idText(response.ID))
 	b.mu.Unlock()
+	text, isText := response.ID.Raw().(string)
 	switch {
+	case isText && known && sent.id != response.ID: // the SDK would wait for another one
+		return &jsonrpc.Response{ID: sent.id, Error: &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("response id %q is a string; the request's id was the number %s", text, text),
+		}}
 	case response.Error != nil:
-	case method == listTools:
+	case sent.method == listTools:
 		response.Result = withoutInvalidTools(response.Result, b.notify)
-	case method == callTool:
+	case sent.method == callTool:
 		response.Result = withKnownContent(response.Result)
 	}
 	return response

@@ -203,7 +203,7 @@ func (s *Server) List(ctx context.Context) ([]Tool, error) {
 // counts.
 func (s *Server) list(ctx context.Context, session *sdk.ClientSession) ([]Tool, error) {
 	var tools []Tool
-	cursor := ""
+	cursor, seen := "", map[string]bool{}
 	for page := 0; ; page++ {
 		if page == maxPages || len(tools) > maxTools {
 			return nil, fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
@@ -219,9 +219,13 @@ func (s *Server) list(ctx context.Context, session *sdk.ClientSession) ([]Tool, 
 			}
 			tools = append(tools, Tool{Server: s.config.Name, Name: t.Name, Description: t.Description, Schema: schema})
 		}
-		if cursor = res.NextCursor; cursor == "" {
+		if res.NextCursor == "" {
 			break
 		}
+		if cursor = res.NextCursor; seen[cursor] {
+			return nil, fmt.Errorf("page %d of its tools has the cursor %q of an earlier page", page+1, textcut.Head(cursor, 100, "..."))
+		}
+		seen[cursor] = true
 	}
 	slices.SortStableFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(tools, func(a, b Tool) bool { return a.Name == b.Name }), nil

@@ -131,11 +131,13 @@ func TestResults(t *testing.T) {
 func TestFaultsOfTheStart(t *testing.T) {
 	for fault, want := range map[string]string{
 		"exit":   "MCP server test: start: it exited with code 4",
+		"textid": "MCP server test: start: response id \"1\" is a string; the request's id was the number 1 (code -32600)",
+		"cursor": "MCP server test: list its tools: page 2 of its tools has the cursor \"next\" of an earlier page",
 		"silent": "MCP server test: start: timed out after 300ms",
 		"deaf":   "MCP server test: start: timed out after 300ms",
 	} {
 		c := config(t, &notices{}, "-fault", fault)
-		if fault != "exit" {
+		if fault == "silent" || fault == "deaf" {
 			c.Timeout = 300 * time.Millisecond
 		}
 		s, _, err := Start(t.Context(), c)
@@ -152,6 +154,17 @@ func TestFaultsOfTheStart(t *testing.T) {
 	}
 	if _, _, err := Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "no-such-server") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestResponseWithItsIDAsTextIsAnError(t *testing.T) {
+	s, _, _ := start(t, "-fault", "names")
+	_, err := call(t, s, "textid", "")
+	if err == nil || !strings.Contains(err.Error(), "MCP server test: call textid: response id \"") || !strings.Contains(err.Error(), "is a string; the request's id was the number ") {
+		t.Errorf("error is %v", err)
+	}
+	if res, err := call(t, s, "echo", "x"); err != nil || res.Text != "x" {
+		t.Errorf("the next call: %+v, %v", res, err)
 	}
 }
 

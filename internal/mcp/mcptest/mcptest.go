@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,6 +184,10 @@ func (s *server) list(m message) {
 		tools = tools[1:]
 		add("grown", "It came later.", object(map[string]any{}))
 	}
+	if s.faults["names"] {
+		add("query", "Names that providers refuse.", object(map[string]any{"$filter": text, "a b": object(map[string]any{"@id": text})}))
+		add("textid", "Answer with ids as text.", object(map[string]any{}))
+	}
 	if s.faults["duplicate"] {
 		add("echo", "Another one.", object(map[string]any{}))
 		add("ECHO", "A clash.", object(map[string]any{}))
@@ -194,7 +199,9 @@ func (s *server) list(m message) {
 	fmt.Sscan(p.Cursor, &from) //nolint:errcheck // no cursor
 	to := min(from+s.page, len(tools))
 	result := map[string]any{"tools": tools[from:to]}
-	if to < len(tools) {
+	if s.faults["cursor"] {
+		result["nextCursor"] = "next"
+	} else if to < len(tools) {
 		result["nextCursor"] = fmt.Sprint(to)
 	}
 	s.result(m.ID, result)
@@ -211,6 +218,10 @@ func (s *server) call(m message) {
 		return
 	}
 	switch p.Name {
+	case "textid":
+		s.text(textID(m.ID), "done", false)
+	case "query":
+		s.text(m.ID, string(m.Params), false)
 	case "echo":
 		s.text(m.ID, p.Arguments.Text, false)
 	case "fail":
@@ -298,7 +309,13 @@ func (s *server) content(id json.RawMessage, content ...any) {
 	s.result(id, map[string]any{"content": content})
 }
 
+// textID returns an id as text, which is another one.
+func textID(id json.RawMessage) json.RawMessage { return json.RawMessage(strconv.Quote(string(id))) }
+
 func (s *server) result(id json.RawMessage, result any) {
+	if s.faults["textid"] {
+		id = textID(id)
+	}
 	s.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
 }
 
