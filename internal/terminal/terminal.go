@@ -39,7 +39,9 @@ type Writer struct {
 	x, y    int      // the cursor; x can be beyond the end of the row
 	tabs    bool     // the cursor's row has tabs, which are one rune until something replaces them
 	seq     sequence
-	partial []byte // start of a character
+	partial []byte   // start of a character
+	free    [][]rune // memory of rows that were written
+	text    []byte   // memory of what is written
 }
 
 // notUTF8 is the first rune that stands for a byte that is not UTF-8.
@@ -118,6 +120,9 @@ func (w *Writer) step(p []byte) int {
 		w.seq.add(c)
 	case c < ' ' && strings.IndexByte(special, c) >= 0: // rings, or changes the character set
 	case c < utf8.RuneSelf:
+		if n := w.extend(p); n > 0 {
+			return n
+		}
 		w.put(rune(c))
 	default:
 		if !utf8.FullRune(p) {
@@ -131,6 +136,24 @@ func (w *Writer) step(p []byte) int {
 		return size
 	}
 	return 1
+}
+
+// extend appends the ASCII characters at the start of p to the row, if the cursor is at its end and
+// there is room. It returns their number.
+func (w *Writer) extend(p []byte) (n int) {
+	row := w.rows[w.y]
+	if w.x != len(row) {
+		return 0
+	}
+	for most := min(len(p), maxRow-1-len(row)); n < most; n++ {
+		if c := p[n]; c >= utf8.RuneSelf || c < ' ' && (c == '\n' || c == '\t' || strings.IndexByte(special, c) >= 0) {
+			break
+		}
+		row = append(row, rune(p[n]))
+	}
+	w.rows[w.y] = row
+	w.x += n
+	return n
 }
 
 // put shows a character at the cursor.
@@ -201,26 +224,40 @@ func (w *Writer) down(n int) {
 			continue
 		}
 		if len(w.rows) == height {
-			w.emit(append(encode(nil, w.rows[0]), '\n'))
-			w.rows = append(w.rows[:0], w.rows[1:]...)
+			w.text = append(encode(w.text[:0], w.rows[0]), '\n')
+			w.emit(w.text)
+			w.free = append(w.free, w.rows[0])
+			w.rows = slices.Delete(w.rows, 0, 1)
 			w.y--
 		}
-		w.rows = append(w.rows, nil)
+		w.rows = append(w.rows, w.newRow())
 	}
 	w.tabs = slices.Contains(w.rows[w.y], '\t')
 }
 
 // finish writes all rows, and continues with an empty one.
 func (w *Writer) finish() {
-	var text []byte
+	w.text = w.text[:0]
 	for i, row := range w.rows {
 		if i > 0 {
-			text = append(text, '\n')
+			w.text = append(w.text, '\n')
 		}
-		text = encode(text, row)
+		w.text = encode(w.text, row)
 	}
-	w.emit(text)
-	w.rows, w.x, w.y, w.tabs = append(w.rows[:0], nil), 0, 0, false
+	w.emit(w.text)
+	w.free = append(w.free, w.rows...)
+	w.rows, w.x, w.y, w.tabs = append(w.rows[:0], w.newRow()), 0, 0, false
+}
+
+// newRow returns an empty row, if possible in the memory of an old one.
+func (w *Writer) newRow() []rune {
+	last := len(w.free) - 1
+	if last < 0 {
+		return nil
+	}
+	row := w.free[last][:0]
+	w.free = w.free[:last]
+	return row
 }
 
 // page continues on a new row after a move to an unknown one. The rows so far stay, because what a terminal
