@@ -64,6 +64,9 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 		in.Command = line
 		do = noting("the command had CRLF line endings and was run with LF", do)
 	}
+	if in.Timeout > 0 && in.Timeout < minBashTimeout {
+		do = warning(fmt.Sprintf("timeout is in milliseconds: %d was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)), do)
+	}
 	return Pending{Title: title, Needs: needs, Do: do}, nil
 }
 
@@ -218,12 +221,19 @@ func homeNeeds(a shell.Access) []permission.Request {
 // maxBashTimeout is the longest timeout that a model can set.
 const maxBashTimeout = 24 * time.Hour
 
+// minBashTimeout is the shortest timeout in milliseconds. A smaller number is one of seconds:
+// other agents' tools have this unit, and no command is meant to end within 30 ms.
+const minBashTimeout = 1000
+
 // bashTimeout returns the timeout of a command: the model's, within the
 // manifest's limit.
-func bashTimeout(env *Env, ms int) time.Duration {
+func bashTimeout(env *Env, given int) time.Duration {
 	t := defaultBashTimeout
-	if ms > 0 {
-		t = time.Duration(min(int64(ms), maxBashTimeout.Milliseconds())) * time.Millisecond
+	switch {
+	case given >= minBashTimeout:
+		t = time.Duration(min(int64(given), maxBashTimeout.Milliseconds())) * time.Millisecond
+	case given > 0:
+		t = time.Duration(given) * time.Second
 	}
 	if env.Commands.MaxTime > 0 {
 		t = min(t, env.Commands.MaxTime)

@@ -44,6 +44,7 @@ func TestBashResults(t *testing.T) {
 		{"bytes that are no text", args{"command": `printf 'a\377\376b\303'`}, "a\uFFFDb\uFFFD", 0},
 		{"bash, not sh", args{"command": "[[ ab == a* ]] && x=(1 2) && echo ${x[1]}"}, "2\n", 0},
 		{"CRLF line endings", args{"command": "for i in 1 2; do\r\n  echo $i\r\ndone\r"}, "1\n2\n\n\n(the command had CRLF line endings and was run with LF)", 0},
+		{"a timeout in seconds", args{"command": "sleep 0.1; echo ok", "timeout": 30}, "(timeout is in milliseconds: 30 was read as seconds, and the command ran with a timeout of 30s)\n\nok\n", 0},
 		{"more than one line", args{"command": "cat <<'E'\n$x\nE\necho end"}, "$x\nend\n", 0},
 	}
 	for _, tt := range tests {
@@ -125,10 +126,11 @@ func TestBashKillsBackgroundProcesses(t *testing.T) {
 			if timed {
 				var limit time.Duration
 				out, limit = withTimeouts(func(limit time.Duration) Outcome {
+					limit = max(limit, minBashTimeout*time.Millisecond)
 					tt.in["timeout"] = limit.Milliseconds()
 					return s.call("bash", tt.in)
 				})
-				want = fmt.Sprintf(want, limit)
+				want = fmt.Sprintf(want, max(limit, minBashTimeout*time.Millisecond))
 			} else {
 				out = s.call("bash", tt.in)
 			}
@@ -159,7 +161,10 @@ func TestBashTimeouts(t *testing.T) {
 		{600_000, 0, 10 * time.Minute},
 		{0, time.Minute, time.Minute},
 		{600_000, time.Minute, time.Minute},
-		{500, time.Minute, 500 * time.Millisecond},
+		{1000, time.Minute, time.Second},
+		{999, time.Hour, 999 * time.Second}, // seconds
+		{30, 0, 30 * time.Second},
+		{500, time.Minute, time.Minute},
 		{1e13, 0, 24 * time.Hour}, // as nanoseconds it would not fit, and be no deadline at all
 		{1 << 62, time.Hour, time.Hour},
 	}

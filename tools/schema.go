@@ -90,6 +90,15 @@ func noting(note string, do func(context.Context) (Result, error)) func(context.
 	}
 }
 
+// warning is like noting, but the note comes first.
+func warning(note string, do func(context.Context) (Result, error)) func(context.Context) (Result, error) {
+	return func(ctx context.Context) (Result, error) {
+		res, err := do(ctx)
+		res.Output = "(" + note + ")\n\n" + res.Output
+		return res, err
+	}
+}
+
 // dropUnknown removes unknown arguments if nothing else is wrong, and returns their
 // names: models add those of other agents' tools, and a refusal costs a turn. An argument
 // that resembles a known one is an error: it was meant to have an effect.
