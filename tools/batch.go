@@ -60,7 +60,7 @@ func (r *Registry) runBatch(ctx context.Context, env *Env, calls []batchCall) []
 		switch {
 		case i >= maxBatch:
 			outcomes[i] = notInBatch(c, "not run: a batch is limited to 25 calls; call this tool again")
-		case strings.EqualFold(strings.TrimSpace(c.Tool), "batch"):
+		case strings.EqualFold(plainToolName(c.Tool), "batch"):
 			outcomes[i] = notInBatch(c, "a batch can't contain another batch; list its calls directly")
 		default:
 			group.Go(func() { outcomes[i] = r.nested(ctx, env, i, c) })

@@ -229,7 +229,7 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 	if Unsupported(call.Name) { // also if the profile denies it: another rule would not help
 		return fail(out, fmt.Errorf("tool %q is not supported; find definitions and references with grep, and errors with the project's own commands", call.Name))
 	}
-	if name := strings.ToLower(strings.TrimSpace(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
+	if name := strings.ToLower(plainToolName(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
 		out.Tool, out.Title = name, ""
 		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))
 	}
@@ -244,12 +244,12 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 
 // Unsupported reports whether a name is that of a tool of OpenCode that no session has.
 func Unsupported(name string) bool {
-	return strings.EqualFold(strings.TrimSpace(name), "lsp")
+	return strings.EqualFold(plainToolName(name), "lsp")
 }
 
 // unavailableReason says why a session lacks one of millhand's tools.
 func unavailableReason(name string) string {
-	switch strings.ToLower(strings.TrimSpace(name)) {
+	switch strings.ToLower(plainToolName(name)) {
 	case "websearch", "codesearch":
 		return "no search backend is configured; use your own knowledge and the files in the workspace"
 	case "task":

@@ -24,7 +24,7 @@ func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
 			t.Errorf("%q ran the tool %q", name, out.Tool)
 		}
 	}
-	for _, name := range []string{"", "readd", "rea", "functions.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
+	for _, name := range []string{"", "readd", "rea", "files.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
 		out := s.call(name, args{"filePath": "a.txt"})
 		s.want(out, Failed, "not found", "available tools: read, list, glob, grep, todowrite, todoread, skill")
 		if out.Tool != "invalid" || out.Decision != nil {

@@ -65,7 +65,7 @@ func Decide(env *Env, tool, subject string) ([]permission.Decision, error) {
 func (r *Registry) NeedsOf(env *Env, call Call) ([]permission.Request, error) {
 	tool, ok := r.lookup(call.Name)
 	if !ok {
-		return []permission.Request{permission.Need(permission.ForTool(call.Name), "*")}, nil
+		return []permission.Request{permission.Need(permission.ForTool(plainToolName(call.Name)), "*")}, nil
 	}
 	pending, err := prepare(tool, env, call)
 	return pending.Needs, err

@@ -122,11 +122,25 @@ func IsReadOnly(name string) bool {
 	return err == nil && r.ReadOnly(name)
 }
 
-// lookup finds a tool by name, ignoring case.
+// namespaces are the prefixes under which some models know their tools, from the templates that
+// present them.
+var namespaces = []string{"functions", "function", "tools", "tool", "default_api"}
+
+// plainToolName returns the name of a tool that a model calls, without a namespace: no tool has a dot in its name.
+func plainToolName(name string) string {
+	name = strings.TrimSpace(name)
+	if space, rest, ok := strings.Cut(name, "."); ok && slices.Contains(namespaces, strings.ToLower(space)) {
+		return rest
+	}
+	return name
+}
+
+// lookup finds a tool by name, ignoring case and a namespace.
 func (r *Registry) lookup(name string) (Tool, bool) {
+	name = plainToolName(name)
 	for _, tools := range [][]Tool{r.tools, r.spare, r.live} {
 		for _, t := range tools {
-			if strings.EqualFold(t.Spec().Name, strings.TrimSpace(name)) {
+			if strings.EqualFold(t.Spec().Name, name) {
 				return t, true
 			}
 		}

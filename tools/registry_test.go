@@ -204,3 +204,14 @@ func TestToolNamesAreReserved(t *testing.T) {
 		}
 	}
 }
+
+func TestNamespacesOfToolsAreIgnored(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
+	for _, name := range []string{"functions.read", "default_api.read", " Tools.Read", "tool.read", "function.READ"} {
+		s.want(s.call(name, args{"filePath": "a.txt"}), Completed, "1: one")
+	}
+	s.want(s.call("functions.bash", args{"command": "touch x"}), Denied)
+	for _, name := range []string{"files.read", "functions.", "functions.functions.read", "read.functions", "functions.nonsense"} {
+		s.want(s.call(name, args{"filePath": "a.txt"}), Failed, "not found; available tools")
+	}
+}

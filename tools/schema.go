@@ -199,8 +199,8 @@ func parseInput(input json.RawMessage) (any, error) {
 }
 
 // coerce fixes common harmless mistakes of models: numbers and booleans written
-// as strings, integers written as 3.0, null or an empty enum value for an
-// optional argument.
+// as strings, lists and objects written as strings with JSON, integers written as 3.0, null or an
+// empty enum value for an optional argument.
 func coerce(v any, schema map[string]any) any {
 	switch want := schema["type"]; v := v.(type) {
 	case map[string]any:
@@ -214,6 +214,9 @@ func coerce(v any, schema map[string]any) any {
 		}
 		return v
 	case string:
+		if want == "array" || want == "object" {
+			return coerceText(v, schema)
+		}
 		return coerceString(v, want)
 	case json.Number:
 		if want == "integer" {
@@ -237,6 +240,27 @@ func coerceObject(obj map[string]any, schema map[string]any) any {
 		}
 	}
 	return obj
+}
+
+// coerceText returns the list or object that a string has as JSON, or the string.
+func coerceText(s string, schema map[string]any) any {
+	if jsontext.Depth([]byte(s)) > maxDepth {
+		return s
+	}
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return s
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return s
+	}
+	switch v.(type) {
+	case []any, map[string]any:
+		return coerce(v, schema)
+	}
+	return s
 }
 
 func coerceString(s string, want any) any {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -32,6 +33,10 @@ func TestTodoWriteReplacesTheList(t *testing.T) {
 	if diff := cmp.Diff([]Todo{{Content: "rest", Status: "pending"}}, s.env.Todos.List()); diff != "" {
 		t.Error(diff)
 	}
+	s.want(s.call("todowrite", args{"todos": `[{"content": "as text", "status": "pending", "priority": null}]`}), Completed)
+	if diff := cmp.Diff([]Todo{{Content: "as text", Status: "pending"}}, s.env.Todos.List()); diff != "" {
+		t.Error(diff)
+	}
 	s.want(s.call("todowrite", args{"todos": []args{}}), Completed)
 	if out := s.call("todoread", args{}); out.Output != "[]" {
 		t.Errorf("at last: %q", out.Output)
@@ -52,6 +57,12 @@ func TestAnInvalidTodoListIsRejected(t *testing.T) {
 		{[]args{{"content": 1, "status": "pending"}}, "todos.0.content: expected string, got number"},
 		{[]string{"a"}, "todos.0: expected object, got string"},
 		{"a", "todos: expected array, got string"},
+		{`[{"content": "a", "status": "pending"}`, "todos: expected array, got string"},
+		{`[] []`, "todos: expected array, got string"},
+		{`"[]"`, "todos: expected array, got string"},
+		{`{}`, "todos: expected array, got object"},
+		{`["a"]`, "todos.0: expected object, got string"},
+		{strings.Repeat("[", 100) + strings.Repeat("]", 100), "todos: expected array, got string"},
 		{nil, "todos: expected array, got null"},
 	} {
 		s.want(s.call("todowrite", args{"todos": tt.todos}), Failed, tt.want)
