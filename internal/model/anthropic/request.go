@@ -47,7 +47,7 @@ func (c *client) params(req model.Request) params {
 		p.Temperature, p.TopP = req.Temperature, req.TopP
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.OutputConfig.Format = &outputFormat{req.Output, "json_schema"}
+		p.OutputConfig.Format = &outputFormat{wire.OutputSchema(req.Output), "json_schema"}
 	}
 	return p
 }

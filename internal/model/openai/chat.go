@@ -85,7 +85,7 @@ func (c *chat) params(req model.Request) chatParams {
 		p.StreamOptions.IncludeUsage = true
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.ResponseFormat = &responseFormat{namedSchema{wire.OutputTool, req.Output}, "json_schema"}
+		p.ResponseFormat = &responseFormat{namedSchema{wire.OutputTool, wire.OutputSchema(req.Output)}, "json_schema"}
 	}
 	d.Effort.write(&p, req.Effort)
 	return p

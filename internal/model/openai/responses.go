@@ -92,7 +92,7 @@ func (r *responder) params(req model.Request, silent bool) responseParams {
 		p.Reasoning.Summary = "auto"
 	}
 	if req.Output != nil {
-		p.Text.Format = &textFormat{wire.OutputTool, req.Output, "json_schema"}
+		p.Text.Format = &textFormat{wire.OutputTool, wire.OutputSchema(req.Output), "json_schema"}
 	}
 	return p
 }

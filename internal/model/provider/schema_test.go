@@ -2,9 +2,12 @@ package provider
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/model"
 )
 
 func decoded(tb testing.TB, text string) map[string]any {
@@ -93,5 +96,27 @@ func checkGemini(t *testing.T, schema map[string]any) {
 		case name == "$ref", name == "const", name == "additionalProperties", name == "oneOf", name == "allOf":
 			t.Errorf("%s is left in %v", name, schema)
 		}
+	}
+}
+
+func TestOutputSchemasAreSentWithoutTheirIdentity(t *testing.T) {
+	output := map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/out", "type": "object",
+		"properties": map[string]any{"$id": map[string]any{"type": "string"}}, "required": []string{"$id"}, "additionalProperties": false,
+	}
+	for _, name := range []string{
+		"openai/gpt-5-mini", "openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "anthropic/claude-3-5-haiku-latest", "google/gemini-3-pro",
+		"mistral/devstral-medium", "groq/openai/gpt-oss-120b", "deepseek/deepseek-chat", "ollama/qwen3:8b",
+	} {
+		kind, id, _ := strings.Cut(name, "/")
+		for _, tools := range [][]model.ToolSpec{nil, {{Name: "a", Schema: map[string]any{"type": "object"}}}} {
+			body := string(capture(t, Config{Kind: kind, Model: id}, model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}, Output: output, Tools: tools}).Body)
+			if strings.Contains(body, "$schema") || strings.Contains(body, "example.com/out") || !strings.Contains(body, `"$id":{"type":"string"}`) {
+				t.Errorf("%s: %s", name, body)
+			}
+		}
+	}
+	if output["$schema"] == nil {
+		t.Error("the schema itself was changed")
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,12 +13,21 @@ import (
 // match a schema, if its provider has no mode for that.
 const OutputTool = "structured_output"
 
+// OutputSchema returns the schema of a response without the keywords that only identify it
+// and its dialect: providers need none of them and may refuse them.
+func OutputSchema(schema map[string]any) map[string]any {
+	schema = maps.Clone(schema)
+	delete(schema, "$schema")
+	delete(schema, "$id")
+	return schema
+}
+
 // OutputSpec returns the tool for a response with the given schema.
 func OutputSpec(schema map[string]any) model.ToolSpec {
 	return model.ToolSpec{
 		Name:        OutputTool,
 		Description: "Returns your final response. Call it once, without other tool calls, when the task is complete. Only its arguments are read.",
-		Schema:      schema,
+		Schema:      OutputSchema(schema),
 	}
 }
 
