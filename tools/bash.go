@@ -71,13 +71,13 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 }
 
 // unixLines returns a command line with the line endings that bash reads. Models write CRLF
-// for files of Windows, and bash would make the CR a part of the last word.
+// for files of Windows, and bash would append the CR to the last word.
 func unixLines(line string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(line, "\r\n", "\n"), "\r")
 }
 
 // bashNeeds lists the permissions that a command line needs: for each command
-// that it can run, each file that it names, and each part that can't be
+// that it can run, each file that it names, and each construct that can't be
 // analyzed. A line that can't be analyzed as bash is an error, and must not be run.
 func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request, error) {
 	if len(line) > shell.MaxLine {

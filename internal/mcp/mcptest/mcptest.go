@@ -186,7 +186,7 @@ func (s *server) list(m message) {
 	}
 	if s.faults["names"] {
 		add("query", "Names that providers refuse.", object(map[string]any{"$filter": text, "a b": object(map[string]any{"@id": text})}))
-		add("textid", "Answer with ids as text.", object(map[string]any{}))
+		add("textid", "Respond with ids as text.", object(map[string]any{}))
 	}
 	if s.faults["duplicate"] {
 		add("echo", "Another one.", object(map[string]any{}))
