@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/figures"
@@ -81,5 +82,9 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	}
 	meta := Metadata{Matcher: res.Matcher}
 	meta.count(before, res.Text)
-	return Result{Output: fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, figures.Count(res.Count, "replacement")), Metadata: meta}, nil
+	output := fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, figures.Count(res.Count, "replacement"))
+	if res.Differs != "" {
+		output += fmt.Sprintf(" oldString did not match exactly (different: %s). Unchanged text stays as it is in the file, and new text was adapted to it. The file now has:\n%s", res.Differs, res.Shown)
+	}
+	return Result{Output: strings.TrimSuffix(output, "\n"), Metadata: meta}, nil
 }

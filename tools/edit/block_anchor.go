@@ -9,9 +9,9 @@ const minSimilarity = 0.65
 // rounding is the maximum difference of similarities that count as equal.
 const rounding = 1e-9
 
-// blockAnchor finds the block whose first and last lines are those of the piece
+// blockAnchor finds the block whose first and last lines are those of old
 // except for whitespace around them, and whose lines between are most like
-// those of the piece, at least by minSimilarity. The piece has three lines or
+// those of old, at least by minSimilarity. old has three lines or
 // more; the block may have a quarter of that more or less, or one. Where
 // several are most like it, all are found.
 func blockAnchor(text, old string) []span {

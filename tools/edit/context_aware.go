@@ -1,7 +1,7 @@
 package edit
 
-// contextAware finds blocks with as many lines as the piece, three or more,
-// whose first and last lines are those of the piece except for whitespace
+// contextAware finds blocks with as many lines as old, three or more,
+// whose first and last lines are those of old except for whitespace
 // around them, and of whose lines between at least half are. Pairs of blank
 // lines don't count.
 func contextAware(text, old string) []span {

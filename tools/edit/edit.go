@@ -16,6 +16,7 @@ var (
 	ErrNotFound  = errors.New("oldString not found in file")
 	ErrAmbiguous = errors.New("oldString matches multiple locations in the file")
 	ErrOversized = errors.New("oldString is much smaller than the text it would replace")
+	ErrInexact   = errors.New("oldString matches only approximately")
 )
 
 // Result is the result of a replacement.
@@ -24,10 +25,12 @@ type Result struct {
 	Count   int    // number of replacements
 	Matcher string // name of the matcher that matched
 	Line    int    // line of the first replacement, from 1
+	Differs string // what differs between the first match and old, such as "indentation and quotes"; "" if it is exact
+	Shown   string // the lines of the first replacement with their numbers, if it is not exact
 }
 
-// matcher finds the locations of a piece in a text. Both have LF line endings.
-// The piece is not blank; except for the matchers that compare characters, a
+// matcher finds the locations of old in a text. Both have LF line endings.
+// old is not blank; except for the matchers that compare characters, a
 // newline at its end was taken off.
 type matcher struct {
 	name  string
@@ -52,9 +55,11 @@ func matchers() []matcher {
 }
 
 // Replace replaces old by new in text: its only occurrence, or with all every
-// one. new is inserted literally, except for its line endings, which become
-// those of the piece that it replaces; a byte-order mark at the beginning of
-// text stays.
+// one. For an exact match new is inserted literally, except for line endings:
+// lines keep theirs, and new lines get those of the lines around them. A
+// byte-order mark at the beginning of text stays. If a match is not exact, the
+// difference between old and new is applied to it ([merge.Match]): other text keeps
+// its bytes, and new lines get the indentation of the file.
 //
 // The first matcher decides that finds exactly one place (with all, any). A
 // place that is much larger than old is refused.
@@ -77,11 +82,15 @@ func Replace(text, old, new string, all bool) (Result, error) {
 	if name != "exact" {
 		spans = withNewline(s.text, spans, old, new)
 	}
-	changed := s.splice(spans, new)
-	if changed == text {
+	f := fitter{source: s, matcher: name, old: old, new: new, ends: s.lineEnds()}
+	res := Result{Count: len(spans), Matcher: name, Line: strings.Count(s.text[:spans[0].start], "\n") + 1}
+	if err := f.fit(&res, spans); err != nil {
+		return Result{}, err
+	}
+	if res.Text == text {
 		return Result{}, fmt.Errorf("%w: the file already has this content, nothing to change", ErrIdentical)
 	}
-	return Result{Text: changed, Count: len(spans), Matcher: name, Line: strings.Count(s.text[:spans[0].start], "\n") + 1}, nil
+	return res, nil
 }
 
 // locate returns the spans to replace, in order and without overlaps, and the
@@ -112,7 +121,7 @@ func locate(text, old string, all bool) ([]span, string, error) {
 	return nil, "", fmt.Errorf("%w: read the file again and copy the text exactly, including whitespace and without line numbers", ErrNotFound)
 }
 
-// oversized rejects matches that are much larger than the piece, because
+// oversized rejects matches that are much larger than old, because
 // replacing them would delete text that its author has not seen. The limits are
 // OpenCode's.
 func oversized(text string, spans []span, old string) error {
@@ -129,7 +138,7 @@ func oversized(text string, spans []span, old string) error {
 	return nil
 }
 
-// withNewline extends spans by the following newline if the piece ended in one
+// withNewline extends spans by the following newline if old ended in one
 // and the replacement does, too, or is empty; line matchers exclude it.
 func withNewline(text string, spans []span, old, new string) []span {
 	if !strings.HasSuffix(old, "\n") || new != "" && !strings.HasSuffix(new, "\n") {

@@ -1,4 +1,4 @@
 package edit
 
-// exact finds exact occurrences of the piece.
+// exact finds exact occurrences of old.
 func exact(text, old string) []span { return occurrences(text, old) }

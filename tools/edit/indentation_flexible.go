@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// indentationFlexible finds lines that are those of the piece moved to the left
+// indentationFlexible finds lines that are those of old moved to the left
 // or right as a whole. It finds less than lineTrimmed, and so tells apart blocks
 // that differ in their inner indentation only.
 func indentationFlexible(text, old string) []span {
@@ -24,7 +24,7 @@ func indentationFlexible(text, old string) []span {
 	return spans
 }
 
-// sameShape reports whether the lines from i on are those of the piece, each
+// sameShape reports whether the lines from i on are those of old, each
 // without the white space that all have.
 func sameShape(t lines, i int, o lines, want int) bool {
 	have := margin(t, i, o.count())

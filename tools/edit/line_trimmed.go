@@ -1,6 +1,6 @@
 package edit
 
-// lineTrimmed finds lines equal to those of the piece except for whitespace at
+// lineTrimmed finds lines equal to those of old except for whitespace at
 // their beginnings and ends.
 func lineTrimmed(text, old string) []span {
 	t, o := newLines(text), newLines(old)

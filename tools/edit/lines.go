@@ -39,7 +39,7 @@ func (l lines) spans(from []int, n int) []span {
 	return out
 }
 
-// numbers holds lines of a text and of a piece as numbers, which are equal
+// numbers holds lines of a text and of old as numbers, which are equal
 // where the lines are except for whitespace around them. Blocks are compared by
 // these.
 type numbers struct {
@@ -70,7 +70,7 @@ func number(text, chunk lines) numbers {
 	return n
 }
 
-// windows returns the lines where the piece matches, including overlapping
+// windows returns the lines where old matches, including overlapping
 // matches. It is the search of Knuth, Morris and Pratt ("Fast pattern matching
 // in strings", 1977), linear whatever repeats.
 func (n numbers) windows() []int {

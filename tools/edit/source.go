@@ -33,31 +33,6 @@ func newSource(text string) source {
 	return s
 }
 
-// splice returns the original text with new in place of the spans of the
-// normalized one, which are in order and don't overlap.
-func (s source) splice(spans []span, new string) string {
-	var out strings.Builder
-	out.Grow(len(s.mark) + len(s.text) + len(s.returns) + len(new))
-	out.WriteString(s.mark)
-	at := 0
-	lf, crlf := toLF(new), toCRLF(new)
-	ends := s.lineEnds()
-	for _, p := range spans {
-		s.write(&out, at, p.start)
-		switch ends.of(p) {
-		case "\r\n":
-			out.WriteString(crlf)
-		case "\n":
-			out.WriteString(lf)
-		default:
-			out.WriteString(new)
-		}
-		at = p.end
-	}
-	s.write(&out, at, len(s.text))
-	return out.String()
-}
-
 // write writes a range of the original text.
 func (s source) write(out *strings.Builder, start, end int) {
 	first := sort.SearchInts(s.returns, start)
@@ -67,6 +42,11 @@ func (s source) write(out *strings.Builder, start, end int) {
 		start = r
 	}
 	out.WriteString(s.text[start:end])
+}
+
+// returnsIn counts the CRLFs in a span.
+func (s source) returnsIn(p span) int {
+	return sort.SearchInts(s.returns, p.end) - sort.SearchInts(s.returns, p.start)
 }
 
 // lineEnds returns the line endings of a text sequentially.

@@ -2,7 +2,7 @@ package edit
 
 import "strings"
 
-// trimmedBoundary finds the piece without its surrounding whitespace, if it has
+// trimmedBoundary finds old without its surrounding whitespace, if it has
 // any.
 func trimmedBoundary(text, old string) []span {
 	want := strings.TrimSpace(old)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// whitespaceNormalised finds the piece where runs of white space stand for each
-// other: whole lines, parts of a line, and as many lines as the piece has, line
+// whitespaceNormalised finds old where runs of white space stand for each
+// other: whole lines, parts of a line, and as many lines as old has, line
 // breaks being white space too.
 func whitespaceNormalised(text, old string) []span {
 	t := newLines(text)
@@ -47,7 +47,7 @@ func words(plain []string) []string {
 }
 
 // within returns the places in a line, which begins at an offset of the text,
-// whose normal form is a piece of the line's.
+// whose normal form is old of the line's.
 func within(line string, offset int, plain, want string) []span {
 	at := positions(line, len(plain))
 	var spans []span
