@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/millhand/millhand/tools/merge"
 )
 
 // passes are the ways to compare lines, the strictest first: each maps lines
@@ -13,23 +15,9 @@ func passes() []func(string) string {
 		func(s string) string { return s },
 		func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) },
 		strings.TrimSpace,
-		fold,
+		merge.Fold,
 	}
 }
-
-// fold trims a line and replaces typographic characters by ASCII ones.
-func fold(s string) string {
-	return strings.TrimSpace(plain.Replace(s))
-}
-
-var plain = strings.NewReplacer(
-	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'",
-	"\u201c", `"`, "\u201d", `"`, "\u201e", `"`, "\u201f", `"`,
-	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
-	"\u2026", "...",
-	"\u00a0", " ", "\u2002", " ", "\u2003", " ", "\u2004", " ", "\u2005", " ", "\u2006", " ", "\u2007", " ",
-	"\u2008", " ", "\u2009", " ", "\u200a", " ", "\u202f", " ", "\u205f", " ", "\u3000", " ",
-)
 
 // index has the lines of a file as numbers, which are equal for lines that a pass
 // considers equal. Blocks are compared by numbers, so each text is compared once.

@@ -3,6 +3,8 @@ package patch
 import (
 	"fmt"
 	"strings"
+
+	"github.com/millhand/millhand/tools/merge"
 )
 
 // maxVotes limits the search for similar lines, and maxShown the characters
@@ -15,14 +17,14 @@ const (
 // misplaced returns the error for a hunk whose lines are not in the file after
 // the cursor.
 func (p *placer) misplaced(block []string) error {
-	x := newIndex(p.doc, fold)
+	x := newIndex(p.doc, merge.Fold)
 	start, votes := nearest(x, block, p.cursor)
 	if votes == 0 {
 		return fmt.Errorf("none of its lines found in file; %s; read the file again", p.like(block))
 	}
 	for j, line := range block {
 		i := start + j
-		if i < 0 || i < len(x.lines) && x.ids[fold(line)] == x.lines[i] && x.has(line) {
+		if i < 0 || i < len(x.lines) && x.ids[merge.Fold(line)] == x.lines[i] && x.has(line) {
 			continue
 		}
 		if i >= len(x.lines) {
@@ -43,6 +45,11 @@ func (p *placer) disordered(i int) error {
 	return fmt.Errorf("it matches at line %d, %s, before the end of the previous hunk; order hunks as in the file and use each line once", i+1, p.quote(i))
 }
 
+// ambiguous returns the error for a hunk that matches at several lines.
+func ambiguous(i, other int) error {
+	return fmt.Errorf("it matches multiple locations in the file, at lines %d and %d; add more surrounding lines, or @@ with a line above the change that is unique", i+1, other+1)
+}
+
 // noContext returns the error for a context that is not in the file.
 func (p *placer) noContext(c string) error {
 	return fmt.Errorf("context %s after @@ not found in file; %s; use a complete line of the file, or omit it", quote(c), p.like([]string{c}))
@@ -52,7 +59,7 @@ func (p *placer) noContext(c string) error {
 // of a block.
 func (p *placer) like(block []string) string {
 	for _, line := range block {
-		if line = fold(line); line != "" {
+		if line = merge.Fold(line); line != "" {
 			if i := p.mostSimilar(line); i >= 0 {
 				return fmt.Sprintf("the closest is line %d, %s", i+1, p.quote(i))
 			}

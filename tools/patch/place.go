@@ -12,11 +12,11 @@ type placer struct {
 
 // index returns the lines of the file as normalised by the pass with this number.
 func (p *placer) index(pass int) (*index, error) {
-	if pass == len(p.indexes) {
+	for pass >= len(p.indexes) {
 		if err := p.work.spend(8 * len(p.doc.lines)); err != nil {
 			return nil, err
 		}
-		p.indexes = append(p.indexes, newIndex(p.doc, passes()[pass]))
+		p.indexes = append(p.indexes, newIndex(p.doc, passes()[len(p.indexes)]))
 	}
 	return p.indexes[pass], nil
 }
@@ -35,13 +35,13 @@ func (p *placer) locate(h Hunk) (spot, error) {
 			}
 			return p.insert(h, r, above)
 		}
-		i, err := p.find(block, above, h.AtEnd || r.atEnd, r.atEnd)
+		i, err := p.find(h, block, above, r.atEnd)
 		if err != nil {
 			return spot{}, err
 		}
 		if i >= 0 {
 			p.cursor = i + len(block)
-			return spot{i, r.lines}, nil
+			return spot{start: i, lines: r.lines}, nil
 		}
 	}
 	return spot{}, p.misplaced(old(h.Lines))
@@ -51,13 +51,19 @@ func (p *placer) locate(h Hunk) (spot, error) {
 // "@@" contexts name, or without contexts at the end of the file.
 func (p *placer) insert(h Hunk, r reading, above int) (spot, error) {
 	if len(h.Contexts) == 0 || h.AtEnd {
-		return spot{len(p.doc.lines), r.lines}, nil
+		return spot{start: len(p.doc.lines), lines: r.lines}, nil
 	}
 	if above+1 < p.cursor {
 		return spot{}, p.disordered(above)
 	}
+	if other, err := p.follow(h.Contexts, above+1); other >= 0 || err != nil {
+		if err == nil {
+			err = ambiguous(above, other)
+		}
+		return spot{}, err
+	}
 	p.cursor = above + 1
-	return spot{p.cursor, r.lines}, nil
+	return spot{start: p.cursor, lines: r.lines}, nil
 }
 
 // contexts returns the line of the last context, or -1 if not
@@ -67,9 +73,9 @@ func (p *placer) contexts(list []string) (int, error) {
 	above := -1
 	for _, c := range list {
 		block := []string{c}
-		i, err := p.seek(block, max(p.cursor, above+1))
+		i, _, err := p.seek(block, max(p.cursor, above+1))
 		if err == nil && i < 0 && above+1 < p.cursor {
-			i, err = p.seek(block, above+1)
+			i, _, err = p.seek(block, above+1)
 		}
 		if err != nil {
 			return 0, err
@@ -82,19 +88,33 @@ func (p *placer) contexts(list []string) (int, error) {
 	return above, nil
 }
 
+// follow returns the line of the last context if all of them are found in order
+// from start on, or -1.
+func (p *placer) follow(contexts []string, start int) (int, error) {
+	above := start - 1
+	for _, c := range contexts {
+		i, _, err := p.seek([]string{c}, above+1)
+		if i < 0 || err != nil {
+			return -1, err
+		}
+		above = i
+	}
+	return above, nil
+}
+
 // find returns the position of a block of lines, or -1: at the end of the file if
 // required, otherwise anywhere after the contexts, which may
-// be its first line.
-func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) {
+// be its first line. A block that also fits elsewhere is an error.
+func (p *placer) find(h Hunk, block []string, above int, onlyAtEnd bool) (int, error) {
 	start := max(p.cursor, above+1)
-	if atEnd {
+	if h.AtEnd || onlyAtEnd {
 		i := len(p.doc.lines) - len(block)
 		if i >= p.cursor && i >= above {
 			if ok, err := p.matchesAt(block, i); ok || err != nil {
 				return i, err
 			}
 		}
-		if only {
+		if onlyAtEnd {
 			return -1, nil
 		}
 	}
@@ -104,11 +124,58 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 			return above, err
 		}
 	}
-	i, err := p.seek(block, start)
+	i, pass, err := p.seek(block, start)
 	if i < 0 && err == nil && repeated && len(block) == 1 {
 		return above, nil
 	}
+	if i >= 0 && err == nil {
+		err = p.unique(h, block, i, above, pass)
+	}
 	return i, err
+}
+
+// unique returns an error if a block that matches at line i below the contexts in a
+// pass also matches elsewhere: anywhere below it if there are no contexts, below
+// the same contexts again, or in the lines that are indented more than the context.
+func (p *placer) unique(h Hunk, block []string, i, above, pass int) error {
+	start := i + 1
+	if len(h.Contexts) > 0 {
+		again, err := p.follow(h.Contexts, i+1)
+		if err != nil {
+			return err
+		}
+		if again >= 0 {
+			start = again + 1
+		}
+		j, err := p.next(block, i+1, pass)
+		if err != nil || j < 0 {
+			return err
+		}
+		if p.inside(above, j) {
+			return ambiguous(i, j)
+		}
+		if again < 0 {
+			return nil
+		}
+	}
+	j, err := p.next(block, start, pass)
+	if j >= 0 && err == nil {
+		err = ambiguous(i, j)
+	}
+	return err
+}
+
+// inside reports whether all lines from above to j are indented more than above.
+func (p *placer) inside(above, j int) bool {
+	margin := func(i int) int {
+		return len(p.doc.text(i)) - len(strings.TrimLeft(p.doc.text(i), " \t"))
+	}
+	for i := above + 1; i <= j; i++ {
+		if strings.TrimSpace(p.doc.text(i)) != "" && margin(i) <= margin(above) {
+			return false
+		}
+	}
+	return true
 }
 
 // matchesAt reports whether a block matches at line i in any pass.
@@ -129,30 +196,35 @@ func (p *placer) matchesAt(block []string, i int) (bool, error) {
 }
 
 // seek returns the first line from start on where a block matches in the
-// strictest possible pass, or -1.
-func (p *placer) seek(block []string, start int) (int, error) {
+// strictest possible pass, and the pass, or -1.
+func (p *placer) seek(block []string, start int) (line, pass int, err error) {
 	for pass := range passes() {
-		x, err := p.index(pass)
-		if err != nil {
-			return -1, err
-		}
-		ids, ok := x.numbers(block)
-		if !ok {
-			continue
-		}
-		i := x.next(start, ids)
-		end := len(p.doc.lines)
-		if i >= 0 {
-			end = i
-		}
-		if err := p.work.spend(len(block) + max(0, end-start)); err != nil {
-			return -1, err
-		}
-		if i >= 0 {
-			return i, nil
+		if i, err := p.next(block, start, pass); i >= 0 || err != nil {
+			return i, pass, err
 		}
 	}
-	return -1, nil
+	return -1, 0, nil
+}
+
+// next returns the first line from start on where a block matches in a pass, or -1.
+func (p *placer) next(block []string, start, pass int) (int, error) {
+	x, err := p.index(pass)
+	if err != nil {
+		return -1, err
+	}
+	ids, ok := x.numbers(block)
+	if !ok {
+		return -1, nil
+	}
+	i := x.next(start, ids)
+	end := len(p.doc.lines)
+	if i >= 0 {
+		end = i
+	}
+	if err := p.work.spend(len(block) + max(0, end-start)); err != nil {
+		return -1, err
+	}
+	return i, nil
 }
 
 // reading is one interpretation of a hunk's lines.
