@@ -208,8 +208,13 @@ func (j patching) result(writes []patch.Write) Result {
 			meta.count(string(w.Before), "")
 		}
 	}
-	list := strings.Join(patch.Summary(writes), "\n")
-	return Result{Output: "Success. Updated the following files:\n" + list, Metadata: meta}
+	list := patch.Summary(writes)
+	for _, w := range writes {
+		for _, note := range w.Notes {
+			list = append(list, w.Path+": "+note)
+		}
+	}
+	return Result{Output: "Success. Updated the following files:\n" + strings.Join(list, "\n"), Metadata: meta}
 }
 
 // before returns the old content of a file; for a moved file, that of its source.

@@ -17,8 +17,8 @@ var ErrNothing = errors.New("the patch changes nothing")
 // per file, deletions last. It reads each file once and writes nothing.
 //
 // Sections are applied in order, each to the result of the previous ones.
-// Add and move replace existing files. An updated file ends with a
-// newline. Errors name the section's file and the hunk; they are addressed to the author
+// Add and move replace existing files. An updated file keeps its newline at the end,
+// or the lack of it, unless lines are added there. Errors name the section's file and the hunk; they are addressed to the author
 // of the patch. Patches that would take more than a few seconds to apply are refused.
 func Apply(p Patch, read Read) ([]Write, error) {
 	a := applier{read: read, files: map[string]*state{}, work: newWork()}
@@ -46,6 +46,7 @@ type state struct {
 	exists  bool
 	origin  string // key of the file that this was before the patch, or ""
 	gone    error  // why the file no longer exists
+	notes   []string
 }
 
 // file returns the state of the file at a path. The first call reads the file.
@@ -87,11 +88,12 @@ func (a *applier) section(f File) error {
 func (a *applier) update(s *state, f File) error {
 	content := s.now
 	if len(f.Hunks) > 0 {
-		changed, err := change(string(content), f.Hunks, a.work)
+		changed, notes, err := change(string(content), f.Hunks, a.work)
 		if err != nil {
 			return err
 		}
 		content = []byte(changed)
+		s.notes = append(s.notes, notes...)
 	}
 	if f.MoveTo == "" || key(f.MoveTo) == key(f.Path) {
 		s.put(content, s.origin)
@@ -102,6 +104,7 @@ func (a *applier) update(s *state, f File) error {
 		return fmt.Errorf("move to %s: %w", f.MoveTo, err)
 	}
 	target.put(content, s.origin)
+	target.notes, s.notes = s.notes, nil
 	s.remove(fmt.Errorf("file was moved to %s by an earlier section of the patch", f.MoveTo))
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tools/merge"
 )
 
 // spot is a hunk with its position: the index of its first context or removed line, or
@@ -12,69 +14,229 @@ import (
 type spot struct {
 	start int
 	lines []string // the hunk's, as in [Hunk]
+	hunk  Hunk
+	name  string // of the hunk, for messages
 }
 
-// change returns a file's content with the hunks applied.
-func change(content string, hunks []Hunk, w *work) (string, error) {
+// end returns the index of the first line after those that the hunk expects.
+func (s spot) end() int { return s.start + len(old(s.lines)) }
+
+// change returns a file's content with the hunks applied, and notes about those
+// that did not match exactly.
+func change(content string, hunks []Hunk, w *work) (string, []string, error) {
 	if err := w.spend(len(content)/4 + 4*strings.Count(content, "\n") + 1); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	p := placer{doc: newDocument(content), work: w}
 	var spots []spot
 	for i, h := range hunks {
 		s, err := p.locate(h)
+		s.hunk, s.name = h, fmt.Sprintf("hunk %d (line %d of the patch)", i+1, h.Line)
 		if err != nil {
-			return "", fmt.Errorf("hunk %d (line %d of the patch): %w", i+1, h.Line, err)
+			return "", nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		spots = append(spots, s)
 	}
 	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(a.start, b.start) })
-	return p.doc.with(spots, len(content)), nil
+	return p.doc.with(spots)
 }
 
-// with returns the text with the changes applied, which are ordered by
-// position and don't overlap. It ends with a newline unless it is empty. size is
-// its approximate length in bytes.
-func (d document) with(spots []spot, size int) string {
-	var out strings.Builder
-	out.Grow(size + 1024)
-	out.WriteString(d.mark)
-	open := "" // line ending that the last line still needs
-	put := func(line, end, missing string) {
-		out.WriteString(open)
-		out.WriteString(line)
-		out.WriteString(end)
-		open = missing
+// writer makes the new lines of a document.
+type writer struct {
+	doc   document
+	at    int      // the first line of the document that is not yet handled
+	lines []string // with their line endings
+	unit  int      // of the document, as [merge.Unit]; -1 until it is needed
+}
+
+// keep writes the lines of the document before one.
+func (w *writer) keep(until int) {
+	for ; w.at < until; w.at++ {
+		w.lines = append(w.lines, w.doc.lines[w.at])
 	}
-	at := 0
-	keep := func(until int) {
-		for ; at < until; at++ {
-			missing := ""
-			if d.end(at) == "" {
-				missing = d.newline(at)
-			}
-			put(d.lines[at], "", missing)
+}
+
+// put writes a new line. from is the line that it replaces, or -1.
+func (w *writer) put(line string, from int) {
+	end := w.doc.newline(w.at)
+	if from >= 0 && w.doc.end(from) != "" {
+		end = w.doc.end(from)
+	}
+	if end == "\r\n" {
+		line = strings.TrimSuffix(line, "\r")
+	}
+	w.lines = append(w.lines, line+end)
+}
+
+// with returns the text with the changes applied, which are ordered by position
+// and don't overlap, and notes about inexact ones.
+func (d document) with(spots []spot) (string, []string, error) {
+	w := writer{doc: d, unit: -1}
+	type shown struct {
+		note        string
+		first, last int
+	}
+	var inexact []shown
+	for _, s := range spots {
+		w.keep(s.start)
+		first := len(w.lines)
+		differs, err := w.hunk(s)
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if differs != "" {
+			inexact = append(inexact, shown{s.name + " did not match exactly (different: " + differs + ")", first, len(w.lines)})
 		}
 	}
-	for _, s := range spots {
-		keep(s.start)
+	w.keep(len(d.lines))
+	w.finish(spots)
+	text := strings.Join(w.lines, "")
+	var notes []string
+	for i, s := range inexact {
+		note := s.note
+		if i < maxShownHunks {
+			note += "; the file now has:\n" + strings.TrimSuffix(merge.Show(text, size(w.lines[:s.first]), size(w.lines[:s.last])), "\n")
+		}
+		notes = append(notes, note)
+	}
+	return d.mark + text, notes, nil
+}
+
+// maxShownHunks is the maximum number of hunks of a file whose lines are in notes.
+const maxShownHunks = 3
+
+func size(lines []string) int {
+	n := 0
+	for _, l := range lines {
+		n += len(l)
+	}
+	return n
+}
+
+// hunk writes the lines of a hunk, and returns what differs between the lines of
+// the file and those that it expects.
+func (w *writer) hunk(s spot) (string, error) {
+	want := old(s.lines)
+	found := make([]string, len(want))
+	for i := range found {
+		found[i] = w.doc.text(s.start + i)
+	}
+	if slices.Equal(found, want) {
 		for _, l := range s.lines {
 			switch sign(l) {
 			case '+':
-				end := d.newline(at)
-				line := text(l)
-				if end == "\r\n" {
-					line = strings.TrimSuffix(line, "\r")
-				}
-				put(line, end, "")
+				w.put(text(l), -1)
 			case '-':
-				at++
+				w.at++
 			default:
-				keep(at + 1)
+				w.keep(w.at + 1)
+			}
+		}
+		return "", nil
+	}
+	var added []string
+	for _, l := range s.lines {
+		if sign(l) == '+' {
+			added = append(added, text(l))
+		}
+	}
+	if w.unit < 0 {
+		w.unit = merge.Unit(strings.Join(w.doc.lines, ""))
+	}
+	m := merge.NewMatch(found, want, added, w.unit)
+	for _, g := range groups(s.lines) {
+		w.keep(s.start + g.from)
+		lines, err := m.Change(g.from, g.to, g.new)
+		if err != nil {
+			return "", err
+		}
+		w.at = s.start + g.to
+		for _, l := range lines {
+			if l.From < 0 {
+				w.put(l.Text, -1)
+			} else {
+				w.put(l.Text, s.start+l.From)
 			}
 		}
 	}
-	keep(len(d.lines))
-	out.WriteString(open)
-	return out.String()
+	w.keep(s.end())
+	return strings.Join(merge.Differences(found, want), ", "), nil
+}
+
+// group is a change in a hunk: expected lines from:to are replaced by new ones.
+type group struct {
+	from, to int
+	new      []string
+}
+
+// groups returns the changes of a hunk between its context lines.
+func groups(lines []string) []group {
+	var all []group
+	n, open := 0, false
+	for _, l := range lines {
+		if sign(l) == ' ' {
+			n++
+			open = false
+			continue
+		}
+		if !open {
+			all = append(all, group{from: n, to: n})
+			open = true
+		}
+		g := &all[len(all)-1]
+		if sign(l) == '-' {
+			n++
+			g.to = n
+		} else {
+			g.new = append(g.new, text(l))
+		}
+	}
+	return all
+}
+
+// finish gives all lines but the last a line ending, and the last the one that it
+// should have: none if the last line of the file had none and is still there or
+// was replaced, unless the patch sets it.
+func (w *writer) finish(spots []spot) {
+	n, had := len(w.lines), len(w.doc.lines)
+	if n == 0 {
+		return
+	}
+	unended := had > 0 && w.doc.end(had-1) == ""
+	for i := range n - 1 {
+		if !strings.HasSuffix(w.lines[i], "\n") {
+			w.lines[i] += w.doc.newline(had)
+		}
+	}
+	bare := func() { w.lines[n-1] = strings.TrimSuffix(strings.TrimSuffix(w.lines[n-1], "\n"), "\r") }
+	if len(spots) == 0 {
+		return
+	}
+	last := spots[len(spots)-1]
+	final := FinalKept
+	if last.end() == had {
+		final = last.hunk.Final
+	}
+	appended := last.end() == had && len(last.lines) > 0 && appends(last.lines)
+	switch {
+	case final == FinalRemoved:
+		bare()
+	case final == FinalAdded || appended && unended:
+		if !strings.HasSuffix(w.lines[n-1], "\n") {
+			w.lines[n-1] += w.doc.newline(had)
+		}
+	case unended:
+		bare()
+	}
+}
+
+// appends reports whether a hunk adds lines behind its last context line, without
+// removing any there.
+func appends(lines []string) bool {
+	all := groups(lines)
+	if len(all) == 0 {
+		return false
+	}
+	g := all[len(all)-1]
+	return g.from == g.to && g.to == len(old(lines))
 }

@@ -10,8 +10,9 @@
 // Models copy imperfectly. The lines of a hunk are therefore looked for in
 // passes, exactly first, then without white space at their ends, and last with
 // typographic signs taken for plain ones; and what they find stays as the file
-// has it. A file's lines that are not removed keep every byte, line ends
-// included. Where a hunk can't be placed, the error names the file, the hunk
+// has it: package merge applies the difference between removed and added lines to
+// them. A file's lines that are not removed keep every byte, line ends included. A
+// hunk that fits at several positions is refused. Where a hunk can't be placed, the error names the file, the hunk
 // and the nearest lines.
 //
 // The package touches no files, and it does not judge paths: absolute ones and

@@ -114,6 +114,19 @@ func (p *parser) heads(h *Hunk) bool {
 	return found
 }
 
+// unended notes that the last line so far has no newline.
+func (h *Hunk) unended() {
+	switch n := len(h.Lines) - 1; {
+	case n < 0:
+	case sign(h.Lines[n]) == '-':
+		h.Final = FinalAdded
+	case sign(h.Lines[n]) == '+' && h.Final == FinalKept:
+		h.Final = FinalRemoved
+	default:
+		h.Final = FinalKept
+	}
+}
+
 // body parses the lines of a hunk.
 func (p *parser) body(h *Hunk) error {
 	for ; p.at < len(p.lines) && !p.ends(); p.at++ {
@@ -126,6 +139,7 @@ func (p *parser) body(h *Hunk) error {
 		case strings.HasPrefix(line, hunkMark):
 			return nil
 		case line == noNewline:
+			h.unended()
 		case line != "" && strings.IndexByte(" -+", line[0]) >= 0:
 			h.Lines = append(h.Lines, line)
 		case strings.TrimSpace(line) == "":

@@ -36,9 +36,21 @@ type Hunk struct {
 	// context, '-' for removed and '+' for added lines. An empty string is a
 	// blank context line without its space.
 	Lines []string
-	AtEnd bool // the hunk ends at the end of the file
-	Line  int  // first line of the hunk in the patch, from 1
+	AtEnd bool  // the hunk ends at the end of the file
+	Final Final // its effect on the newline at the end of the file
+	Line  int   // first line of the hunk in the patch, from 1
 }
+
+// Final is the effect of a hunk on the newline at the end of the file, by lines
+// with "\\ No newline at end of file".
+type Final int
+
+// The values of Final.
+const (
+	FinalKept    Final = iota // unchanged
+	FinalAdded                // only the old last line has none
+	FinalRemoved              // only the new last line has none
+)
 
 // Paths returns every path of the patch as written, including move targets, without
 // duplicates.

@@ -10,14 +10,15 @@ import (
 // Write is an operation on one file. A move is two of them: for the target and
 // for the source.
 type Write struct {
-	Path    string // the file, as the patch first writes it
-	Content []byte // new content; nil with Delete
-	Delete  bool   // the file is removed
-	From    string // for a move's target, the source, whose mode it should get
-	To      string // for a move's source, the target
-	Existed bool   // the file at Path exists
-	Before  []byte // its old content
-	Lost    bool   // for a move's target, whether the move discards its old content
+	Path    string   // the file, as the patch first writes it
+	Content []byte   // new content; nil with Delete
+	Delete  bool     // the file is removed
+	From    string   // for a move's target, the source, whose mode it should get
+	To      string   // for a move's source, the target
+	Existed bool     // the file at Path exists
+	Before  []byte   // its old content
+	Lost    bool     // for a move's target, whether the move discards its old content
+	Notes   []string // for each hunk that did not match exactly, what differed, and the lines that the file now has
 }
 
 // Summary describes the writes, one line per file: "A new.go",
@@ -54,7 +55,7 @@ func (a *applier) writes() ([]Write, error) {
 		w := Write{Path: s.path, Existed: s.existed, Before: s.before}
 		switch {
 		case s.exists:
-			w.Content = s.now
+			w.Content, w.Notes = s.now, s.notes
 			if s.origin != "" && s.origin != key(s.path) {
 				w.From = a.files[s.origin].path
 				w.Lost = s.existed && moved[key(s.path)] == ""
