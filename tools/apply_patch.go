@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -35,6 +36,7 @@ type patching struct {
 	env   *Env
 	patch patch.Patch
 	paths map[string]workspace.Path // by the path as written in the patch
+	codes map[string]encoding       // of the files that were read, by the same
 }
 
 func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
@@ -42,7 +44,7 @@ func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, fmt.Errorf("invalid patch: %w", err)
 	}
-	job := patching{env: env, patch: p, paths: map[string]workspace.Path{}}
+	job := patching{env: env, patch: p, paths: map[string]workspace.Path{}, codes: map[string]encoding{}}
 	var needs []permission.Request
 	for _, name := range p.Paths() {
 		target, more, err := needFile(env, "edit", name, toWrite)
@@ -119,7 +121,12 @@ func (j patching) read(name string) ([]byte, bool, error) {
 		return nil, false, changedOnDisk(p)
 	}
 	data, err := j.env.Workspace.ReadFile(p, maxEdit)
-	return data, true, err
+	if err != nil {
+		return nil, false, err
+	}
+	text, enc := decodeText(data)
+	j.codes[name] = enc
+	return []byte(text), true, enc.patchable(j.patch.Files, name, p, text)
 }
 
 // perform writes all changes, or restores what it has written.
@@ -153,7 +160,7 @@ func (j patching) perform(writes []patch.Write) error {
 func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func() error, err error) {
 	space, p := j.env.Workspace, j.paths[w.Path]
 	restore := func() error {
-		if err := space.WriteFile(p, w.Before); err != nil {
+		if err := space.WriteFile(p, j.codes[w.Path].encode(string(w.Before))); err != nil {
 			return err
 		}
 		return chmod(space, p, modes[w.Path])
@@ -170,7 +177,7 @@ func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func(
 	if w.Existed {
 		undo = restore
 	}
-	if err := space.WriteFile(p, w.Content); err != nil {
+	if err := space.WriteFile(p, j.codes[cmp.Or(w.From, w.Path)].encode(string(w.Content))); err != nil {
 		removeDirs(space, made)
 		return nil, err
 	}

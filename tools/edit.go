@@ -72,12 +72,18 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	before := string(data)
-	res, err := edit.Replace(before, in.OldString, in.NewString, in.ReplaceAll)
+	before, enc := decodeText(data)
+	res, err := edit.Result{}, enc.editable(in.OldString, in.NewString)
+	if err == nil && enc.unknown > 0 && trailing(before, in.OldString) {
+		err = errTrailing
+	}
+	if err == nil {
+		res, err = edit.Replace(before, in.OldString, in.NewString, in.ReplaceAll)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("edit %s: %w", p.Rel, err)
 	}
-	if err := env.Workspace.WriteFile(p, []byte(res.Text)); err != nil {
+	if err := env.Workspace.WriteFile(p, enc.encode(res.Text)); err != nil {
 		return Result{}, err
 	}
 	meta := Metadata{Matcher: res.Matcher}

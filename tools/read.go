@@ -89,6 +89,15 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	if media := mediaOf(p.Rel, head); media != "" {
 		return attach(env, p, in2, media, st.Size())
 	}
+	enc := encoding{}
+	if marked16(head) {
+		var text string
+		text, enc, err = decodeAll(in2)
+		if err != nil {
+			return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+		}
+		in2, head = bufio.NewReader(strings.NewReader(text)), nil
+	}
 	if binary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p.Rel, st.Size())
 	}
@@ -98,7 +107,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
 	env.opened(p)
-	result, err := page.result(p, lines.offset)
+	result, err := page.result(p, lines.offset, enc)
 	result.Output += notes
 	return result, err
 }
@@ -121,6 +130,7 @@ type page struct {
 	seen  int  // lines read, including skipped ones
 	more  bool // the file has more lines
 	full  bool // the page ended because of its size, not the number of lines
+	wrong int  // bytes in text that are not UTF-8, shown as U+FFFD
 }
 
 // readPage reads lines starting at offset and stops when the page is full, so a
@@ -146,7 +156,8 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 		if p.seen < offset {
 			continue
 		}
-		shown := fmt.Sprintf("%d: %s\n", p.seen, clipLine(line))
+		clipped, wrong := clipLine(line)
+		shown := fmt.Sprintf("%d: %s\n", p.seen, clipped)
 		used += jsonSize(shown)
 		if p.lines == limit || used > size {
 			p.more, p.full = true, p.lines < limit
@@ -155,6 +166,7 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 		}
 		p.text.WriteString(shown)
 		p.lines++
+		p.wrong += wrong
 	}
 }
 
@@ -179,20 +191,30 @@ func nextLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// clipLine truncates a line and makes it valid UTF-8.
-func clipLine(line []byte) string {
-	s := strings.ToValidUTF8(string(line), "\uFFFD")
-	n := 0
-	for i := range s {
-		if n++; n > readLineSize {
-			return s[:i] + "... (line truncated)"
+// clipLine truncates a line and makes it valid UTF-8. It also returns the number of
+// bytes that are not UTF-8.
+func clipLine(line []byte) (string, int) {
+	n, wrong, before := 0, 0, false
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		bad := r == utf8.RuneError && size == 1
+		if bad {
+			wrong++
 		}
+		if !bad || !before { // a run of such bytes is shown as one U+FFFD
+			n++
+		}
+		if n > readLineSize {
+			return strings.ToValidUTF8(string(line[:i]), "\uFFFD") + "... (line truncated)", wrong
+		}
+		before = bad
+		i += size
 	}
-	return s
+	return strings.ToValidUTF8(string(line), "\uFFFD"), wrong
 }
 
 // result formats a page for the model.
-func (p *page) result(at workspace.Path, offset int) (Result, error) {
+func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
 		return Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at.Rel, figures.Count(p.seen, "line"))
 	}
@@ -207,6 +229,12 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 		foot = fmt.Sprintf("(lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
 	default:
 		foot = fmt.Sprintf("(end of file: %s)", figures.Count(p.seen, "line"))
+	}
+	switch name := enc.name(); {
+	case name != "":
+		foot += fmt.Sprintf("\n(file is %s; edit, apply_patch and write keep this encoding)", name)
+	case p.wrong > 0:
+		foot += fmt.Sprintf("\n(file is not UTF-8: %s shown as U+FFFD in these lines; edit and apply_patch keep them, and accept only ASCII as new text)", figures.Count(p.wrong, "byte"))
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at.Rel, p.text.String(), foot)
 	return Result{Output: out, Bounded: true, Cut: p.more}, nil

@@ -41,7 +41,7 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"CRLF", "one\r\ntwo\r\n", nil, "1: one\n2: two\n(end of file: 2 lines)"},
 		{"a lone CR is a letter", "one\rtwo\n", nil, "1: one\rtwo\n(end of file: 1 line)"},
 		{"a byte order mark", "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", nil, "1: one\n2: \ufefftwo\n(end of file: 2 lines)"},
-		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 line)"},
+		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 line)\n(file is not UTF-8: 2 bytes shown as U+FFFD in these lines; edit and apply_patch keep them, and accept only ASCII as new text)"},
 		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 line)"},
 		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
 		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2 shown; use offset 3 to continue)"},

@@ -41,14 +41,18 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	if existed && env.Workspace.Changed(p) {
 		return Result{}, changedOnDisk(p)
 	}
-	before := ""
+	before, enc := "", encoding{}
 	if data, err := env.Workspace.ReadFile(p, maxEdit); existed && err == nil {
-		before = string(data)
+		before, enc = decodeText(data)
+	}
+	if err := enc.replaceable(p, before); err != nil {
+		return Result{}, err
 	}
 	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
 		content = byteOrderMark + content
 	}
-	if err := env.Workspace.WriteFile(p, []byte(content)); err != nil {
+	data := enc.encode(content)
+	if err := env.Workspace.WriteFile(p, data); err != nil {
 		return Result{}, err
 	}
 	var meta Metadata
@@ -60,7 +64,7 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p.Rel, figures.Count(lineCount(content), "line"), figures.Count(len(content), "byte"), endsNote(before, content)), Metadata: meta}, nil
+	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p.Rel, figures.Count(lineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
 }
 
 // byteOrderMark starts some text files. Models don't see it, so it is preserved

@@ -1,8 +1,10 @@
 package patch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Read returns the content of a file that the patch names. ok is false if the file
@@ -74,7 +76,11 @@ func (a *applier) section(f File) error {
 	}
 	switch {
 	case f.Op == Add:
-		s.put([]byte(f.Content), s.origin)
+		content := f.Content
+		if s.exists && bytes.HasPrefix(s.now, []byte(bom)) && !strings.HasPrefix(content, bom) {
+			content = bom + content
+		}
+		s.put([]byte(content), s.origin)
 		return nil
 	case !s.exists:
 		return s.gone
