@@ -34,9 +34,17 @@ func (s *Scanner) Excerpt() string {
 	for _, f := range others {
 		p.failure(f, 300)
 	}
-	p.lastLines(s.tail, 400)
+	tail := s.tail
+	if main != nil && main.rank < otherError { // nobody reads all of the output after what failed
+		tail = tail[max(0, len(tail)-shortTail):]
+	}
+	p.lastLines(tail, 400)
 	return p.text(s.n)
 }
+
+// shortTail is the maximum number of lines at the end if a failed test or a compiler's error is
+// known.
+const shortTail = 15
 
 // Tail returns the end of the output so far.
 func (s *Scanner) Tail() string {
