@@ -15,17 +15,23 @@ type Baseline struct {
 	Passed    bool         `json:"passed"`
 	ExitCode  int          `json:"exit_code"` // -1 if it was killed or never started
 	ElapsedMS int64        `json:"elapsed_ms"`
-	Tail      string       `json:"tail"` // of its output
+	Tail      string       `json:"tail"` // as in event.Verify
 	In        string       `json:"in"`
 	Fault     *event.Fault `json:"fault"` // nil if the environment is not why it failed
+
+	TimeoutMS  int64  `json:"timeout_ms,omitempty"`  // like OutputPath, as in event.Verify
+	OutputPath string `json:"output_path,omitempty"` // of this job
 }
+
+// Exit describes how the command ended.
+func (b *Baseline) Exit() string { return event.ExitText(b.ExitCode, b.TimeoutMS) }
 
 func (j *job) takeBaseline(e event.Event) {
 	if b := e.Baseline; b != nil {
 		if j.baselineIn != j.in { // a job that starts again repeats it
 			j.baseline, j.baselineIn = nil, j.in
 		}
-		j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault)})
+		j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault), b.TimeoutMS, b.OutputPath})
 	}
 }
 
@@ -34,8 +40,11 @@ func (b *Baseline) result() string {
 	if b.Passed {
 		return "passed"
 	}
-	return "failed, " + (&event.Baseline{ExitCode: b.ExitCode}).Exit()
+	return "failed, " + b.Exit()
 }
+
+// Output is as in event.Verify.
+func (b *Baseline) Output() string { return event.Excerpt(b.Tail, b.OutputPath) }
 
 // compared is a verify command before and after the agent's work.
 type compared struct {
@@ -150,7 +159,7 @@ func (p *page) addNotBegun(jobs []Job, code event.Code, title string) {
 		p.add(fmt.Sprintf("%s%s: %s\n\n", strings.Join(names, ", "), more, inline(head(j.Reason, maxReason))))
 		for _, b := range j.Baseline {
 			if !b.Passed && b.Tail != "" {
-				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.result(), fence("text", tail(b.Tail, maxTail))))
+				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.result(), fence("text", tail(b.Output(), maxTail))))
 			}
 		}
 	}

@@ -306,18 +306,18 @@ func verifyCase(j *Job, runs []Verify) testcase {
 		c.Failure = &problem{
 			Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
 			Type:    "verify",
-			Text:    xmlText(tail(last.Tail, maxJUnitText)),
+			Text:    xmlText(tail(last.Output(), maxJUnitText)),
 		}
 	}
 	var earlier strings.Builder
 	for _, b := range j.Baseline {
 		if b.Name == last.Name && !b.Passed {
-			fmt.Fprintf(&earlier, "before the agent started: %s\n%s\n", b.result(), strings.TrimRight(b.Tail, "\n"))
+			fmt.Fprintf(&earlier, "before the agent started: %s\n%s\n", b.result(), strings.TrimRight(b.Output(), "\n"))
 		}
 	}
 	for _, v := range runs[:len(runs)-1] {
 		if !v.Passed {
-			fmt.Fprintf(&earlier, "%s: %s\n%s\n", v.After(), v.Exit()+v.Where(), strings.TrimRight(v.Tail, "\n"))
+			fmt.Fprintf(&earlier, "%s: %s\n%s\n", v.After(), v.Exit()+v.Where(), strings.TrimRight(v.Output(), "\n"))
 		}
 	}
 	c.SystemOut = output(tail(earlier.String(), maxJUnitText))

@@ -257,7 +257,7 @@ func (p *page) addJob(j *Job) {
 func (p *page) addVerify(v *Verify) {
 	output := "No output.\n"
 	if v.Tail != "" {
-		output = fence("text", tail(v.Tail, maxTail))
+		output = fence("text", tail(v.Output(), maxTail))
 	}
 	p.add(fmt.Sprintf("Verify %s, %s: %s\n\n%s\n", codeDetail(v.Name), v.After(), v.Exit()+v.Where(), output))
 }

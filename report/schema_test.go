@@ -21,6 +21,8 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	optional := map[string][]string{
 		"run":           {"rollout"},
 		"job":           {"script"},
+		"baseline":      {"timeout_ms", "output_path"},
+		"verify":        {"timeout_ms", "output_path"},
 		"call":          {"extension", "input_given", "metadata"},
 		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd", "custom", "custom_omitted"},
 	}

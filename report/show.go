@@ -145,15 +145,15 @@ func (s *shown) verify(j *Job) {
 		}
 		fmt.Fprintf(s, "  %s %s, %s, %s, %s\n", s.paint(outcomeStyle(passed), result), plain(name), when, exit, figures.Duration(ms))
 		if show && strings.TrimSpace(output) != "" {
-			s.block(lastLines(output, maxShownTail), printable.Aside)
+			s.block(output, printable.Aside)
 		}
 	}
 	for _, b := range j.Baseline {
-		line(b.Name, "before the agent", b.Passed, (&event.Baseline{ExitCode: b.ExitCode}).Exit(), b.ElapsedMS, b.Tail, !b.Passed)
+		line(b.Name, "before the agent", b.Passed, b.Exit(), b.ElapsedMS, b.Output(), !b.Passed)
 	}
 	for i, v := range j.Verify {
 		later := slices.ContainsFunc(j.Verify[i+1:], func(o Verify) bool { return o.Name == v.Name })
-		line(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Tail, !v.Passed && !later)
+		line(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Output(), !v.Passed && !later)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/envfault"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -32,9 +32,12 @@ func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *stop) {
 		return nil, end
 	}
 	if shared {
-		for _, b := range results {
+		results = slices.Clone(results)
+		for i := range results {
+			b := &results[i]
 			b.Shared = true
-			j.emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
+			b.OutputPath = (&outputFile{dir: j.outputs(), redact: j.opts.Redact}).copy(j.opts.Dir, b.OutputPath)
+			j.emit(event.Event{Type: event.BaselineEnded, Baseline: b})
 		}
 	}
 	return results, judge(j.spec.Baseline, results)
@@ -91,7 +94,7 @@ func (r verifier) each(ctx context.Context) (results []event.Baseline, end *stop
 		if err != nil {
 			return nil, j.notVerified(ctx, err)
 		}
-		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: s.faultOf(v.Run, res)}
+		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: s.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath}
 		j.emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
 		results = append(results, b)
 	}
@@ -108,8 +111,8 @@ func (r verifier) treeAfterSetup(ctx context.Context) (*gitops.Tree, error) {
 }
 
 // faultOf returns why the environment made a command fail; nil if it did not.
-func faultOf(line string, v event.Verify) *event.Fault {
-	f, ok := envfault.Find(line, v.ExitCode, v.Tail)
+func faultOf(line string, v ran) *event.Fault {
+	f, ok := envfault.Find(line, v.ExitCode, v.output)
 	if v.Passed || !ok {
 		return nil
 	}
@@ -121,7 +124,7 @@ func faultOf(line string, v event.Verify) *event.Fault {
 
 // faultOf is faultOf for a verify command in a site: the fix names the directories of package
 // managers that are only below the workspace.
-func (s *site) faultOf(line string, v event.Verify) *event.Fault {
+func (s *site) faultOf(line string, v ran) *event.Fault {
 	f := faultOf(line, v)
 	if f == nil {
 		return nil
@@ -134,7 +137,7 @@ func (s *site) faultOf(line string, v event.Verify) *event.Fault {
 
 // setupFault describes what the environment lacks for a setup command that failed; "" if
 // that is not known.
-func setupFault(line string, v event.Verify) string {
+func setupFault(line string, v ran) string {
 	f := faultOf(line, v)
 	switch {
 	case f == nil:
@@ -147,7 +150,7 @@ func setupFault(line string, v event.Verify) string {
 
 // verifyFault describes what the environment lacks for the first failed verify command that
 // shows it; "" if none does.
-func (s *site) verifyFault(commands []tasks.Verify, failed []event.Verify) string {
+func (s *site) verifyFault(commands []tasks.Verify, failed []ran) string {
 	for _, v := range failed {
 		at := slices.IndexFunc(commands, func(c tasks.Verify) bool { return c.Name == v.Name })
 		if f := s.faultOf(commands[at].Run, v); f != nil {
@@ -167,6 +170,10 @@ func judge(want tasks.Baseline, results []event.Baseline) *stop {
 				"verify %s can't run here, whatever the agent does: %s (%s missing); %s; or set baseline: skip if the task itself adds what is missing",
 				b.Name, b.Fault.Evidence, b.Fault.Kind, b.Fault.Fix)}
 		}
+		if b.TimeoutMS > 0 && want != tasks.BaselineMustFail {
+			return &stop{code: event.CodeEnvironment, detail: fmt.Sprintf(
+				"verify %s %s before the agent started: this machine is too slow for it, or it hangs; set a longer time:, or baseline: must_fail if the task is to fix that, or baseline: skip", b.Name, b.Exit())}
+		}
 		if !b.Passed {
 			failed = append(failed, b.Name)
 		}
@@ -180,15 +187,12 @@ func judge(want tasks.Baseline, results []event.Baseline) *stop {
 	return nil
 }
 
-// Limits of failed commands in the prompt, in bytes and in commands.
-const (
-	maxBaselineTail = 2 << 10
-	maxBaselines    = 5
-)
+// maxBaselines is the maximum number of failed commands with their output in the prompt.
+const maxBaselines = 5
 
 // baselineText lists for the model which verify commands fail before it starts; "" if none
-// does.
-func baselineText(results []event.Baseline) string {
+// does. Complete outputs are in a report directory.
+func baselineText(results []event.Baseline, reports *files.Dir) string {
 	failed := slices.DeleteFunc(slices.Clone(results), func(b event.Baseline) bool { return b.Passed })
 	if len(failed) == 0 {
 		return ""
@@ -198,7 +202,7 @@ func baselineText(results []event.Baseline) string {
 	for i, f := range failed {
 		tail := ""
 		if i < maxBaselines {
-			tail = "\n" + strings.Trim(textcut.Ends(f.Tail, 0, maxBaselineTail, "...\n"), "\n")
+			tail = "\n" + strings.Trim(withOutput(reports, f.Tail, f.OutputPath), "\n")
 		}
 		fmt.Fprintf(&b, "\n<check name=%q result=%q>%s\n</check>\n", f.Name, f.Exit(), tail)
 	}

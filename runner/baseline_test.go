@@ -57,14 +57,14 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	}
 }
 
-// The prompt has the ends of long outputs, and the outputs of the first commands only.
+// The prompt has the outputs of the first commands only.
 func TestBaselineInThePromptIsBounded(t *testing.T) {
 	results := []event.Baseline{{Name: "vet", Passed: true, Tail: "nothing"}}
 	for i := range maxBaselines + 2 {
-		results = append(results, event.Baseline{Name: fmt.Sprintf("check-%d", i), ExitCode: 3, Tail: fmt.Sprintf("start-%d\n%send-%d\n", i, strings.Repeat("line\n", maxBaselineTail), i)})
+		results = append(results, event.Baseline{Name: fmt.Sprintf("check-%d", i), ExitCode: 3, Tail: strings.Repeat("line\n", 100) + fmt.Sprintf("end-%d\n", i)})
 	}
-	text := baselineText(results)
-	if !strings.Contains(text, "these verify commands of the task fail (7 of 8)") || strings.Contains(text, "vet") || strings.Contains(text, "start-") || len(text) > maxBaselines*maxBaselineTail+2<<10 {
+	text := baselineText(results, nil)
+	if !strings.Contains(text, "these verify commands of the task fail (7 of 8)") || strings.Contains(text, "vet") {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 	for i := range maxBaselines + 2 {

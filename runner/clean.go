@@ -27,7 +27,7 @@ type checkout struct {
 // inClean runs setup and one verify command in a fresh checkout of the job's commit,
 // under the job's profile. A setup command that fails there fails verify, and so does a
 // change that can't be committed.
-func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err error) {
 	j, s := r.job, r.site
 	began := j.opts.Now()
 	restore, err := j.privateDirs().replace(ctx, false)
@@ -42,7 +42,8 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res event.Verify
 	}()
 	err = j.checkOut(ctx, s, c, dir)
 	if refused := (*gitdir.UnsupportedError)(nil); errors.As(err, &refused) {
-		return event.Verify{ExitCode: -1, Tail: j.opts.Redact.Held(refused.Error())}, nil
+		text := j.opts.Redact.Held(refused.Error())
+		return ran{Verify: event.Verify{ExitCode: -1, Tail: text}, output: text, line: text}, nil
 	}
 	if err != nil {
 		return res, err
@@ -50,7 +51,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res event.Verify
 	for _, line := range j.spec.Setup {
 		res, err := j.command(ctx, c.site, c.setup, line, setupTimeout)
 		if err != nil || !res.Passed {
-			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, exitText(res), res.Tail)
+			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, exitText(res.Verify), res.Tail)
 			return res, err
 		}
 	}

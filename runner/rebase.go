@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/money"
@@ -318,7 +319,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 	case end != nil:
 		return "", end
 	case len(faults) > 0:
-		return verifyFeedback(faults), nil
+		return verifyFeedback(faults, j.opts.Dir), nil
 	}
 	j.emit(event.Event{Type: event.Committed, Commit: c})
 	l := &landing{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
@@ -336,4 +337,6 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 }
 
 // verifyFeedback returns the output of failed verify commands as a prompt.
-func verifyFeedback(failed []event.Verify) string { return faults{failed: failed}.feedback() }
+func verifyFeedback(failed []ran, reports *files.Dir) string {
+	return faults{failed: failed}.feedback(reports)
+}

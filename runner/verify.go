@@ -10,13 +10,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/terminal"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
 const (
-	tailBytes    = 16 << 10         // maximum size of a command's output, in reports and for the model
 	setupTimeout = 30 * time.Minute // for one setup command
 	maxCommand   = 500              // bytes of a command line in an event
 )
@@ -60,9 +58,9 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 		run.ExitCode, run.ElapsedMS = &v.ExitCode, v.ElapsedMS
 		j.emit(event.Event{Type: event.CommandEnded, Command: &run})
 		if !v.Passed {
-			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitText(v)) + setupFault(line, v)
+			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitText(v.Verify)) + setupFault(line, v)
 			if v.Tail != "" {
-				reason += ":\n" + v.Tail
+				reason += ":\n" + withOutput(j.opts.Dir, v.Tail, v.OutputPath)
 			}
 			return &stop{code: event.CodeFailed, detail: reason}
 		}
@@ -72,7 +70,7 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 
 // verifyAll runs all verify commands and returns those that failed. What they leave in the
 // workspace is not the agent's.
-func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop) {
+func (w *work) verifyAll(ctx context.Context) (failed []ran, end *stop) {
 	run := func(ctx context.Context) (end *stop) {
 		failed, end = verifier{w.job, w.site}.after(ctx, w.result.attempts)
 		return end
@@ -86,7 +84,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop)
 }
 
 // after runs all verify commands after an attempt and returns those that failed.
-func (r verifier) after(ctx context.Context, attempt int) (failed []event.Verify, end *stop) {
+func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *stop) {
 	j := r.job
 	for _, v := range j.spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
@@ -100,7 +98,7 @@ func (r verifier) after(ctx context.Context, attempt int) (failed []event.Verify
 			return nil, j.notVerified(ctx, err)
 		}
 		res.Attempt = attempt
-		j.emit(event.Event{Type: event.VerifyEnded, Session: j.sessionID(j.spec.ID), Verify: &res})
+		j.emit(event.Event{Type: event.VerifyEnded, Session: j.sessionID(j.spec.ID), Verify: &res.Verify})
 		if !res.Passed {
 			failed = append(failed, res)
 		}
@@ -139,7 +137,7 @@ func (r verifier) announce(kind string, v tasks.Verify, attempt int) {
 }
 
 // verify runs one verify command where it has to run.
-func (r verifier) verify(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+func (r verifier) verify(ctx context.Context, v tasks.Verify) (res ran, err error) {
 	where, run := event.InWorkspace, r.inWorkspace
 	if v.In == tasks.InClean {
 		where, run = event.InClean, r.inClean
@@ -151,7 +149,7 @@ func (r verifier) verify(ctx context.Context, v tasks.Verify) (res event.Verify,
 
 // inWorkspace runs one verify command in the workspace, with private directories of its
 // own.
-func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err error) {
 	restore, err := r.job.privateDirs().replace(ctx, true)
 	if err != nil {
 		return res, err
@@ -162,45 +160,44 @@ func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res event.Ve
 
 // command runs a command line of the manifest in the workspace. An error means that the
 // context ended; a command that can't be started has failed.
-func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (event.Verify, error) {
+func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (ran, error) {
 	return runProgram(ctx, j, s, box, []string{"bash", "-c", line}, limit)
 }
 
 // runProgram is command for a program with arguments.
-func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []string, limit time.Duration) (event.Verify, error) {
-	tail := proc.NewTail(tailBytes)
-	shown := terminal.NewWriter(tail)
+func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []string, limit time.Duration) (v ran, failed error) {
+	out := newPrinted(&outputFile{dir: j.outputs(), redact: j.opts.Redact})
+	defer func() { out.into(&v, j.opts.Redact) }()
 	began := j.opts.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: shown, Confine: box.Confine(), Monitor: box.Monitor()})
-	shown.Flush() //nolint:errcheck // a Tail never fails
-	v := event.Verify{
-		Passed: err == nil && res.ExitCode == 0 && !res.TimedOut, ExitCode: res.ExitCode,
-		ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Tail: j.opts.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),
-	}
-	if res.Note != "" {
-		v.Tail = strings.TrimPrefix(strings.TrimRight(v.Tail, "\n")+"\n"+j.opts.Redact.Held(res.Note), "\n")
+	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: out, Confine: box.Confine(), Monitor: box.Monitor()})
+	v.Passed, v.ExitCode = err == nil && res.ExitCode == 0 && !res.TimedOut, res.ExitCode
+	v.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
+	if v.denied = j.opts.Redact.Held(res.Note); v.denied != "" {
+		out.note(v.denied)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return v, context.Cause(ctx)
 	case err != nil:
-		v.ExitCode, v.Tail = -1, strings.TrimPrefix(v.Tail+"\n"+err.Error(), "\n")
-	case res.TimedOut:
 		v.ExitCode = -1
-		v.Tail += fmt.Sprintf("\n(command timed out after %s)", limit)
+		out.note(err.Error())
+	case res.TimedOut:
+		v.ExitCode, v.TimeoutMS = -1, limit.Milliseconds()
+		out.note("(command " + v.Exit() + ")")
 	}
 	return v, nil
 }
 
 func exitText(v event.Verify) string {
-	if v.ExitCode < 0 {
+	if v.ExitCode < 0 && v.TimeoutMS == 0 {
 		return "killed"
 	}
-	return fmt.Sprintf("exit code %d", v.ExitCode)
+	return v.Exit()
 }
 
-// feedback returns the prompt of the attempt after one with faults.
-func (f faults) feedback() string {
+// feedback returns the prompt of the attempt after one with faults. Complete outputs are in a
+// report directory.
+func (f faults) feedback(reports *files.Dir) string {
 	var b strings.Builder
 	if len(f.barred) > 0 {
 		b.WriteString(undo(f.barred) + "\n")
@@ -223,12 +220,29 @@ func (f faults) feedback() string {
 		if v.In == event.InClean {
 			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`
 		}
-		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, exitText(v), strings.TrimRight(v.Tail, "\n"))
+		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, exitText(v.Verify), strings.TrimRight(withOutput(reports, v.Tail, v.OutputPath), "\n"))
 	}
 	return b.String()
 }
 
-func names(failed []event.Verify) string {
+// why describes what failed in the first failed verify command, and what the sandbox denied it;
+// "" if that is not known.
+func why(failed []ran) string {
+	v := failed[0]
+	text := v.line
+	if v.TimeoutMS > 0 {
+		text = v.Exit()
+	}
+	if denied, _, _ := strings.Cut(v.denied, "\n"); !strings.Contains(text, denied) {
+		text += "; " + denied
+	}
+	if text = strings.TrimPrefix(text, "; "); text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func names(failed []ran) string {
 	var list []string
 	for _, v := range failed {
 		list = append(list, v.Name)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -149,7 +150,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		case found.none():
 			return w.checkScripts(main)
 		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
-			text = found.feedback()
+			text = found.feedback(w.job.opts.Dir)
 			main.SetProfile(found.returned(main.spec.task.Profile, w.site.below))
 			continue
 		}
@@ -185,7 +186,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 				return last, end
 			}
 		}
-		text = main.prompted(ctx, text+baselineText(w.baseline)+scopeText(w.job.spec.Change)+w.scriptText)
+		text = main.prompted(ctx, text+baselineText(w.baseline, w.job.opts.Dir)+scopeText(w.job.spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }
@@ -227,7 +228,7 @@ func (w *work) firstPrompt(from *continuation) string {
 
 // faults are what is wrong with the changes of an attempt.
 type faults struct {
-	failed  []event.Verify
+	failed  []ran
 	barred  []permission.Decision
 	over    []excess
 	refused []gitops.Refusal // paths that git would not commit
@@ -265,7 +266,7 @@ func (w *work) refused(f faults) *stop {
 	case len(f.marked) > 0:
 		return &stop{code: event.CodeFailed, detail: "conflict markers are left in " + firstThree(f.marked)}
 	case len(f.failed) > 0:
-		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + w.site.verifyFault(w.job.spec.Verify, f.failed)}
+		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), why(f.failed))}
 	}
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/findings"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/report"
 )
 
 // Limits of annotations. GitHub shows ten errors and ten warnings of a step.
 const (
 	maxAnnotations = 10
-	maxTailLines   = 20
 	maxTailBytes   = 4 << 10
 )
 
@@ -64,7 +64,7 @@ func Failures(rep *report.Report, w Checkout) []Annotation {
 		for _, v := range j.Verify {
 			if !v.Passed && v.Attempt == j.Attempts {
 				verified = false
-				add(fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), v.Exit()+"\n"+ending(v.Tail))
+				add(fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), v.Exit()+"\n"+ending(v.Output()))
 			}
 		}
 		if n := jobs[j.Reason]; verified && n > 0 && unsuccessful(j.Outcome) {
@@ -139,18 +139,13 @@ func unsuccessful(o event.Outcome) bool {
 func failedBaseline(j *report.Job) string {
 	for _, b := range j.Baseline {
 		if !b.Passed && j.Attempts == 0 {
-			return ending(b.Tail)
+			return ending(b.Output())
 		}
 	}
 	return ""
 }
 
-// ending returns the last lines of an output.
+// ending returns the end of an output, which is complete for an excerpt.
 func ending(s string) string {
-	s = strings.TrimRight(s, "\r\n")
-	if len(s) > maxTailBytes {
-		s = s[len(s)-maxTailBytes:]
-	}
-	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-maxTailLines):], "\n")
+	return textcut.Ends(strings.TrimRight(s, "\r\n"), 0, maxTailBytes, "")
 }

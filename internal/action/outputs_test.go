@@ -202,7 +202,7 @@ func TestFailedVerifyIsAnnotated(t *testing.T) {
 	want := []action.Annotation{
 		{
 			Level: "error", Title: "a: verify tests failed", Location: action.Location{File: "sub/m.yaml"},
-			Message: "exit code 1\n" + strings.Repeat("line\n", 19) + "::set-output name=x::y",
+			Message: "exit code 1\n" + strings.Repeat("line\n", 100) + "::set-output name=x::y",
 		},
 		{Level: "error", Title: "a: verify slow failed", Location: action.Location{File: "sub/m.yaml"}, Message: "killed or not started"},
 	}

@@ -358,7 +358,7 @@ func (p *publishing) facts(j report.Job) publish.Facts {
 		}
 		before := "not run"
 		if i := slices.IndexFunc(j.Baseline, func(b report.Baseline) bool { return b.Name == v.Name }); i >= 0 {
-			b := event.Baseline{Passed: j.Baseline[i].Passed, ExitCode: j.Baseline[i].ExitCode}
+			b := event.Baseline{Passed: j.Baseline[i].Passed, ExitCode: j.Baseline[i].ExitCode, TimeoutMS: j.Baseline[i].TimeoutMS}
 			before = b.Result()
 		}
 		f.Verify = append(f.Verify, publish.Verify{Name: p.known.Text(v.Name), Before: before})

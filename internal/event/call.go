@@ -73,7 +73,7 @@ func (m *CallMetadata) String() string {
 	}
 	var all []string
 	if m.ExitCode != nil && *m.ExitCode != 0 {
-		all = append(all, exitText(*m.ExitCode))
+		all = append(all, ExitText(*m.ExitCode, 0))
 	}
 	if m.Added != nil && m.Removed != nil {
 		all = append(all, fmt.Sprintf("+%d -%d lines", *m.Added, *m.Removed))

@@ -112,7 +112,7 @@ func named() []Cause {
 		{CodeNotRun, Skipped, ExitFailed, "the report of this job's shard is missing, no worker has started the queued job, or another run has queued it"},
 		{CodeRollout, Skipped, ExitOK, "the rollout was stopped before the job started, or a limit on its pull requests was reached"},
 
-		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing; or the sandbox can't start commands"},
+		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing, or it timed out; or the sandbox can't start commands"},
 		{CodeBaseline, Failed, ExitFailed, "the verify commands passed or failed on the unchanged files, against the task's baseline"},
 
 		{CodeExtension, Error, ExitFailed, "an extension, such as an MCP server, did not start, or offers too many tools; or a hook failed"},

@@ -384,15 +384,35 @@ type Verify struct {
 	Passed    bool   `json:"passed"`
 	ExitCode  int    `json:"exit_code"` // -1 if it was killed or never started
 	ElapsedMS int64  `json:"elapsed_ms"`
-	Tail      string `json:"tail"`         // of its output
+	Tail      string `json:"tail"`         // what failed in its output and the end, shortened; only the end if it passed
 	In        string `json:"in,omitempty"` // InWorkspace or InClean
+
+	TimeoutMS  int64  `json:"timeout_ms,omitempty"`  // milliseconds after which it was killed; 0 if it was not
+	OutputPath string `json:"output_path,omitempty"` // file with the complete output, relative to the report directory; empty if Tail is complete, or it passed
 }
 
 // Exit describes how the command ended.
-func (v *Verify) Exit() string { return exitText(v.ExitCode) }
+func (v *Verify) Exit() string { return ExitText(v.ExitCode, v.TimeoutMS) }
 
-func exitText(code int) string {
-	if code < 0 {
+// Output returns the output for readers of the report directory.
+func (v *Verify) Output() string { return Excerpt(v.Tail, v.OutputPath) }
+
+// Excerpt returns an excerpt of an output with the path of the file that has the complete
+// output. An output without such a file is complete.
+func Excerpt(text, path string) string {
+	if path == "" {
+		return text
+	}
+	return strings.TrimRight(text, "\n") + "\n(excerpt; the complete output is in " + path + ")\n"
+}
+
+// ExitText describes how a command ended, given its exit code, -1 if it has none, and the
+// milliseconds after which it was killed, 0 if it was not.
+func ExitText(code int, timeout int64) string {
+	switch {
+	case timeout > 0:
+		return fmt.Sprintf("timed out after %s", time.Duration(timeout)*time.Millisecond)
+	case code < 0:
 		return "killed or not started"
 	}
 	return fmt.Sprintf("exit code %d", code)
@@ -405,14 +425,20 @@ type Baseline struct {
 	Passed    bool   `json:"passed"`
 	ExitCode  int    `json:"exit_code"` // -1 if it was killed or never started
 	ElapsedMS int64  `json:"elapsed_ms"`
-	Tail      string `json:"tail"`             // of its output
+	Tail      string `json:"tail"`             // as in Verify
 	In        string `json:"in"`               // InWorkspace or InClean
 	Shared    bool   `json:"shared,omitempty"` // the command ran for another job
 	Fault     *Fault `json:"fault,omitempty"`  // nil if the environment is not why it failed
+
+	TimeoutMS  int64  `json:"timeout_ms,omitempty"`  // as in Verify
+	OutputPath string `json:"output_path,omitempty"` // as in Verify; of this job also if the command ran for another one
 }
 
 // Exit describes how the command ended.
-func (b *Baseline) Exit() string { return exitText(b.ExitCode) }
+func (b *Baseline) Exit() string { return ExitText(b.ExitCode, b.TimeoutMS) }
+
+// Output is as in Verify.
+func (b *Baseline) Output() string { return Excerpt(b.Tail, b.OutputPath) }
 
 // Result describes the result in one line.
 func (b *Baseline) Result() string {

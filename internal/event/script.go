@@ -23,4 +23,4 @@ type Script struct {
 }
 
 // Exit describes how the script ended.
-func (s *Script) Exit() string { return exitText(s.ExitCode) }
+func (s *Script) Exit() string { return ExitText(s.ExitCode, 0) }

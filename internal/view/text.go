@@ -89,11 +89,11 @@ func describe(e event.Event, s *state, at directories) entry {
 	case event.CommandEnded:
 		return commandEntry(e.Command)
 	case event.BaselineEnded:
-		return baselineEntry(e.Baseline)
+		return baselineEntry(e.Baseline, at)
 	case event.ScriptEnded:
 		return scriptEntry(e.Script)
 	case event.VerifyEnded:
-		return verifyEntry(e.Verify)
+		return verifyEntry(e.Verify, at)
 	case event.ChangesFound:
 		text := "changed " + figures.Count(len(e.Changes), "file")
 		if len(e.LeftOut) > 0 {
@@ -218,7 +218,7 @@ func commandEntry(c *event.Command) entry {
 
 // baselineEntry formats a result that is no fault of the job, except if the environment
 // is why a command failed.
-func baselineEntry(b *event.Baseline) entry {
+func baselineEntry(b *event.Baseline, at directories) entry {
 	took := figures.Duration(b.ElapsedMS)
 	if b.Shared {
 		took += ", run for another job"
@@ -230,9 +230,12 @@ func baselineEntry(b *event.Baseline) entry {
 	if b.Fault != nil {
 		e = warning("baseline: verify %s failed, %s (%s): %s", b.Name, b.Exit(), took, b.Fault.Fix)
 		e.style = red
+	} else if b.TimeoutMS > 0 {
+		e = warning("baseline: verify %s %s", b.Name, b.Exit())
+		e.style = red
 	}
 	if !b.Shared {
-		e.block = gutter(last(b.Tail))
+		e.block = gutter(split(at.output(b.Tail, b.OutputPath)))
 	}
 	return e
 }
@@ -248,14 +251,14 @@ func scriptEntry(s *event.Script) entry {
 	return e
 }
 
-func verifyEntry(v *event.Verify) entry {
+func verifyEntry(v *event.Verify, at directories) entry {
 	if v.Passed {
 		e := info("verify %s passed%s (%s)", v.Name, v.Where(), figures.Duration(v.ElapsedMS))
 		e.style = green
 		return e
 	}
 	e := warning("verify %s failed%s, %s (%s)", v.Name, v.Where(), v.Exit(), figures.Duration(v.ElapsedMS))
-	e.style, e.block = red, gutter(last(v.Tail))
+	e.style, e.block = red, gutter(split(at.output(v.Tail, v.OutputPath)))
 	return e
 }
 
@@ -410,6 +413,15 @@ func next(j *job, end *event.JobEnd, at directories) string {
 		return "patch: " + at.short(filepath.Join(at.reports, end.Patch))
 	}
 	return ""
+}
+
+// output returns the excerpt of an output with the path of the complete one, which is relative to
+// the report directory.
+func (d directories) output(text, path string) string {
+	if path != "" {
+		path = d.short(filepath.Join(d.reports, path))
+	}
+	return event.Excerpt(text, path)
 }
 
 // short returns a path relative to the current directory if it is in there.

@@ -12,7 +12,6 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
@@ -178,10 +177,10 @@ func (p *jobPage) verify() g.Node {
 		runs[name] = append(runs[name], fold("", summary, []g.Node{block("", cut(tail, p.max.result))}))
 	}
 	for _, b := range p.j.Baseline {
-		add(b.Name, "before the agent", b.Passed, (&event.Baseline{ExitCode: b.ExitCode}).Exit(), b.ElapsedMS, b.Tail)
+		add(b.Name, "before the agent", b.Passed, b.Exit(), b.ElapsedMS, b.Output())
 	}
 	for _, v := range p.j.Verify {
-		add(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Tail)
+		add(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Output())
 	}
 	if len(order) == 0 {
 		return nil
