@@ -139,6 +139,8 @@ func (f *fields) commands(e event.Event) {
 		f.text("in", b.In)
 		f.Bool("passed", b.Passed).Bool("shared", b.Shared).Int("exit_code", b.ExitCode).Int64("elapsed_ms", b.ElapsedMS)
 		f.text("tail", b.Tail)
+		f.text("output_path", b.OutputPath)
+		f.count("timeout_ms", int(b.TimeoutMS))
 		if b.Fault != nil {
 			f.text("kind", b.Fault.Kind)
 			f.text("evidence", b.Fault.Evidence)
@@ -152,6 +154,8 @@ func (f *fields) commands(e event.Event) {
 		f.count("attempt", e.Verify.Attempt)
 		f.Bool("passed", e.Verify.Passed).Int("exit_code", e.Verify.ExitCode).Int64("elapsed_ms", e.Verify.ElapsedMS)
 		f.text("tail", e.Verify.Tail)
+		f.text("output_path", e.Verify.OutputPath)
+		f.count("timeout_ms", int(e.Verify.TimeoutMS))
 	case e.Network != nil:
 		f.text("method", e.Network.Method)
 		f.text("host", e.Network.Host)
