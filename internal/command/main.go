@@ -62,12 +62,15 @@ func exitWith(exit event.Exit) error {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, w World) int {
+	out := &output{to: w.Out}
+	w.Out = out
 	root := newRoot(w)
 	for _, text := range misspeltVariables(root, w.Names) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
 	err := dispatch(ctx, root, args[min(1, len(args)):], w.Getenv, w.Out)
-	if err == nil {
+	unwritten := out.failure()
+	if err == nil && unwritten == nil {
 		return int(event.ExitOK)
 	}
 	known := secrets(w, nil, nil)
@@ -75,10 +78,12 @@ func Main(ctx context.Context, args []string, w World) int {
 	for _, p := range problemsOf(err) { // they quote the manifest
 		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.of(p))
 	}
-	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(w.Err, "millhand: "+printable.Text(known.Text(msg)))
+	for _, each := range []error{err, unwritten} {
+		if each != nil && each.Error() != "" {
+			fmt.Fprintln(w.Err, "millhand: "+printable.Text(known.Text(each.Error())))
+		}
 	}
-	return int(exitOf(err))
+	return int(event.Worst([]event.Exit{exitOf(err), exitOf(unwritten)}))
 }
 
 // newRoot returns the command tree.

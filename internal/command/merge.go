@@ -77,7 +77,8 @@ func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.Fa
 	if err := out.WriteMerged(name, merged); err != nil {
 		return fail(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
-	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // the reports are written
+	w.keep(out.Path())
+	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	return exitWith(merged.Exit)
 }

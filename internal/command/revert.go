@@ -118,6 +118,7 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err != nil {
 		return err
 	}
+	w.keep(r.out.Path())
 	if given.json {
 		return writeJSON(w.Out, struct {
 			Run string `json:"run"`

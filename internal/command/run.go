@@ -396,7 +396,7 @@ func printText(w World, rep *report.Report, dir string) {
 	if isAction(w) {
 		rep = withoutReasons(rep)
 	}
-	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // the reports are written even if stdout is closed
+	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
 	if here, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
@@ -455,6 +455,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	fault := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())
+	w.keep(out.Path())
 	print(w, fold.Report(), out.Path())
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}

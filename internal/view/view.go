@@ -83,15 +83,24 @@ func New(out io.Writer, o Options, getenv func(string) string) (*Log, error) {
 
 // Terminal returns a stream that is a terminal which can move the cursor.
 func Terminal(out io.Writer, getenv func(string) string) (*os.File, bool) {
+	f, ok := terminal(out)
+	return f, ok && getenv("TERM") != "dumb"
+}
+
+// terminal returns a stream that is a terminal, also one that a writer passes everything on to.
+func terminal(out io.Writer) (*os.File, bool) {
+	if w, ok := out.(interface{ Unwrap() io.Writer }); ok {
+		out = w.Unwrap()
+	}
 	f, ok := out.(*os.File)
-	return f, ok && isatty.IsTerminal(f.Fd()) && getenv("TERM") != "dumb"
+	return f, ok && isatty.IsTerminal(f.Fd())
 }
 
 // Displayed reports whether a stream is read by people or by a CI that executes commands in
 // it: it is a terminal, or the output of a step of a GitHub workflow.
 func Displayed(out io.Writer, getenv func(string) string) bool {
-	f, ok := out.(*os.File)
-	return getenv("GITHUB_ACTIONS") == "true" || ok && isatty.IsTerminal(f.Fd())
+	_, ok := terminal(out)
+	return getenv("GITHUB_ACTIONS") == "true" || ok
 }
 
 // Colours reports whether a stream has colours: on a terminal, or if a variable requires
