@@ -118,6 +118,7 @@ func rooms() map[string]room {
 		"internal/envfault":        {"internal/textcut internal/lazyregexp", "a table of texts; it runs nothing"},
 		"internal/failures":        {"internal/textcut internal/lazyregexp", "a table of texts and an excerpt; it runs nothing"},
 		"internal/keys":            {"internal/proc internal/textcut", "keys of providers and git hosts, without knowing their protocols"},
+		"internal/textcall":        {"internal/lazyregexp", "a pure core: what models write where they should call"},
 		"internal/findings":        {"internal/figures", "what a review reports, for manifests, reports and comments"},
 		"internal/lazyregexp":      {"", "expressions that packages keep in variables"},
 		"internal/figures":         {"", "texts of numbers"},

@@ -1,0 +1,153 @@
+package textcall
+
+import (
+	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
+)
+
+// either parses arguments of several syntaxes.
+func either(syntaxes ...func(string) (string, bool)) func(string) (string, bool) {
+	return func(s string) (string, bool) {
+		for _, parse := range syntaxes {
+			if rest, ok := parse(s); ok {
+				return rest, true
+			}
+		}
+		return s, false
+	}
+}
+
+// object parses a JSON object.
+func object(s string) (rest string, ok bool) {
+	if !strings.HasPrefix(s, "{") {
+		return s, false
+	}
+	_, rest, ok = value(s)
+	return strings.TrimPrefix(strings.TrimSpace(rest), "```"), ok
+}
+
+// opened is the start of an object or array, to tell it from prose with a brace.
+var opened = lazyregexp.New(`^(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$))`)
+
+// value parses an object or array of JSON, in which models make mistakes: line feeds in strings, single quotes, a missing
+// brace. It ends with its last bracket, at a tag, or with the text.
+func value(s string) (value, rest string, ok bool) {
+	if !opened.MatchString(s) {
+		return "", s, false
+	}
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"', c == '\'':
+			quote = c
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			if depth--; depth == 0 {
+				return s[:i+1], s[i+1:], true
+			}
+		case c == '<', c == '`':
+			return s[:i], s[i:], true
+		}
+	}
+	return s, "", true
+}
+
+// nameKey is the key of a tool's name.
+var nameKey = lazyregexp.New(`["'](?:name|tool_name|tool|function)["']\s*:\s*["']([^"']+)["']`)
+
+func namesIn(value string) (names []string) {
+	for rest := value; ; {
+		m := nameKey.FindStringSubmatchIndex(rest)
+		if m == nil {
+			return names
+		}
+		names, rest = append(names, rest[m[2]:m[3]]), rest[m[1]:]
+	}
+}
+
+var (
+	parameter = lazyregexp.New(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
+	// A closing tag is often missing.
+	parameterEnd = lazyregexp.New(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|tool_calls?|function_calls?))>|<` + prefix + `parameter(?:=|\s+name=)`)
+	key          = lazyregexp.New(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`)
+	keyEnd       = lazyregexp.New(`</arg_value>|</tool_call>|<arg_key>`)
+)
+
+// parameters parses parameters in tags.
+func parameters(s string) (rest string, ok bool) { return elements(s, parameter, parameterEnd) }
+
+// pairs parses keys and values in tags of GLM.
+func pairs(s string) (rest string, ok bool) { return elements(s, key, keyEnd) }
+
+// elements parses tags with values, up to the first other text. The last value may be truncated, but does not start with a
+// space, as prose after the tag does.
+func elements(s string, open, end *lazyregexp.Regexp) (rest string, ok bool) {
+	for {
+		n := len(open.FindString(s))
+		if n == 0 {
+			return s, ok
+		}
+		s, ok = s[n:], true
+		at := end.FindStringIndex(s)
+		if at == nil {
+			return "", !strings.HasPrefix(s, " ")
+		}
+		if tag := s[at[0]:at[1]]; strings.HasSuffix(tag, "parameter>") || tag == "</arg_value>" {
+			s = s[at[1]:]
+		} else {
+			s = s[at[0]:]
+		}
+	}
+}
+
+var endTag = lazyregexp.New(`^\s*</(?:function|` + prefix + `(?:invoke|tool_call))>`)
+
+// closed parses no arguments: the call ends.
+func closed(s string) (rest string, ok bool) { return s, endTag.MatchString(s) }
+
+var bracesEnd = lazyregexp.New(`<end_function_call>|<tool_call\|>`)
+
+// braces parses arguments with keys and values that have no quotes of JSON.
+func braces(s string) (rest string, ok bool) {
+	if at := bracesEnd.FindStringIndex(s); at != nil {
+		return s[at[0]:], true
+	}
+	return "", true
+}
+
+var keyword = lazyregexp.New(`^\s*[A-Za-z_]\w*\s*=`)
+
+// keywords parses arguments of Python, of which there is at least one.
+func keywords(s string) (rest string, ok bool) {
+	if !keyword.MatchString(s) {
+		return s, false
+	}
+	depth, quote := 1, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"', c == '\'':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return s[i+1:], true
+			}
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,107 @@
+package textcall
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
+)
+
+// block is a message that is one code block of a kind that models use for calls, after their reasoning.
+var block = lazyregexp.New("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
+
+// Only returns the name of the tool if a message is nothing but calls without tags: JSON objects with a name and
+// arguments, also as a code block, or a code block with calls in Python's syntax; else "". A document that was asked for may
+// look the same.
+func Only(text string, known func(name string) bool) string {
+	if _, after, found := strings.Cut(text, "</think>"); found {
+		text = after
+	}
+	text = strings.TrimSpace(text)
+	if m := block.FindStringSubmatch(text); m != nil && !strings.Contains(m[2], "\n```") {
+		if text = strings.TrimSpace(m[2]); m[1] != "json" && !strings.HasPrefix(text, "{") {
+			return pick(python(text), known)
+		}
+	}
+	var names []string
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var doc any
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return pick(names, known)
+		}
+		called := calledBy(doc)
+		if err != nil || called == "" {
+			return ""
+		}
+		names = append(names, called)
+	}
+}
+
+var statement = lazyregexp.New(`^(?:\w+\s*=\s*)?(?:print\()?\[?` + name + `\(`)
+
+// python returns the functions that code calls, if it is nothing but calls.
+func python(code string) (names []string) {
+	for code != "" {
+		m := statement.FindStringSubmatchIndex(code)
+		if m == nil {
+			return nil
+		}
+		rest, ok := keywords(code[m[1]:])
+		if !ok {
+			return nil
+		}
+		names, code = append(names, code[m[2]:m[3]]), strings.TrimLeft(rest, "),;] \t\r\n")
+	}
+	return names
+}
+
+// calledBy returns the name of the tool that a document calls: an object with a name and arguments and nothing else that
+// matters, as in the forms of OpenAI and Anthropic, or a list of such objects.
+func calledBy(doc any) string {
+	switch doc := doc.(type) {
+	case []any:
+		first := ""
+		for i := range doc {
+			called := calledBy(doc[len(doc)-1-i])
+			if called == "" {
+				return ""
+			}
+			first = called
+		}
+		return first
+	case map[string]any:
+		called, arguments := "", false
+		for k, v := range doc {
+			switch k {
+			case "tool_calls", "function_call":
+				if len(doc) == 1 {
+					return calledBy(v)
+				}
+				return ""
+			case "function":
+				if inner, ok := v.(map[string]any); ok {
+					called, arguments = calledBy(inner), true
+					continue
+				}
+				fallthrough
+			case "name", "tool", "tool_name":
+				called, _ = v.(string)
+			case "arguments", "parameters", "input", "args", "params", "tool_input":
+				switch v.(type) {
+				case map[string]any, string:
+					arguments = true
+				}
+			case "id", "call_id", "tool_call_id", "type", "index":
+			default:
+				return ""
+			}
+		}
+		if arguments {
+			return called
+		}
+	}
+	return ""
+}
