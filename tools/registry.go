@@ -135,6 +135,12 @@ func plainToolName(name string) string {
 	return name
 }
 
+// Has reports whether a call of this name would find a tool, offered or not.
+func (r *Registry) Has(name string) bool {
+	_, ok := r.lookup(name)
+	return ok
+}
+
 // lookup finds a tool by name, ignoring case and a namespace.
 func (r *Registry) lookup(name string) (Tool, bool) {
 	name = plainToolName(name)

@@ -38,6 +38,7 @@ const (
 	CodeExtension   Code = "extension"
 
 	CodeDoomLoop Code = "doom_loop"
+	CodeTextCall Code = "text_call"
 
 	CodeSecret    Code = "secret_in_change"
 	CodeProtected Code = "protected"
@@ -118,6 +119,7 @@ func named() []Cause {
 		{CodeExtension, Error, ExitFailed, "an extension, such as an MCP server, did not start, or offers too many tools; or a hook failed"},
 
 		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
+		{CodeTextCall, Failed, ExitFailed, "the model wrote a tool call as text twice, so that no tool was run"},
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},

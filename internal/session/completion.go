@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,25 +9,39 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/textcall"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 const (
 	maxTruncated = 3 // consecutive responses that may be truncated at the output limit
 	maxEmpty     = 1 // empty responses
 	maxInvalid   = 2 // responses that don't match the schema
+	maxCalled    = 1 // responses that end with a tool call written as text
 )
 
 const (
 	askRest     = "Your response was truncated at the output limit. Continue exactly where it stopped, without repeating anything."
 	askText     = "Your response was empty. Continue with the task; if it is done, summarize briefly what you did."
+	askCall     = "Your response ends with a call of %s that was written as text: no tool was run. Call tools through the API, not in the text of a response. Continue with the task."
 	askDocument = "Your response does not match the required schema: %v. Respond again with the complete JSON document that matches it, and nothing else. The schema is: %s"
 )
 
 // completion counts the final responses of one call of [Session.Run] that were not
 // accepted.
 type completion struct {
-	text                      string // of a response that is not complete yet
-	truncated, empty, invalid int
+	text                              string // of a response that is not complete yet
+	truncated, empty, invalid, called int
+}
+
+// call returns the name of the tool that a final response, or one without text, calls in the markup of a model's training;
+// "" for none. A document that matches the schema is not one, whatever it looks like.
+func (c completion) call(cfg Config, text, reasoning string) string {
+	name := textcall.Ends(cmp.Or(strings.TrimSpace(text), reasoning), cfg.Tools.Has)
+	if name == "" && (cfg.Schema == nil || Document(cfg.Schema, text) == nil) {
+		name = textcall.Only(text, cfg.Tools.Has)
+	}
+	return name
 }
 
 // completed checks a response without calls. It returns nil if another response was
@@ -43,6 +58,13 @@ func (s *Session) completed(resp model.Response) *End {
 	}
 	text := c.text + resp.Text
 	c.text, c.truncated = "", 0
+	if name := c.call(s.cfg, text, resp.Reasoning); name != "" {
+		if c.called++; c.called > maxCalled {
+			return &End{Code: event.CodeTextCall, Reason: fmt.Sprintf("the model wrote a call of the tool %s as text twice: no tool was run", textcut.OneLine(name)), Text: text}
+		}
+		s.say(fmt.Sprintf(askCall, name))
+		return nil
+	}
 	if strings.TrimSpace(text) == "" {
 		if c.empty++; c.empty > maxEmpty {
 			return &End{Code: event.CodeFailed, Reason: "model response empty twice"}
