@@ -144,6 +144,10 @@ func (f *Fold) Report() *Report {
 	conform(r)
 	r.warnUnknownCosts()
 	r.Run.Totals = totals(r)
+	about := byJob(r.Warnings)
+	for i := range r.Jobs {
+		r.Jobs[i].Warnings = append([]string{}, about[r.Jobs[i].ID]...)
+	}
 	return r
 }
 
@@ -156,7 +160,20 @@ func (f *Fold) Job(id string) (Job, bool) {
 	if !ok {
 		return Job{}, false
 	}
-	return j.report(false, f.last), true
+	r := j.report(false, f.last)
+	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
+	return r, true
+}
+
+// byJob returns the texts of the warnings about each job.
+func byJob(warnings []Warning) map[string][]string {
+	texts := map[string][]string{}
+	for _, w := range warnings {
+		if w.Job != nil {
+			texts[*w.Job] = append(texts[*w.Job], w.Message)
+		}
+	}
+	return texts
 }
 
 // runReport returns the run without its totals.

@@ -124,6 +124,7 @@ type Job struct {
 	Network      []NetworkDenial     `json:"network"`   // denied attempts of commands, each host and port once
 
 	Extensions []Extension `json:"extensions"` // in the order of their first event
+	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
 	atLeast   money.USD // lower bound of an unknown cost
 	location  string    // the repository as a line of a repository list, for failed.txt

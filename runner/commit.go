@@ -74,6 +74,9 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	}
 	l.job.warnOfUntracked(l.site)
 	if len(changes) == 0 {
+		if end := l.forgotten(); end != nil {
+			return end
+		}
 		if l.job.spec.RequireChanges {
 			return &stop{code: event.CodeFailed, detail: "the task requires changes and nothing was changed"}
 		}

@@ -21,6 +21,8 @@ type job struct {
 	slot   func()                  // frees the job's slot when only its publishing is left
 	breach breach                  // of git's own files, by a command
 	told   toldHosts               // denied hosts that are in the stream
+
+	refused refusals // of its sessions in this process
 }
 
 // phase is one step of a job. If run returns nil, the next phase runs.

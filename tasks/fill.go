@@ -93,6 +93,7 @@ func (b *builder) fill(d *draft, with settings) {
 		j.Pull = t.publish.pullRequest(b, s)
 	}
 	j.Comment = t.publish.comment.of(s, b.options.Overrides.Publish)
+	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.commit.written() || j.Publish != PublishNone
 	j.Skip, j.If = t.condition.decide(s)
 }
 

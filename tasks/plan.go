@@ -84,6 +84,7 @@ type Job struct {
 	Baseline       Baseline // "" without verify commands
 	Attempts       int      // at least 1
 	RequireChanges bool
+	Changing       bool    `json:"-"` // the task asks for changes: it has require_changes, change, commit or publish
 	Change         Change  `json:",omitzero"`
 	Commit         *Commit // nil: nothing is committed, changes stay in place
 	Publish        PublishMode

@@ -185,6 +185,9 @@ func readCommit(v value) (commit, bool) {
 	return c, true
 }
 
+// written reports whether the task has a commit key other than false.
+func (c commit) written() bool { return c.src != nil && !c.off }
+
 // at is where to speak of how a task's changes are committed.
 func (c commit) at(t *task) value {
 	if c.src == nil {

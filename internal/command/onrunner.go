@@ -1,10 +1,14 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
@@ -43,6 +47,36 @@ func mayChange(plan *tasks.Plan, j tasks.Job) bool {
 		profile = profile.Narrowed("agent "+j.Agent, plan.Agents[at].Restrictions)
 	}
 	return j.Script != nil || profile.MayChange()
+}
+
+// noteProfiles returns a note for each task that asks for changes with a profile that allows none.
+func noteProfiles(plan *tasks.Plan) []string {
+	var notes []string
+	for _, j := range plan.Jobs {
+		note := "task " + j.Task + ": " + permission.CannotChange(j.Profile.Name)
+		if j.Changing && !mayChange(plan, j) && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// adviseProfiles prints what to write for the tasks whose profile was probably forgotten, as the last lines of a run.
+func adviseProfiles(w World, rep *report.Report) {
+	var seen []string
+	for _, j := range rep.Jobs {
+		texts := j.Warnings
+		if j.ReasonCode == event.CodeProfile {
+			texts = []string{j.Reason}
+		}
+		for _, text := range texts {
+			line := j.Task + ": " + text
+			if strings.Contains(text, permission.SetProfile) && !slices.Contains(seen, line) {
+				seen = append(seen, line)
+				fmt.Fprintln(w.Err, "millhand: "+printable.Text(line))
+			}
+		}
+	}
 }
 
 // locationOf names where the work of a job is.

@@ -398,7 +398,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Unpriced()); err != nil {
 		return err
 	}
-	printNotes(w, plan, noteOnRunner(w, plan)...)
+	printNotes(w, plan, slices.Concat(noteProfiles(plan), noteOnRunner(w, plan))...)
 	noteUnlisted(w, plan)
 	proposeSetup(w, plan)
 	if len(plan.Unlisted()) > 0 {

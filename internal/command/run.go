@@ -457,6 +457,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	annotate(w, log, fold.Report())
 	w.keep(out.Path())
 	print(w, fold.Report(), out.Path())
+	adviseProfiles(w, fold.Report())
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}
 	}

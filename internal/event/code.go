@@ -39,6 +39,7 @@ const (
 
 	CodeDoomLoop Code = "doom_loop"
 	CodeTextCall Code = "text_call"
+	CodeProfile  Code = "profile"
 
 	CodeSecret    Code = "secret_in_change"
 	CodeProtected Code = "protected"
@@ -120,6 +121,7 @@ func named() []Cause {
 
 		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
 		{CodeTextCall, Failed, ExitFailed, "the model wrote a tool call as text twice, so that no tool was run"},
+		{CodeProfile, Failed, ExitFailed, "nothing was changed, and another preset allows every call that the profile denied"},
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},

@@ -1,6 +1,9 @@
 package permission
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Narrowed returns the profile with additional rules that can only deny: what
 // they deny is denied, and what they allow or don't match is unchanged. Hosts,
@@ -33,6 +36,30 @@ func (p Profile) WithinSetup(name string, n Network) Profile {
 
 // HasNetwork reports whether the profile has any network.
 func (p Profile) HasNetwork() bool { return p.Network.any() }
+
+// AllowedBy returns the narrowest preset that allows calls of a tool for which this profile has no rule, given the rule and the
+// source of the denial; "" if none does, or if something else denied it: a rule, an agent or a policy, which another preset
+// would not replace.
+func (p Profile) AllowedBy(tool, rule, source string) string {
+	needed := ForTool(strings.ToLower(strings.TrimSpace(tool)))
+	if source != "profile "+p.Name || rule != unallowed(needed) {
+		return ""
+	}
+	for _, name := range Presets() {
+		if preset, _ := Preset(name); preset.Decide(Need(needed, "\x00")).Allowed() {
+			return name
+		}
+	}
+	return ""
+}
+
+// SetProfile precedes the profile in the advice to set another one.
+const SetProfile = ": set profile: "
+
+// CannotChange is the text for a profile that allows no changes, with the fix.
+func CannotChange(profile string) string {
+	return "the profile " + profile + " can't change files" + SetProfile + "edit (or build for commands)"
+}
 
 // MayChange reports whether a tool or a command may be allowed to change files. The commands of preset
 // review only read.
