@@ -183,7 +183,11 @@ func (m *Set) Unpriced() error {
 	var errs []error
 	for _, c := range m.named() {
 		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
-			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the cost limit can't be enforced: add it under prices:, or set allow_unknown_price: true%s", c.name, m.suggestion(c.id)))
+			instead := ":"
+			if meant := m.suggestion(c.id); meant != "" { // the advice alone would lead to requests that the provider refuses
+				instead = meant + " Otherwise"
+			}
+			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the cost limit can't be enforced%s add it under prices:, or set allow_unknown_price: true", c.name, instead))
 		}
 	}
 	return errors.Join(errs...)
@@ -252,21 +256,24 @@ func (m *Set) Notes() []string {
 }
 
 // suggestion returns "; did you mean X?" with the most similar model of the price table
-// and the same provider; "" for a model of the manifest's own providers, or if none is similar.
+// and the same provider, or with the longest one that the name starts with; "" for a model of the manifest's own providers, or if none is similar.
 func (m *Set) suggestion(id string) string {
 	prefix, name, ok := strings.Cut(id, "/")
 	_, own := m.plan.Providers[prefix]
 	if _, known := provider.Lookup(prefix); own || !ok || !known {
 		return ""
 	}
-	best, least := "", min(len(name)/4, 2)+1
+	best, least, start := "", min(len(name)/4, 2)+1, ""
 	for _, known := range m.table.Names() {
 		rest, same := strings.CutPrefix(known, prefix+"/")
 		if d := levenshtein.ComputeDistance(name, rest); same && d < least {
 			best, least = known, d
 		}
+		if same && len(known) > len(start) && strings.HasPrefix(name, rest+"-") {
+			start = known
+		}
 	}
-	if best == "" {
+	if best = cmp.Or(best, start); best == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
