@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,24 +61,52 @@ const (
 // entries read before.
 func (h handle) entries() ([]entry, error) {
 	var list []entry
-	buf := make([]byte, 16<<10)
+	buf, names := make([]byte, 16<<10), make([]byte, 0, 16<<10)
 	for {
 		n, err := ignoringEINTR(func() (int, error) { return unix.Getdents(int(h), buf) })
 		if err != nil || n <= 0 {
 			return list, err
 		}
-		for rest := buf[:n]; len(rest) >= direntName; {
-			size := int(binary.NativeEndian.Uint16(rest[direntSize:]))
-			if size < direntName || size > len(rest) {
+		names = names[:0]
+		count := 0
+		for rest := buf[:n]; len(rest) > 0; {
+			var name []byte
+			if name, _, rest = nextEntry(rest); name == nil {
 				return list, errors.New("invalid directory entry from the kernel")
 			}
-			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
-			if e, ok := h.entry(string(name), rest[direntType]); ok {
+			names = append(names, name...)
+			if !isDots(name) {
+				count++
+			}
+		}
+		all := string(names) // one allocation, not one for each
+		list = slices.Grow(list, count)
+		for rest := buf[:n]; len(rest) > 0; {
+			var name []byte
+			var kind byte
+			name, kind, rest = nextEntry(rest)
+			if e, ok := h.entry(all[:len(name)], kind); ok {
 				list = append(list, e)
 			}
-			rest = rest[size:]
+			all = all[len(name):]
 		}
 	}
+}
+
+// isDots reports whether a name is that of the directory itself or of the one above it.
+func isDots(name []byte) bool { return string(name) == "." || string(name) == ".." }
+
+// nextEntry returns the first entry of a buffer, and the others; no name if it is malformed.
+func nextEntry(buf []byte) (name []byte, kind byte, rest []byte) {
+	if len(buf) < direntName {
+		return nil, 0, nil
+	}
+	size := int(binary.NativeEndian.Uint16(buf[direntSize:]))
+	if size < direntName || size > len(buf) {
+		return nil, 0, nil
+	}
+	name, _, _ = bytes.Cut(buf[direntName:size], []byte{0})
+	return name, buf[direntType], buf[size:]
 }
 
 // entry returns an entry; false for those of the directory itself and removed files.
