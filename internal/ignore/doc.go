@@ -10,5 +10,6 @@
 // for any pattern.
 //
 // The package does not find ignore files, does not read git's configuration
-// (core.excludesFile, info/exclude) and does not know which files are tracked.
+// (core.excludesFile, info/exclude) and does not read the index: [Tracked] is given the
+// paths that git tracks, and [Tree] has both.
 package ignore
