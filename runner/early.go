@@ -261,7 +261,7 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 
 // addFiles adds to the environment of a session's tools what depends on the job's files.
 func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error {
-	rules, err := w.site.tree.IgnoreRulesBelow(w.site.below)
+	ignored, err := w.site.tree.IgnoredBelow(w.site.below, w.site.base)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = rules, box.Env, box.Commands(), w.site.space
+	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.space
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.confineSeries()
 	return nil
 }

@@ -46,8 +46,8 @@ func TestGlob(t *testing.T) {
 		in   args
 		want string
 	}{
-		{args{"pattern": "*.go"}, "main.go\nsub/deep/x_test.go\nsub/cart.go\n.hidden/h.go\n"},
-		{args{"pattern": "**/*.{go,md}"}, "main.go\nsub/deep/x_test.go\nsub/cart.go\n.hidden/h.go\nREADME.md\n"},
+		{args{"pattern": "*.go"}, "main.go\nsub/deep/x_test.go\nsub/cart.go\n.hidden/h.go\n\n(1 ignored file was skipped)"},
+		{args{"pattern": "**/*.{go,md}"}, "main.go\nsub/deep/x_test.go\nsub/cart.go\n.hidden/h.go\nREADME.md\n\n(1 ignored file was skipped)"},
 		{args{"pattern": "sub/*.go"}, "sub/cart.go\n"},
 		{args{"pattern": "*.go", "path": "sub"}, "sub/deep/x_test.go\nsub/cart.go\n"},
 		{args{"pattern": "deep/*", "path": s.dir + "/sub"}, "sub/deep/x_test.go\n"},
@@ -60,8 +60,8 @@ func TestGlob(t *testing.T) {
 		{args{"pattern": "config"}, "No files found"},
 		{args{"pattern": "key.go"}, "No files found"},
 		{args{"pattern": "*", "path": "alias"}, "No files found"},
-		{args{"pattern": "*.log"}, "No files found"},
-		{args{"pattern": "o.go"}, "No files found"},
+		{args{"pattern": "*.log"}, "No files found\n(1 ignored file was skipped)"},
+		{args{"pattern": "o.go"}, "No files found\n(1 ignored file was skipped)"},
 		{args{"pattern": "secret"}, "No files found"}, // links out are not followed
 	}
 	for _, tt := range tests {
@@ -156,13 +156,13 @@ func TestSearchesOutside(t *testing.T) {
 
 func TestExternalIgnoreRulesApply(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "needle\n", "b.tmp": "needle\n"})
-	s.env.Ignore = ignore.New(ignore.Parse([]byte("*.tmp\n")))
+	s.env.Ignore.Rules = ignore.New(ignore.Parse([]byte("*.tmp\n")))
 	for tool, want := range map[string]string{"glob": "a.txt\n", "grep": "Found 1 match\n\na.txt:\n  Line 1: needle\n", "list": "./\n  a.txt\n"} {
 		in := args{"pattern": "*", "path": "."}
 		if tool == "grep" {
 			in["pattern"] = "needle"
 		}
-		if out := s.call(tool, in.only(tool)); out.Output != want {
+		if out := s.call(tool, in.only(tool)); out.Output != want+"\n(1 ignored file was skipped)" {
 			t.Errorf("%s: %q", tool, out.Text())
 		}
 	}

@@ -18,10 +18,10 @@ func TestList(t *testing.T) {
 		in   args
 		want string
 	}{
-		{"the workspace", args{}, "./\n  .hidden/\n    h.go\n  sub/\n    deep/\n      x_test.go\n    vendor/\n      v.go\n    cart.go\n  .env.example\n  .gitignore\n  README.md\n  bin.dat\n  main.go\n"},
-		{"a directory", args{"path": "sub"}, "sub/\n  deep/\n    x_test.go\n  cart.go\n"},
+		{"the workspace", args{}, "./\n  .hidden/\n    h.go\n  sub/\n    deep/\n      x_test.go\n    vendor/\n      v.go\n    cart.go\n  .env.example\n  .gitignore\n  README.md\n  bin.dat\n  main.go\n\n(3 ignored files were skipped)"},
+		{"a directory", args{"path": "sub"}, "sub/\n  deep/\n    x_test.go\n  cart.go\n\n(1 ignored file was skipped)"},
 		{"a directory by its absolute name", args{"path": s.dir + "/sub/deep"}, "sub/deep/\n  x_test.go\n"},
-		{"less", args{"path": ".", "ignore": []string{"*.go", ".*", "*.md"}}, "./\n  bin.dat\n"},
+		{"less", args{"path": ".", "ignore": []string{"*.go", ".*", "*.md"}}, "./\n  bin.dat\n\n(2 ignored files were skipped)"},
 		{"what the read rules deny", args{"path": "secret"}, "secret/\n"},
 	}
 	for _, tt := range tests {

@@ -74,7 +74,7 @@ type Env struct {
 	// the fields that depend on it: Workspace, Ignore, ChildEnv and Commands. nil: they are set.
 	Complete func(context.Context, *Env) error
 	Profile  permission.Profile
-	Ignore   *ignore.Matcher // ignore rules from outside the workspace's own .gitignore files
+	Ignore   ignore.Tree // what git ignores in the workspace, in addition to its own .gitignore files
 	Todos    *Todos
 	Notes    *Notes   // instructions of directories below the workspace's root; nil: read attaches none
 	ChildEnv []string // environment of commands

@@ -127,7 +127,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
 		env.Outputs = outputs.Sub(outputsOf(space.Dir()))
 	}
-	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
+	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
 	env.Private = append(runner.ConcealedFromTools(profile, settings.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
 	if env.Skills = tools.FindSkills(space, settings.skills); len(env.Skills.Problems) > 0 {
@@ -340,21 +340,21 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	return g, base, nil
 }
 
-// ignoreRules returns the rules of the directory's repository, if any.
-func ignoreRules(dir string, w World) *ignore.Matcher {
+// ignored returns what is ignored in a directory by its repository, if any.
+func ignored(dir string, w World) ignore.Tree {
 	repo, err := gitops.Open(dir, gitEnv(w))
 	if err != nil {
-		return nil
+		return ignore.Tree{}
 	}
 	below, err := repo.Below(dir)
 	if err != nil {
-		return nil
+		return ignore.Tree{}
 	}
-	rules, err := repo.IgnoreRulesBelow(below)
+	tree, err := repo.IgnoredBelow(below, "")
 	if err != nil {
-		return nil
+		return ignore.Tree{}
 	}
-	return rules
+	return tree
 }
 
 // gitEnv returns the properties of the process that affect git.

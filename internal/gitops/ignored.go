@@ -2,10 +2,13 @@ package gitops
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
@@ -26,10 +29,17 @@ func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
 	return ignore.New(files...), nil
 }
 
-// IgnoreRulesBelow returns the rules that hold for a directory of the work tree,
-// slash separated and relative to the root, which is "": those of IgnoreRules and
-// of the .gitignore files above it. Paths are matched relative to the directory.
-func (r *Repo) IgnoreRulesBelow(dir string) (*ignore.Matcher, error) {
+// IgnoredBelow returns what decides which files in a directory of the work tree are ignored,
+// slash separated and relative to the root, which is "": the rules of IgnoreRules and of the
+// .gitignore files above it, and the tracked paths: those of a commit, if it is not "", whatever
+// an agent does to the index, and those of the index as it is when they are needed. Paths are
+// relative to the directory.
+func (r *Repo) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
+	rules, err := r.rulesBelow(dir)
+	return ignore.Tree{Rules: rules, Tracked: func() ignore.Tracked { return r.tracked.list(r, commit).Within(dir) }}, err
+}
+
+func (r *Repo) rulesBelow(dir string) (*ignore.Matcher, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil || dir == "" {
 		return rules, err
@@ -50,4 +60,41 @@ func (r *Repo) IgnoreRulesBelow(dir string) (*ignore.Matcher, error) {
 		at = path.Join(at, name)
 	}
 	return rules.Within(dir), nil
+}
+
+// trackedPaths are the tracked paths of a work tree. They are listed again when the index changes.
+type trackedPaths struct {
+	mu     sync.Mutex
+	listed bool
+	commit string
+	index  gitdir.Stat // of its file, the zero value if missing
+	paths  ignore.Tracked
+}
+
+// list returns the paths of a commit and of the index. A damaged index, and a commit whose objects are
+// missing, have none.
+func (t *trackedPaths) list(r *Repo, commit string) ignore.Tracked {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var at gitdir.Stat
+	if info, err := os.Lstat(filepath.Join(r.Git.Own, "index")); err == nil {
+		at = gitdir.StatOf(info)
+	}
+	if t.listed && t.commit == commit && t.index == at {
+		return t.paths
+	}
+	var paths []string
+	if idx, err := r.Git.Index(); err == nil {
+		paths = make([]string, 0, len(idx.Entries))
+		for _, path := range ownPaths(idx) {
+			paths = append(paths, path)
+		}
+	}
+	if s, err := r.SnapshotOf(commit); err == nil {
+		paths = slices.AppendSeq(paths, maps.Keys(s.files()))
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+	}
+	t.listed, t.commit, t.index, t.paths = true, commit, at, ignore.NewTracked(paths)
+	return t.paths
 }

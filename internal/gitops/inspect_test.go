@@ -104,11 +104,46 @@ func TestDirectoryLocation(t *testing.T) {
 			t.Errorf("%s is a directory: %t, %v", name, got, err)
 		}
 	}
-	rules, err := r.IgnoreRulesBelow("x/y")
+	rules, err := r.IgnoredBelow("x/y", "")
 	must(t, err)
 	for name, want := range map[string]bool{"a.log": true, "keep.log": false, "top": true, "mid": true, "a": false, "z/top": false} {
-		if got := rules.Ignored(name, false); got != want {
+		if got := rules.Rules.Ignored(name, false); got != want {
 			t.Errorf("%s is ignored: %t", name, got)
 		}
+	}
+}
+
+func TestTrackedPathsAreThoseOfTheCommitAndTheIndex(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("sub/a.log", "1\n", "sub/b", "1\n", "top", "1\n")
+	commit := s.Commit()
+	s.Write("sub/late.log", "1\n")
+	r := opened(s)
+	tree, err := r.IgnoredBelow("sub", commit)
+	must(t, err)
+	alone, err := r.IgnoredBelow("", "")
+	must(t, err)
+	has := func(want bool, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if got := tree.Tracked().Has(name); got != want {
+				t.Errorf("%s is tracked: %t", name, got)
+			}
+		}
+	}
+	has(true, "a.log", "b")
+	has(false, "late.log", "top", "sub/a.log")
+	s.Run("add", "-f", "sub/late.log")
+	has(true, "late.log")
+	s.Run("rm", "-q", "--cached", "sub/a.log", "sub/late.log")
+	has(true, "a.log")
+	has(false, "late.log")
+	if alone.Tracked().Has("sub/a.log") || !alone.Tracked().Has("top") {
+		t.Error("without a commit, the index alone counts")
+	}
+	must(t, os.WriteFile(filepath.Join(s.Root, ".git", "index"), []byte("DIRC damaged"), 0o644))
+	has(true, "a.log", "b")
+	if alone.Tracked().Has("top") {
+		t.Error("a damaged index tracks a path")
 	}
 }

@@ -19,6 +19,7 @@ type Repo struct {
 	listed    *listings
 	hashes    *hashes // of the work tree
 	roots     *roots
+	tracked   *trackedPaths
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -48,7 +49,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""

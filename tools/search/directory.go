@@ -24,9 +24,11 @@ type directory struct {
 	handle
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
-	dev   uint64       // known if trust is not never
-	trust trust        // in the versions of the directory and its files
-	users atomic.Int32 // the last one closes the handle
+	// ignored reports that it or a directory above it is ignored: only tracked files in it are not.
+	ignored bool
+	dev     uint64       // known if trust is not never
+	trust   trust        // in the versions of the directory and its files
+	users   atomic.Int32 // the last one closes the handle
 }
 
 // entry is one entry of a directory listing.
@@ -57,9 +59,12 @@ func (f *directory) child(name string) (*directory, error) {
 		return nil, err
 	}
 	below := newDirectory(h, f.path+name+"/", f.rules)
-	below.dev, below.trust = f.dev, f.trust
+	below.dev, below.trust, below.ignored = f.dev, f.trust, f.ignored
 	return below, nil
 }
+
+// name returns the name of a file in f.
+func (f *directory) name(path string) string { return path[len(f.path):] }
 
 func (f *directory) release() {
 	if f.users.Add(-1) == 0 {

@@ -7,7 +7,9 @@
 // git (.git in any letter case, at any depth) and the root's .millhand are
 // never shown; hidden files are. Each directory's .gitignore counts, whether or not
 // there is a repository, and unlike ripgrep's a glob never brings back what it
-// excludes. The .ignore and .rgignore files of other search programs don't.
+// excludes. The .ignore and .rgignore files of other search programs don't. As for git, a file
+// is ignored if rules exclude it and it is not tracked. Ignored files are counted in Skipped. If
+// all files below a directory are ignored, and it is named as the base, they are searched.
 //
 // Directories are walked and files are searched by as many goroutines as there are
 // processors to run them; all of them have ended when a call returns. Results

@@ -34,8 +34,8 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 	}
 	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
 	w := walk{scope: scope, accepts: want.accepts}
-	w.visit = func(_ context.Context, f *directory, name string) {
-		info, err := f.lstat(name)
+	w.visit = func(_ context.Context, f *directory, path string) {
+		info, err := f.lstat(f.name(path))
 		if err == nil && !info.kind.IsRegular() {
 			err = errSpecial
 		}
@@ -43,7 +43,7 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 			w.note(err)
 			return
 		}
-		found.add(File{Path: f.path + name, ModTime: info.mod, Size: info.size})
+		found.add(File{Path: path, ModTime: info.mod, Size: info.size})
 	}
 	top, err := w.openDir()
 	if err != nil {

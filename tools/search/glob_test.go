@@ -116,11 +116,11 @@ func TestIgnoreFilesCount(t *testing.T) {
 		{"with rules from outside, which are weaker", "", rules, []string{".gitignore", "b.txt", "d/.gitignore", "d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out", "d/keep.log", "d/only", "link/.gitignore/x"}},
 		{"from a directory, with the rules above it", "d/e", nil, []string{"d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out"}},
 		{"from a directory that is itself ignored", "out", nil, []string{"out/x"}},
-		{"from a directory that ignores all", "out2", nil, nil},
+		{"from a directory that ignores all, which is named because of it", "out2", nil, []string{"out2/.gitignore", "out2/z"}},
 		{"from a directory that rules from outside ignore", "extra", rules, []string{"extra/no"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, globPaths(t, Scope{Root: root, Base: c.base, Ignore: c.rules}, "*")); d != "" {
+			if d := cmp.Diff(c.want, globPaths(t, Scope{Root: root, Base: c.base, Ignore: ignore.Tree{Rules: c.rules}}, "*")); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

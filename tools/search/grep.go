@@ -72,7 +72,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	}
 	s := newSearcher(m, q)
 	w := walk{scope: scope, accepts: include.accepts}
-	w.visit = func(ctx context.Context, f *directory, name string) { s.visit(ctx, &w, f, name) }
+	w.visit = func(ctx context.Context, f *directory, path string) { s.visit(ctx, &w, f, path) }
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err
 	}
@@ -119,7 +119,7 @@ func (s *searcher) run(ctx context.Context, w *walk) error {
 		err = w.run(ctx, top)
 	} else {
 		if p := top.path + file; w.scope.Visible == nil || w.scope.Visible(p) {
-			s.visit(ctx, w, top, file)
+			s.visit(ctx, w, top, p)
 		}
 		top.release()
 		err = ctx.Err()
@@ -131,7 +131,8 @@ func (s *searcher) run(ctx context.Context, w *walk) error {
 }
 
 // visit searches one file.
-func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string) {
+func (s *searcher) visit(ctx context.Context, w *walk, f *directory, path string) {
+	name := f.name(path)
 	if s.grams != nil && w.memory.warm && w.lacks(f, name, s.grams) {
 		return
 	}
@@ -148,7 +149,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	b := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(b)
 	b.fit(info.size)
-	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
+	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: path}
 	key := w.memory.key(f, info.version, false)
 	remembered := w.memory.accepts(key, info.version)
 	if remembered {

@@ -10,9 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// unlisted are the directories that List omits, in gitignore's format: generated
+// unlisted are the directories that List also ignores, in gitignore's format: generated
 // ones. Names that people also use for their own directories
-// are omitted only at the path where a program would create them.
+// are ignored only at the path where a program would create them.
 const unlisted = `node_modules/
 __pycache__/
 .zig-cache/
@@ -62,17 +62,18 @@ type ListResult struct {
 // It fails if a glob is malformed, the base is not a directory that can be opened,
 // or the context is done.
 func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
-	leftOut, err := parseIgnore(q.Ignore)
+	unwanted, err := parseIgnore(q.Ignore)
 	if err != nil {
 		return ListResult{}, err
 	}
 	l := listing{first: first[string]{limit: clampLimit(q.Limit), order: byDepth, weight: func(string) int { return 1 }}, below: map[string]int{}}
-	w := walk{scope: scope, accepts: func(rel string, isDir bool) bool { return !leftOut(rel, isDir) }}
-	w.visit = func(_ context.Context, f *directory, name string) { l.add(strings.TrimPrefix(f.path+name, w.base)) }
+	w := walk{scope: scope, accepts: func(rel string, isDir bool) bool { return !unwanted(rel, isDir) }}
+	w.visit = func(_ context.Context, _ *directory, path string) { l.add(strings.TrimPrefix(path, w.base)) }
 	top, err := w.openDir()
 	if err != nil {
 		return ListResult{}, err
 	}
+	w.leftOut = ignore.New(ignore.Parse([]byte(unlisted))) // below the base only
 	if err := w.run(ctx, top); err != nil {
 		return ListResult{}, fmt.Errorf("list: %w", err)
 	}
@@ -85,7 +86,7 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 // parseIgnore returns a function that reports whether a path relative to the
 // base is skipped.
 func parseIgnore(globs []string) (func(rel string, isDir bool) bool, error) {
-	patterns := []pattern{{ignore.New(ignore.Parse([]byte(unlisted)))}}
+	var patterns []pattern
 	for _, glob := range globs {
 		p, err := parsePattern(glob)
 		if err != nil {

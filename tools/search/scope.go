@@ -22,9 +22,9 @@ type Scope struct {
 	// Base is the directory below Root to search, slash separated; "" and "." are
 	// Root itself. Grep also accepts a file. No path element may be a symlink.
 	Base string
-	// Ignore has the rules with precedence over every .gitignore from Root down;
-	// nil for none.
-	Ignore *ignore.Matcher
+	// Ignore has the rules for Root, which every .gitignore from Root down overrides, and the
+	// tracked paths, which no rule excludes.
+	Ignore ignore.Tree
 	// Visible reports whether a file, given relative to Root, may be shown and
 	// searched; nil means all. It is called concurrently.
 	Visible func(path string) bool
@@ -52,6 +52,10 @@ type Skipped struct {
 	Unreadable int // directories and files
 	TooLarge   int // files above the limit for searching
 	TooSlow    int // files searched only partly because matching timed out
+	Ignored    int // visible files that are ignored and would otherwise have been searched or returned
+	// ManyIgnored reports that there are too many ignored files to count: more than maxIgnored
+	// files and directories.
+	ManyIgnored bool
 }
 
 // String describes for the model what was skipped; "" if nothing was.
@@ -65,6 +69,14 @@ func (s Skipped) String() string {
 	}
 	if s.TooSlow > 0 {
 		parts = append(parts, fmt.Sprintf("files searched only partly because matching timed out after %s: %d", fileTime, s.TooSlow))
+	}
+	switch {
+	case s.ManyIgnored:
+		parts = append(parts, fmt.Sprintf("more than %d ignored files and directories were skipped", maxIgnored))
+	case s.Ignored == 1:
+		parts = append(parts, "1 ignored file was skipped")
+	case s.Ignored > 1:
+		parts = append(parts, fmt.Sprintf("%d ignored files were skipped", s.Ignored))
 	}
 	return strings.Join(parts, "; ")
 }
