@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxFile   = 64 << 20  // maximum size of searched files
-	maxLine   = 1 << 20   // maximum length of a searched line
+	maxFile   = 64 << 20  // maximum size of searched files, and so of lines
+	maxReused = 4 << 20   // maximum size of a buffer that is reused; lines are rarely so long
 	firstRead = 128 << 10 // maximum number of bytes read per call, unless a line is longer
 	leastRead = 16 << 10  // its minimum
 	// maxRemembered is the maximum size of text files of which something is remembered.
@@ -26,6 +26,13 @@ type buffer struct {
 	at    []int      // see lineScan
 	grams *gramTable // nil until it is needed
 	dfa   *dfa       // nil until it is needed
+}
+
+// shrink releases the memory that a long line needed.
+func (b *buffer) shrink() {
+	if len(b.text) > maxReused {
+		b.text, b.lower = nil, nil
+	}
 }
 
 // fit makes space to read a file of some size.
@@ -48,7 +55,6 @@ type fileScan struct {
 	total   int  // matching lines, including those above the limit
 	binary  bool // it contains a NUL byte: the matches are discarded
 	line    int  // lines before the block
-	rest    bool // the previous block ended within a line that was too long
 }
 
 // run reads a file to its end, but at most size bytes if size is not 0 (files can
@@ -80,10 +86,13 @@ func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 		if s.binary = bytes.IndexByte(s.buffer.text[filled:filled+n], 0) >= 0; s.binary {
 			return nil
 		}
+		before := filled
 		filled += n
 		eof = err != nil || left == 0
-		done := s.take(ctx, s.buffer.text[:filled], eof)
-		filled = copy(s.buffer.text, s.buffer.text[done:filled])
+		done := s.take(ctx, s.buffer.text[:filled], before, eof)
+		if done > 0 { // not for each section of a long line
+			filled = copy(s.buffer.text, s.buffer.text[done:filled])
+		}
 		if filled == len(s.buffer.text) {
 			s.buffer.text = append(s.buffer.text, make([]byte, filled)...)
 		}
@@ -92,25 +101,18 @@ func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 }
 
 // take searches the complete lines at the start of a text and returns their
-// length. At the end of the file this is the entire text.
-func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
-	start := 0
-	if s.rest { // the rest of a truncated line
-		if start = bytes.IndexByte(text, '\n') + 1; start == 0 {
-			return len(text)
+// length. At the end of the file this is the entire text. No line ends before the text
+// that is new.
+func (s *fileScan) take(ctx context.Context, text []byte, isNew int, eof bool) int {
+	end := len(text)
+	if !eof {
+		n := bytes.LastIndexByte(text[isNew:], '\n')
+		if n < 0 {
+			return 0
 		}
-		s.rest = false
+		end = isNew + n + 1
 	}
-	end := bytes.LastIndexByte(text, '\n') + 1
-	switch {
-	case eof:
-		end = len(text)
-	case end <= start && len(text)-start >= maxLine:
-		end, s.rest = len(text), true
-	case end <= start:
-		return start
-	}
-	s.block(ctx, text[start:end], eof)
+	s.block(ctx, text[:end], eof)
 	return end
 }
 
@@ -137,9 +139,7 @@ func (s *fileScan) block(ctx context.Context, text []byte, last bool) {
 	if last {
 		return
 	}
-	if s.line += bytes.Count(text[counted:], []byte("\n")); s.rest {
-		s.line++
-	}
+	s.line += bytes.Count(text[counted:], []byte("\n"))
 }
 
 // remember makes the scan collect what is remembered of the file of some size.

@@ -46,8 +46,7 @@ type GrepResult struct {
 // a regular expression. A file given as the base is searched regardless of
 // ignore rules and Include.
 //
-// Lines end with LF or CRLF, which are not part of them; of longer lines only the first
-// MiB is searched. Files that start with a UTF-16 byte order mark are
+// Lines end with LF or CRLF, which are not part of them, and are searched to their end. Files that start with a UTF-16 byte order mark are
 // searched as UTF-8, and a UTF-8 byte order mark is not part of its line. Files
 // with a NUL character are considered binary and skipped, files above 64 MiB
 // are skipped and counted.
@@ -147,7 +146,10 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, path string
 		return
 	}
 	b := s.buffers.Get().(*buffer)
-	defer s.buffers.Put(b)
+	defer func() {
+		b.shrink()
+		s.buffers.Put(b)
+	}()
 	b.fit(info.size)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: path}
 	key := w.memory.key(f, info.version, false)

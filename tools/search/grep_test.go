@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func TestGrepFindsLines(t *testing.T) {
 // Lines of every length around the buffer's sizes, so that blocks end at every
 // place of a line.
 func TestGrepCountsLinesAcrossBlocks(t *testing.T) {
-	for _, n := range []int{firstRead - 5, firstRead - 4, firstRead - 1, firstRead, firstRead + 1, 3 * firstRead, maxLine - 4, maxLine} {
+	for _, n := range []int{firstRead - 5, firstRead - 4, firstRead - 1, firstRead, firstRead + 1, 3 * firstRead, 1 << 20, maxReused} {
 		long := strings.Repeat("x", n)
 		text := "foo 1\n" + long + "\nfoo 3\n" + long + "foo\nfoo 5\n" + long
 		r, err := Grep(t.Context(), Scope{Root: openTree(t, map[string]string{"f": text})}, Query{Pattern: `foo( \d)?`})
@@ -87,24 +88,27 @@ func TestGrepCountsLinesAcrossBlocks(t *testing.T) {
 		for _, m := range r.Matches {
 			lines = append(lines, m.Line)
 		}
-		want := []int{1, 3, 4, 5}
-		if n+3 > maxLine { // the match at the end of line 4 is beyond what is looked at
-			want = []int{1, 3, 5}
-		}
-		if d := cmp.Diff(want, lines); d != "" {
+		if d := cmp.Diff([]int{1, 3, 4, 5}, lines); d != "" {
 			t.Errorf("lines of %d bytes (-want +got):\n%s", n, d)
 		}
 	}
 }
 
-func TestGrepLooksOnlyAtTheStartOfEndlessLines(t *testing.T) {
-	text := "needle" + strings.Repeat("x", 3*maxLine) + "needle\nneedle\n" + strings.Repeat("y", 2*maxLine) + "needle"
-	r, err := Grep(t.Context(), Scope{Root: openTree(t, map[string]string{"f": text})}, Query{Pattern: "needle"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Matches) != 2 || r.Matches[0].Line != 1 || r.Matches[1].Line != 2 || len(r.Matches[0].Text) != maxText {
-		t.Errorf("got %d matches, %.100v", len(r.Matches), r.Matches)
+func TestGrepSearchesLongLinesToTheirEnd(t *testing.T) {
+	const long = 6 << 20
+	text := strings.Repeat("x", long) + "Needle;\nNeedle;\n" + strings.Repeat("y", long) + "Needle;" + strings.Repeat("z", long)
+	utf16 := append([]byte("\xff\xfe"), bytes.ReplaceAll([]byte(text), nil, []byte{0})[1:]...)
+	for name, content := range map[string]string{"utf8": text, "utf16": string(utf16)} {
+		root := openTree(t, map[string]string{"f": content})
+		for _, pattern := range []string{"Needle", "(?i)needle", "[A-Z]eedle;", "(?:y|x)Needle|^Needle", `\bNeedle|\w+Needle\b`} {
+			r, err := Grep(t.Context(), Scope{Root: root}, Query{Pattern: pattern, fileTime: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Matches) != 3 || r.Matches[0].Line != 1 || r.Matches[2].Line != 3 || len(r.Matches[0].Text) > maxText || !strings.Contains(r.Matches[1].Text, "Needle;") {
+				t.Errorf("%s, %s: %d matches, %.100v", name, pattern, len(r.Matches), r.Matches)
+			}
+		}
 	}
 }
 
@@ -228,7 +232,7 @@ func TestGrepRefusesAMalformedInclude(t *testing.T) {
 // The expression's program is so large that one line would take minutes. The
 // search ends because the context does, within the line.
 func TestGrepIsStoppedWithinALine(t *testing.T) {
-	line := make([]byte, maxLine-10)
+	line := make([]byte, 1<<20)
 	for i, rng := 0, rand.New(rand.NewPCG(5, 6)); i < len(line); i++ {
 		line[i] = "ab"[rng.IntN(2)]
 	}
@@ -252,7 +256,7 @@ func TestGrepIsStoppedWithinALine(t *testing.T) {
 // A file that takes too long costs its time and no more: what was found in it
 // counts, and so do the others.
 func TestSlowFileIsSearchedPartially(t *testing.T) {
-	slow := "needle c\n" + strings.Repeat(strings.Repeat("a", maxLine-10)+"\n", 3) + "needle c\n"
+	slow := "needle c\n" + strings.Repeat(strings.Repeat("a", 1<<20)+"\n", 3) + "needle c\n"
 	root := openTree(t, map[string]string{"slow": slow, "quick": "needle c\n"})
 	pattern := "needle c|(" + strings.Repeat("(a|a?){1,500}b|", 60) + "c)$"
 	r, err := Grep(t.Context(), Scope{Root: root}, Query{Pattern: pattern, fileTime: time.Nanosecond})
