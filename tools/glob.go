@@ -17,7 +17,7 @@ import (
 var globDescription string
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"glob pattern, for example **/*.go or src/**/*.{ts,tsx}"`
+	Pattern string `json:"pattern" jsonschema:"glob pattern, for example **/*.go, src/**/*.{ts,tsx} or *.c,*.h"`
 	Path    string `json:"path,omitempty" jsonschema:"directory to search (default: the workspace root)"`
 }
 
@@ -33,7 +33,7 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	pattern, outside, err := patternBelow(env, p, in.Pattern)
+	pattern, outside, err := patternsBelow(env, p, in.Pattern)
 	if err != nil {
 		return Pending{}, err
 	}
@@ -56,6 +56,22 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 		}
 		return res, nil
 	}}, nil
+}
+
+// patternsBelow is patternBelow for each of several patterns.
+func patternsBelow(env *Env, base workspace.Path, patterns string) (below string, outside bool, err error) {
+	list, err := search.SplitGlobs(patterns)
+	if err != nil {
+		return "", false, fmt.Errorf("glob %s: %w", brief(patterns), err)
+	}
+	for i, pattern := range list {
+		var beyond bool
+		if list[i], beyond, err = patternBelow(env, base, pattern); err != nil {
+			return "", false, err
+		}
+		outside = outside || beyond
+	}
+	return strings.Join(list, ","), outside, nil
 }
 
 // patternBelow makes an absolute pattern at or below the directory to search
@@ -94,7 +110,7 @@ func literalEnd(pattern string) int {
 
 // quoteGlob returns a pattern that matches exactly one path.
 func quoteGlob(name string) string {
-	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, `\`, `\\`).Replace(name)
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`, `\`, `\\`).Replace(name)
 }
 
 func globResult(found search.GlobResult) Result {

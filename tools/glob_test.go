@@ -54,6 +54,7 @@ func TestGlob(t *testing.T) {
 		{args{"pattern": s.dir + "/sub/*.go"}, "sub/cart.go\n"},
 		{args{"pattern": s.dir + "/{sub/deep,x}/*.go"}, "sub/deep/x_test.go\n"},
 		{args{"pattern": s.dir + "/sub/**/*_test.go", "path": "sub"}, "sub/deep/x_test.go\n"},
+		{args{"pattern": s.dir + "/sub/*.go, " + s.dir + "/*.md"}, "sub/cart.go\nREADME.md\n"},
 		{args{"pattern": "/sub/*.go"}, "sub/cart.go\n"},
 		{args{"pattern": "/etc/*"}, "No files found\n(patterns match paths below the search directory; use path to search another directory)"},
 		{args{"pattern": "*.env*"}, ".env.example\n"}, // what the read rules deny is not found

@@ -20,7 +20,7 @@ var grepDescription string
 type grepInput struct {
 	Pattern string `json:"pattern" jsonschema:"regular expression in RE2 syntax, matched against each line"`
 	Path    string `json:"path,omitempty" jsonschema:"file or directory to search (default: the workspace root)"`
-	Include string `json:"include,omitempty" jsonschema:"glob of the files to search, for example *.go or *.{ts,tsx}"`
+	Include string `json:"include,omitempty" jsonschema:"globs of the files to search, for example *.go, *.{ts,tsx} or *.js,!*.min.js"`
 }
 
 func grepTool() Tool {

@@ -21,6 +21,7 @@ func TestGrep(t *testing.T) {
 		{"whatever the case", args{"pattern": "(?i)^total", "path": "README.md"}, "Found 1 match\n\nREADME.md:\n  Line 1: Total\n"},
 		{"below a directory", args{"pattern": "func T.*l", "path": "sub"}, "Found 1 match\n\nsub/cart.go:\n  Line 3: func Total() {}\n"},
 		{"in files of a name", args{"pattern": "(?i)total", "include": "*_test.go"}, "Found 1 match\n\nsub/deep/x_test.go:\n  Line 1: // total\n"},
+		{"in files of several names", args{"pattern": "(?i)total", "include": "*_test.go,*.md"}, "Found 2 matches\n\nsub/deep/x_test.go:\n  Line 1: // total\n\nREADME.md:\n  Line 1: Total\n"},
 		{"in one file, even if git ignores it", args{"pattern": "total", "path": "a.log"}, "Found 1 match\n\na.log:\n  Line 1: total\n"},
 		{"no match", args{"pattern": "nowhere"}, "No files found\n(2 ignored files were skipped)"},
 		{"what the read rules deny", args{"pattern": "total", "path": "secret"}, "No files found"},

@@ -19,7 +19,8 @@ type GlobResult struct {
 // Patterns are those of gitignore with braces, as in ripgrep's --glob.
 // Without a slash the pattern matches file names at any depth, with a slash paths
 // relative to the base; a leading "/" or "./" only anchors it, a trailing "/"
-// matches all files below, and a leading "!" negates it.
+// matches all files below, and a leading "!" negates it. A comma separates patterns, of which
+// the last that matches decides.
 //
 // It fails if the pattern is malformed, the base is not a directory that can be
 // opened, or the context is done.

@@ -15,7 +15,7 @@ import (
 // Query is the input of Grep.
 type Query struct {
 	Pattern string // regular expression in RE2's syntax, compared with one line at a time
-	Include string // glob of the files to search, as for Glob; "" means all
+	Include string // globs of the files to search, as for Glob; "" means all
 	Limit   int    // maximum number of matches; 0 means 1,000, which is also the maximum
 
 	fileTime time.Duration // set by tests; 0 is the constant
@@ -63,7 +63,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	if err != nil {
 		return GrepResult{}, err
 	}
-	include := filter{negated: true} // all, because no pattern matches nothing
+	var include filter // all files
 	if q.Include != "" {
 		if include, err = parseFilter(q.Include); err != nil {
 			return GrepResult{}, err

@@ -87,12 +87,18 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 // base is skipped.
 func parseIgnore(globs []string) (func(rel string, isDir bool) bool, error) {
 	var patterns []pattern
-	for _, glob := range globs {
-		p, err := parsePattern(glob)
+	for _, entry := range globs {
+		list, err := SplitGlobs(entry)
 		if err != nil {
 			return nil, err
 		}
-		patterns = append(patterns, p)
+		for _, glob := range list {
+			p, err := parsePattern(glob)
+			if err != nil {
+				return nil, err
+			}
+			patterns = append(patterns, p)
+		}
 	}
 	return func(rel string, isDir bool) bool {
 		for _, p := range patterns {

@@ -35,10 +35,18 @@ func compareGlobs(t *testing.T, dir string, scope Scope, unignored map[string]bo
 	for _, pattern := range []string{
 		"*", "**", "**/*", "*.go", "**/*.go", "*_test.go", "/*.go", "pkg1/**", "pkg1/*/*.go", "pkg*/sub[0-3]/*.{ts,tsx}", "*.{ts,tsx,md}", "**/.hidden/**",
 		"file1?.go", "file[!1]*.go", "deep/**/x*.go", "**/build/*", "pkg[1-3]/**/file*[02468].*", "{pkg1,deep}/**/*.go", "né w.go", "ünïcode dir/*", "{a,b}", "*.log", "nothing*",
-		"**/e1/**", "pkg2/*", "pkg16/sub?/*", "!*.go", "!pkg*/**", "?ong.js", "*.g[no]*", "*/*/*.json",
+		"**/e1/**", "pkg2/*", "pkg16/sub?/*", "!*.go", "!pkg*/**", "?ong.js", "*.g[no]*", "*/*/*.json", "*.ts,*.md", "*.{ts,tsx},!pkg1/**", "!*.go,!*.ts", "pkg*/*/*.go,deep/**,!*_test.go",
 	} {
 		t.Run(pattern, func(t *testing.T) {
-			matching := rgFiles(t, dir, "--no-ignore", "--glob", pattern)
+			args := []string{"--no-ignore"}
+			list, err := SplitGlobs(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, glob := range list {
+				args = append(args, "--glob", glob)
+			}
+			matching := rgFiles(t, dir, args...)
 			var want []string
 			for p := range matching {
 				if unignored[p] {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ignore"
@@ -45,23 +46,53 @@ func parsePattern(glob string) (pattern, error) {
 	return pattern{ignore.New(rules...)}, nil
 }
 
-// filter selects files by a glob, or with "!" those that do not match it.
-type filter struct {
+// filter selects files by globs. The last one that matches decides; "!" negates it. A file that
+// no glob matches is selected if all are negated.
+type filter []filterGlob
+
+type filterGlob struct {
 	pattern pattern
 	negated bool
 }
 
-// parseFilter parses a glob for files: a directory includes all files below it.
-func parseFilter(glob string) (filter, error) {
-	body, negated := strings.CutPrefix(glob, "!")
-	if strings.HasSuffix(body, "/") && strings.Trim(body, "./") != "" {
-		body += "**"
+// parseFilter parses globs for files, separated by commas: a directory includes all files below it.
+func parseFilter(globs string) (filter, error) {
+	var f filter
+	list, err := SplitGlobs(globs)
+	if err != nil {
+		return nil, err
 	}
-	p, err := parsePattern(body)
-	return filter{p, negated}, err
+	for _, glob := range list {
+		body, negated := strings.CutPrefix(glob, "!")
+		if strings.HasSuffix(body, "/") && strings.Trim(body, "./") != "" {
+			body += "**"
+		}
+		p, err := parsePattern(body)
+		if err != nil {
+			return nil, err
+		}
+		f = append(f, filterGlob{p, negated})
+	}
+	return f, nil
+}
+
+// SplitGlobs splits globs as [pathglob.Split] does.
+func SplitGlobs(globs string) ([]string, error) {
+	list, err := pathglob.Split(globs)
+	if err != nil {
+		return nil, fmt.Errorf("invalid glob %q: %w", globs, err)
+	}
+	return list, nil
 }
 
 // accepts implements walk.accepts for files.
 func (f filter) accepts(rel string, isDir bool) bool { return isDir || f.matches(rel) }
 
-func (f filter) matches(rel string) bool { return f.pattern.matches(rel, false) != f.negated }
+func (f filter) matches(rel string) bool {
+	for _, g := range slices.Backward(f) {
+		if g.pattern.matches(rel, false) {
+			return !g.negated
+		}
+	}
+	return !slices.ContainsFunc(f, func(g filterGlob) bool { return !g.negated })
+}

@@ -30,9 +30,9 @@ var globCases = []struct {
 	{"{a,b/c}", []string{"a", "b/c"}, []string{"x/a"}},
 	{"x{,y{1,2}}z", []string{"xz", "xy1z", "xy2z"}, []string{"xyz"}},
 	{"{a}", []string{"a"}, []string{"{a}"}},
-	{`\{a,b\}`, []string{"{a,b}"}, []string{"a"}},
+	{`\{a\,b\}`, []string{"{a,b}"}, []string{"a"}},
 	{"[{,}]", []string{"{", ",", "}"}, []string{"a"}},
-	{"a,b", []string{"a,b"}, []string{"a"}},
+	{`a\,b`, []string{"a,b"}, []string{"a"}},
 	{`{a\,b,c}`, []string{"a,b", "c"}, []string{"a"}},
 	{"file[0-9].txt", []string{"file1.txt"}, []string{"filex.txt", "file10.txt"}},
 	{"[!a]b", []string{"cb"}, []string{"ab"}},
@@ -72,11 +72,43 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
+func TestGlobsAreSeparatedByCommas(t *testing.T) {
+	for _, c := range []struct {
+		globs   string
+		yes, no []string
+	}{
+		{"*.py,*.js", []string{"a.py", "d/a.js"}, []string{"a.go", "py"}},
+		{" *.py , *.js ,", []string{"a.py", "d/a.js"}, []string{"a.go", "a.js "}},
+		{"*.{ts,tsx},docs/**,Makefile", []string{"a.ts", "d/a.tsx", "docs/x", "d/Makefile"}, []string{"d/docs/x", "a.js"}},
+		{"*.js,!*.min.js", []string{"a.js"}, []string{"a.min.js", "a.go"}},
+		{"!*.min.js,!dist/,", []string{"a.js", "d/dist/x"}, []string{"a.min.js", "dist/x"}},
+		{"!*.log,keep.log", []string{"keep.log"}, []string{"a.log", "a.go"}}, // as ripgrep's --glob
+		{`a\,b,[,]c`, []string{"a,b", ",c"}, []string{"a", "b", "c"}},
+		{"**/*.py,src/*.{js,{c,h}}", []string{"a/b.py", "src/a.h"}, []string{"x/src/a.h"}},
+	} {
+		f, err := parseFilter(c.globs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range c.yes {
+			if !f.matches(p) {
+				t.Errorf("%q does not match %q", c.globs, p)
+			}
+		}
+		for _, p := range c.no {
+			if f.matches(p) {
+				t.Errorf("%q matches %q", c.globs, p)
+			}
+		}
+	}
+}
+
 func TestMalformedGlobs(t *testing.T) {
 	for _, c := range []struct{ name, glob, want string }{
 		{"empty", "", "empty pattern"},
 		{"only a slash", "/", "empty pattern"},
 		{"only a dot and a slash", "./", "empty pattern"},
+		{"only a comma", " , ", "empty pattern"},
 		{"only an exclamation mark", "!", "empty pattern"},
 		{"nothing in braces", "{}", "empty pattern"},
 		{"class without an end", "src/[ab", "unclosed [ at byte 5"},
