@@ -104,7 +104,7 @@ func rooms() map[string]room {
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
 		"internal/journal":         {"internal/event internal/model internal/failpoint", "a file of one session, without the session"},
 		"internal/session":         {"internal/journal internal/jsontext internal/model internal/schema tools internal/permission internal/event internal/money internal/textcall internal/textcut internal/failpoint internal/lazyregexp", "the loop and nothing else"},
-		"internal/workspace":       {"", "paths, without policy"},
+		"internal/workspace":       {"internal/lazyregexp", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
 		"internal/files":           {"internal/failpoint", "two kinds of paths, without knowing what is written"},
 		"internal/signing":         {"", "a key and its signatures, without knowing what is signed"},
