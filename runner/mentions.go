@@ -120,9 +120,13 @@ func (w *work) named(m tasks.Mention) map[string]any {
 	return input
 }
 
-// exists reports whether a file or a directory exists.
+// exists reports whether a file or a directory exists that the read tool would find.
 func (w *work) exists(name string) bool {
-	p, err := w.site.space.Resolve(name)
+	spelled, err := w.site.space.Spelled(name, w.job.opts.Getenv("HOME"))
+	if err != nil {
+		return false
+	}
+	p, err := w.site.space.Resolve(spelled)
 	if err != nil {
 		return false
 	}

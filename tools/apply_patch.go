@@ -99,7 +99,11 @@ func (j patching) check() error {
 
 // isSymlink reports whether the last element of a path is a symlink.
 func (j patching) isSymlink(name string) bool {
-	dir, base := path.Split(path.Clean(name))
+	spelled, err := j.env.spelled(name)
+	if err != nil {
+		return false
+	}
+	dir, base := path.Split(path.Clean(spelled))
 	above, err := j.env.Workspace.Resolve(dir)
 	return err == nil && path.Join(above.Abs, base) != j.paths[name].Abs
 }

@@ -46,7 +46,11 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 	if in.Workdir == "" {
 		in.Workdir = "."
 	}
-	dir, _, err := env.locate(env.Workspace.Dir(), in.Workdir, false)
+	workdir, err := env.spelled(in.Workdir)
+	if err != nil {
+		return Pending{}, fmt.Errorf("workdir: %w", err)
+	}
+	dir, _, err := env.locate(env.Workspace.Dir(), workdir, false)
 	if err != nil {
 		return Pending{}, fmt.Errorf("workdir: %w", err)
 	}

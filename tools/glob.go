@@ -82,10 +82,17 @@ func patternBelow(env *Env, base workspace.Path, pattern string) (below string, 
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
 		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", brief(pattern))
 	}
+	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
+	if len(fixed) > 1 && strings.ContainsAny(fixed[:1], "~$%") || strings.HasPrefix(fixed, "file:") {
+		dir, err := env.spelled(strings.TrimSuffix(fixed, "/"))
+		if err != nil {
+			return "", false, fmt.Errorf("glob: %w", err)
+		}
+		pattern, fixed = dir+"/"+pattern[len(fixed):], dir+"/"
+	}
 	if !strings.HasPrefix(pattern, "/") {
 		return pattern, false, nil
 	}
-	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
 	dir, err := env.Workspace.Resolve(fixed)
 	if err != nil {
 		return pattern, true, nil //nolint:nilerr // not a path, but possibly a pattern

@@ -56,7 +56,7 @@ func searchBase(env *Env, name string) (workspace.Path, error) {
 	if name == "" {
 		name = "."
 	}
-	return env.Workspace.Resolve(name)
+	return env.resolve(name)
 }
 
 // searchScope opens the path where a search starts; done releases it. Files

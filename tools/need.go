@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -26,11 +27,25 @@ func needFile(env *Env, perm, name string, u use) (workspace.Path, []permission.
 	if strings.TrimSpace(name) == "" {
 		return workspace.Path{}, nil, fmt.Errorf("path is empty; specify an absolute path or one relative to the workspace")
 	}
-	p, err := env.Workspace.Resolve(name)
+	p, err := env.resolve(name)
 	if err != nil {
 		return p, nil, err
 	}
 	return p, needsOf(env, perm, p, u), nil
+}
+
+// resolve resolves a path from a model. "~" is the home directory of commands.
+func (env *Env) resolve(name string) (workspace.Path, error) {
+	spelled, err := env.spelled(name)
+	if err != nil {
+		return workspace.Path{}, err
+	}
+	return env.Workspace.Resolve(spelled)
+}
+
+// spelled returns the path that a model means.
+func (env *Env) spelled(name string) (string, error) {
+	return env.Workspace.Spelled(name, proc.Value(env.ChildEnv, "HOME"))
 }
 
 // needsOf lists the permissions for using a resolved path.
