@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
@@ -123,7 +124,7 @@ func quoteGlob(name string) string {
 func globResult(found search.GlobResult) Result {
 	var out strings.Builder
 	for _, f := range found.Files {
-		out.WriteString(f.Path + "\n")
+		out.WriteString(textcut.Path(f.Path) + "\n")
 	}
 	if len(found.Files) == 0 {
 		out.WriteString("No files found")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
@@ -89,7 +90,7 @@ func grepResult(found search.GrepResult) Result {
 	for _, m := range found.Matches {
 		if m.Path != file {
 			file = m.Path
-			fmt.Fprintf(&out, "\n%s:\n", file)
+			fmt.Fprintf(&out, "\n%s:\n", textcut.Path(file))
 		}
 		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, shownLine(m))
 	}

@@ -42,7 +42,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("list %s: %w", p.Rel, err)
 		}
-		out := strings.TrimSuffix(p.Rel, "/") + "/\n" + tree.Text
+		out := strings.TrimSuffix(p.String(), "/") + "/\n" + tree.Text
 		if tree.Truncated {
 			out += fmt.Sprintf("\n(results truncated: showing %d of %d files; list a subdirectory instead)", tree.Files, tree.Total)
 		}

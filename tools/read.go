@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -72,7 +73,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	case isMissing(err):
 		return Result{}, notFound(env, p)
 	case err != nil:
-		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	case st.IsDir():
 		return readDirectory(env, p, lines)
 	}
@@ -84,7 +85,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	in2 := bufio.NewReaderSize(f, int(min(max(st.Size(), headSize), 64<<10))) // most files are small
 	head, err := in2.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
 	if media := mediaOf(p.Rel, head); media != "" {
 		return attach(env, p, in2, media, st.Size())
@@ -99,12 +100,12 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		in2, head = bufio.NewReader(strings.NewReader(text)), nil
 	}
 	if binary(p.Rel, head) {
-		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p.Rel, st.Size())
+		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
 	}
 	notes := env.notesFor(p.Rel)
 	page, err := readPage(ctx, in2, lines.offset, lines.limit, max(pageBytes(env, p.Rel)-jsonSize(notes), 512))
 	if err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
 	env.opened(p)
 	result, err := page.result(p, lines.offset, enc)
@@ -216,7 +217,7 @@ func clipLine(line []byte) (string, int) {
 // result formats a page for the model.
 func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
-		return Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at.Rel, figures.Count(p.seen, "line"))
+		return Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at, figures.Count(p.seen, "line"))
 	}
 	last := offset + p.lines - 1
 	var foot string
@@ -236,7 +237,7 @@ func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, erro
 	case p.wrong > 0:
 		foot += fmt.Sprintf("\n(file is not UTF-8: %s shown as U+FFFD in these lines; edit and apply_patch keep them, and accept only ASCII as new text)", figures.Count(p.wrong, "byte"))
 	}
-	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at.Rel, p.text.String(), foot)
+	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at, p.text.String(), foot)
 	return Result{Output: out, Bounded: true, Cut: p.more}, nil
 }
 
@@ -249,7 +250,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	}
 	var lines []string
 	for _, e := range entries {
-		name := e.Name()
+		name := textcut.Path(e.Name())
 		if e.IsDir() {
 			name += "/"
 		}
@@ -259,7 +260,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		lines = append(lines, name)
 	}
 	if in.offset > max(len(lines), 1) {
-		return Result{}, fmt.Errorf("offset %d is past the end of directory %s, which has %s", in.offset, p.Rel, figures.Count(len(lines), "entry"))
+		return Result{}, fmt.Errorf("offset %d is past the end of directory %s, which has %s", in.offset, p, figures.Count(len(lines), "entry"))
 	}
 	shown := lines[min(in.offset-1, len(lines)):]
 	foot := fmt.Sprintf("(%s)", figures.Count(len(lines), "entry"))
@@ -268,7 +269,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		shown = shown[:in.limit]
 		foot = fmt.Sprintf("(%d of %d entries shown; use offset %d to continue)", in.limit, len(lines), in.offset+in.limit)
 	}
-	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p.Rel, strings.Join(shown, "\n"), foot)
+	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p, strings.Join(shown, "\n"), foot)
 	return Result{Output: out}, nil
 }
 

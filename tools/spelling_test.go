@@ -75,3 +75,16 @@ func TestNamesThatLookTheSameAreTheSameFile(t *testing.T) {
 	s.deny("read", decomposed)
 	s.want(s.call("read", args{"filePath": composed}), Denied)
 }
+
+func TestNamesWithLineFeedsAreOneLine(t *testing.T) {
+	const name, shown = "dir\n/a\nb.txt", `"dir\n/a\nb.txt"`
+	s := setUp(t, "full", map[string]string{name: "needle\n", "dir\n/bin.dat": "\x00"})
+	s.want(s.call("glob", args{"pattern": "*.txt"}), Completed, shown+"\n")
+	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "\n"+shown+":\n  Line 1: needle")
+	s.want(s.call("list", args{}), Completed, "  \"dir\\n\"/\n    \"a\\nb.txt\"\n")
+	s.want(s.call("list", args{"path": "dir\n"}), Completed, "\"dir\\n\"/\n")
+	s.want(s.call("read", args{"filePath": name}), Completed, "<path>"+shown+"</path>", "1: needle")
+	s.want(s.call("read", args{"filePath": "dir\n"}), Completed, "<path>\"dir\\n\"</path>", "\n\"a\\nb.txt\"\n")
+	s.want(s.call("read", args{"filePath": "dir\n/bin.dat"}), Failed, `"dir\n/bin.dat" is a binary file`)
+	s.want(s.call("read", args{"filePath": "dir\n/b.txt"}), Failed, `file not found: "dir\n/b.txt"; did you mean `+shown)
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -17,9 +18,9 @@ import (
 func notFound(env *Env, p workspace.Path) error {
 	near := suggestions(env, p)
 	if len(near) == 0 {
-		return fmt.Errorf("file not found: %s; use glob or list to find it", p.Rel)
+		return fmt.Errorf("file not found: %s; use glob or list to find it", p)
 	}
-	return fmt.Errorf("file not found: %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
+	return fmt.Errorf("file not found: %s; did you mean %s?", p, strings.Join(near, ", "))
 }
 
 // suggestions returns up to three files in the directory of a missing file with
@@ -46,7 +47,7 @@ func suggestions(env *Env, p workspace.Path) []string {
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	var names []string
 	for _, c := range near[:min(len(near), 3)] {
-		names = append(names, c.name)
+		names = append(names, textcut.Path(c.name))
 	}
 	return names
 }

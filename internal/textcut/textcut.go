@@ -1,4 +1,4 @@
-// Package textcut shortens texts: to one line, to their start, or to their start
+// Package textcut shortens texts, and names of files: to one line, to their start, or to their start
 // and end. Valid UTF-8 is cut between two
 // characters. The package knows no formats: what must
 // fit into JSON is cut in package tools, and what is printed in package
@@ -6,12 +6,51 @@
 package textcut
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // OneLine returns the words of a text with one space between them.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Path returns the name of a file as one line of text: in quotes, with escapes, if it has control
+// characters, characters that reorder text, or bytes that are not UTF-8.
+func Path(name string) string {
+	odd := func(r rune) bool {
+		return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	}
+	if strings.IndexFunc(name, odd) < 0 {
+		return name
+	}
+	var b strings.Builder
+	for i, r := range name {
+		switch r {
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\t':
+			b.WriteString(`\t`)
+		case '"', '\\':
+			b.WriteString(`\` + string(r))
+		case utf8.RuneError:
+			if strings.HasPrefix(name[i:], string(r)) { // U+FFFD itself
+				b.WriteRune(r)
+			} else {
+				fmt.Fprintf(&b, `\x%02x`, name[i])
+			}
+		default:
+			if odd(r) {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return `"` + b.String() + `"`
+}
 
 // Head returns a text of at most n bytes as it is, and else its first n bytes
 // at most, followed by the mark.

@@ -35,3 +35,14 @@ func FuzzCuts(f *testing.F) {
 		}
 	})
 }
+
+func TestPathIsOneLine(t *testing.T) {
+	for name, want := range map[string]string{
+		"a b.txt": "a b.txt", `q"\`: `q"\`, "caf\u00e9": "caf\u00e9", "v\u00a01": "v\u00a01", "👩\u200d💻": "👩\u200d💻",
+		"line\nfeed": `"line\nfeed"`, "\x1b[31m\"r\\": `"\u001b[31m\"r\\"`, "a\r\tb": `"a\r\tb"`, "x\u2028y": `"x\u2028y"`, "a\u202etxt": `"a\u202etxt"`, "caf\xe9": `"caf\xe9"`, "\ufffd\n": "\"\ufffd\\n\"",
+	} {
+		if got := Path(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // maxSymlinks is the maximum number of symlinks in a path's resolution, as on
@@ -19,6 +21,9 @@ type Path struct {
 	Rel     string // slash-separated, relative to the workspace ("." for itself); absolute if Outside
 	Outside bool
 }
+
+// String returns the relative path as one line, for texts.
+func (p Path) String() string { return textcut.Path(p.Rel) }
 
 // Git reports whether the path is a .git in the workspace, in any letter case,
 // or below one.

@@ -104,14 +104,14 @@ func (w *Workspace) ReadFile(p Path, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if st.Size() > limit {
-		return nil, fmt.Errorf("read %s (%d bytes): %w", p.Rel, st.Size(), ErrTooLarge)
+		return nil, fmt.Errorf("read %s (%d bytes): %w", p, st.Size(), ErrTooLarge)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", p.Rel, err)
+		return nil, fmt.Errorf("read %s: %w", p, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("read %s: %w", p.Rel, ErrTooLarge)
+		return nil, fmt.Errorf("read %s: %w", p, ErrTooLarge)
 	}
 	w.remember(p, st)
 	return data, nil
@@ -134,7 +134,7 @@ func (w *Workspace) open(p Path) (*os.File, fs.FileInfo, error) {
 	root, name := w.at(p)
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", p.Rel, cause(err))
+		return nil, nil, fmt.Errorf("open %s: %w", p, cause(err))
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
@@ -142,7 +142,7 @@ func (w *Workspace) open(p Path) (*os.File, fs.FileInfo, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, nil, fmt.Errorf("open %s: %w", p.Rel, err)
+		return nil, nil, fmt.Errorf("open %s: %w", p, err)
 	}
 	return f, st, nil
 }
@@ -152,7 +152,7 @@ func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
 	root, name := w.at(p)
 	entries, err := fs.ReadDir(root.FS(), path.Clean(filepath.ToSlash(name)))
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", p.Rel, cause(err))
+		return nil, fmt.Errorf("list %s: %w", p, cause(err))
 	}
 	return entries, nil
 }
@@ -165,14 +165,14 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 	mode := fs.FileMode(0o644)
 	switch st, err := root.Lstat(name); {
 	case err == nil && !st.Mode().IsRegular():
-		return fmt.Errorf("write %s: %w", p.Rel, ErrNotRegular)
+		return fmt.Errorf("write %s: %w", p, ErrNotRegular)
 	case err == nil:
 		mode = st.Mode().Perm()
 		if err := syscall.Access(p.Abs, 2); err != nil { // W_OK: a rename needs no write permission on the file itself
-			return fmt.Errorf("write %s: %w", p.Rel, err)
+			return fmt.Errorf("write %s: %w", p, err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("write %s: %w", p.Rel, cause(err))
+		return fmt.Errorf("write %s: %w", p, cause(err))
 	}
 	if dir := path.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
@@ -180,7 +180,7 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 		}
 	}
 	if err := replace(root, name, data, mode); err != nil {
-		return fmt.Errorf("write %s: %w", p.Rel, cause(err))
+		return fmt.Errorf("write %s: %w", p, cause(err))
 	}
 	if st, err := root.Stat(name); err == nil {
 		w.remember(p, st)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // tree is a directory of which some files are drawn.
@@ -57,7 +59,7 @@ func (t *tree) dir(name string) *tree {
 func (t *tree) draw(b *strings.Builder, indent string) {
 	for _, name := range slices.Sorted(maps.Keys(t.dirs)) {
 		sub := t.dirs[name]
-		fmt.Fprintf(b, "%s%s/", indent, name)
+		fmt.Fprintf(b, "%s%s/", indent, textcut.Path(name))
 		if sub.missing > 0 {
 			fmt.Fprintf(b, " (%d more)", sub.missing)
 		}
@@ -66,6 +68,6 @@ func (t *tree) draw(b *strings.Builder, indent string) {
 	}
 	slices.Sort(t.files)
 	for _, name := range t.files {
-		fmt.Fprintf(b, "%s%s\n", indent, name)
+		fmt.Fprintf(b, "%s%s\n", indent, textcut.Path(name))
 	}
 }
