@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every tool that takes a path reads it with the same function.
+// Every tool with a path argument reads it with the same function.
 func TestMistakenPathsAreErrorsOfEveryTool(t *testing.T) {
 	s := setUp(t, "full", map[string]string{"src/a.txt": "needle\n", "a.txt": "needle\n"})
 	patch := func(name string) args {

@@ -19,7 +19,7 @@ import (
 )
 
 // Spelled returns the path that is meant by a path from a model or a prompt, for Resolve. A name
-// that exists is what it says. "~" is the directory home, which is "" if unknown. A name equal to
+// that exists is returned unchanged. "~" is the directory home, which is "" if unknown. A name equal to
 // one existing name after normalization (NFC, with plain spaces) is that one. It fails if a name
 // that does not exist was probably not meant: a URL, a variable, a path of Windows, quotes,
 // control characters. The error has the path to use instead.
@@ -41,7 +41,7 @@ func (w *Workspace) Spelled(name, home string) (string, error) {
 	return name, nil
 }
 
-// spelling is a path of which a leading part exists.
+// spelling is a path whose first names exist.
 type spelling struct {
 	name, home string
 	dir        string   // the workspace

@@ -46,7 +46,7 @@ type GrepResult struct {
 // a regular expression. A file given as the base is searched regardless of
 // ignore rules and Include.
 //
-// Lines end with LF or CRLF, which are not part of them, and are searched to their end. Files that start with a UTF-16 byte order mark are
+// Lines end with LF or CRLF, without which they are searched, to their end. Files that start with a UTF-16 byte order mark are
 // searched as UTF-8, and a UTF-8 byte order mark is not part of its line. Files
 // with a NUL character are considered binary and skipped, files above 64 MiB
 // are skipped and counted.

@@ -225,7 +225,7 @@ func (w *walk) count(h handle, name, path string) {
 	}
 	dir, err := h.directory(name)
 	if err != nil {
-		return // there is nothing to search in it
+		return // it would not be searched either
 	}
 	defer dir.close()
 	entries, _ := dir.entries() //nolint:errcheck // as far as it can be read
