@@ -30,7 +30,15 @@ func (w *Workspace) Spelled(name, home string) (string, error) {
 		}
 		name = home + rest
 	}
-	s := spelling{name: name, home: home, dir: w.dir}
+	full := name
+	if !filepath.IsAbs(name) {
+		full = w.dir + "/" + name
+	}
+	const exists = 0
+	if syscall.Access(full, exists) == nil {
+		return name, nil // usual, and without further work
+	}
+	s := spelling{name: name, dir: w.dir}
 	err := s.resolve()
 	switch {
 	case err != nil:
@@ -43,11 +51,11 @@ func (w *Workspace) Spelled(name, home string) (string, error) {
 
 // spelling is a path whose first names exist.
 type spelling struct {
-	name, home string
-	dir        string   // the workspace
-	at         string   // what exists, an absolute path; "" is the root
-	missing    []string // the names below it
-	changed    bool     // a name in at is spelled differently
+	name    string
+	dir     string   // the workspace
+	at      string   // what exists, an absolute path; "" is the root
+	missing []string // the names below it
+	changed bool     // a name in at is spelled differently
 }
 
 // resolve finds what exists, and checks what does not.
@@ -57,9 +65,6 @@ func (s *spelling) resolve() error {
 		s.at = s.dir
 	} else if below, ok := strings.CutPrefix(s.name, s.dir+"/"); ok {
 		s.at, s.missing = s.dir, strings.Split(below, "/")
-	}
-	if _, err := os.Lstat(s.at + "/" + strings.Join(s.missing, "/")); err == nil {
-		return nil // usual, and without further work
 	}
 	for len(s.missing) > 0 {
 		name := s.missing[0]
