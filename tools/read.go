@@ -95,7 +95,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		var text string
 		text, enc, err = decodeAll(in2)
 		if err != nil {
-			return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+			return Result{}, fmt.Errorf("read %s: %w", p, err)
 		}
 		in2, head = bufio.NewReader(strings.NewReader(text)), nil
 	}
