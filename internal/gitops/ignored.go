@@ -35,18 +35,14 @@ func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
 // an agent does to the index, and those of the index as it is when they are needed. Paths are
 // relative to the directory.
 func (r *Repo) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
-	rules, err := r.rulesBelow(dir)
-	return ignore.Tree{Rules: rules, Tracked: func() ignore.Tracked { return r.tracked.list(r, commit).Within(dir) }}, err
-}
-
-func (r *Repo) rulesBelow(dir string) (*ignore.Matcher, error) {
+	tree := ignore.Tree{Tracked: func() ignore.Tracked { return r.tracked.list(r, commit).Within(dir) }}
 	rules, err := r.IgnoreRules()
-	if err != nil || dir == "" {
-		return rules, err
+	if tree.Rules = rules; err != nil || dir == "" {
+		return tree, err
 	}
 	root, err := os.OpenRoot(r.Git.Root)
 	if err != nil {
-		return nil, fmt.Errorf("read ignore rules: %w", err)
+		return tree, fmt.Errorf("read ignore rules: %w", err)
 	}
 	defer root.Close()
 	at := ""
@@ -59,7 +55,8 @@ func (r *Repo) rulesBelow(dir string) (*ignore.Matcher, error) {
 		}
 		at = path.Join(at, name)
 	}
-	return rules.Within(dir), nil
+	tree.Rules = rules.Within(dir)
+	return tree, nil
 }
 
 // trackedPaths are the tracked paths of a work tree. They are listed again when the index changes.
