@@ -189,7 +189,7 @@ func (f *Fold) runReport() Run {
 		ExitCode:   event.ExitInternal,
 	}
 	if f.run != nil {
-		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
+		run.ID, run.Name, run.PlanHash, run.Version = f.run.ID, f.run.Name, f.run.PlanHash, f.run.Version
 		run.Manifest = append(run.Manifest, f.run.Manifest...)
 		run.Policies = append(run.Policies, f.run.Policies...)
 		run.Sources = withLists(f.run.Sources)

@@ -145,7 +145,7 @@ func (s seconds) MarshalText() ([]byte, error) {
 }
 
 func junit(r *Report) *testsuites {
-	all := &testsuites{Name: "millhand", Time: seconds(r.Run.ElapsedMS)}
+	all := &testsuites{Name: xmlText(r.Run.title()), Time: seconds(r.Run.ElapsedMS)}
 	byRepo := map[string]*testsuite{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]

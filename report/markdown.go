@@ -35,7 +35,7 @@ func Markdown(w io.Writer, r *Report) error { return Summary(w, r, nil) }
 // Summary is [Markdown] with the patterns of the changes; nil for none.
 func Summary(w io.Writer, r *Report, found *patterns.Result) error {
 	p := page{limit: maxSummary - 200} // space for the notice
-	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
+	p.add(fmt.Sprintf("## %s: %s\n\nRun %s: %s.\n\n", inline(head(r.Run.title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
 	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)

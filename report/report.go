@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type Report struct {
 // Run describes the run.
 type Run struct {
 	ID         string             `json:"id"`
+	Name       string             `json:"name"` // of the manifest, or its file's base name; empty for logs of earlier releases
 	StartedAt  Time               `json:"started_at"`
 	FinishedAt Time               `json:"finished_at"` // the last event's time
 	ElapsedMS  int64              `json:"elapsed_ms"`
@@ -46,6 +48,9 @@ type Run struct {
 	ExitCode event.Exit    `json:"exit_code"`
 	Totals   Totals        `json:"totals"`
 }
+
+// title returns the name of the run for headings.
+func (r *Run) title() string { return cmp.Or(r.Name, "millhand") }
 
 // ForkedFrom is the message of another run's session from which a run was forked. Turns,
 // usage and costs do not include the copied conversation.

@@ -92,7 +92,7 @@ func (l *landing) publication() *publish.Publication {
 // facts returns the contents of the pull request's texts.
 func (l *landing) facts() publish.Facts {
 	spec, clean := l.job.spec, l.job.opts.Redact.Text
-	f := publish.Facts{Run: l.job.opts.RunID, Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
+	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
 	if spec.Commit != nil {
 		f.Message = l.job.message("", "")
 	}

@@ -269,7 +269,7 @@ func runsCommands(plan *tasks.Plan) bool {
 // Describe returns the payload of the run.started event of a plan with options.
 func Describe(plan *tasks.Plan, o Options) *event.Run {
 	started := &event.Run{
-		ID: o.RunID, Manifest: plan.Manifests, PlanHash: plan.Hash, Version: o.About.Version,
+		ID: o.RunID, Name: plan.Name, Manifest: plan.Manifests, PlanHash: plan.Hash, Version: o.About.Version,
 		Jobs: planned(plan.Jobs, plan.Shard.Index), Elsewhere: []event.PlannedJob{},
 		Prices: o.About.Prices, StartedBy: o.About.StartedBy, Evidence: evidence(plan),
 		Invocation: o.About.Invocation, Resumed: o.Past.resumed(plan.Jobs), ForkedFrom: o.Past.forkedFrom(),

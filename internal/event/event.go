@@ -96,6 +96,7 @@ type Event struct {
 // list jobs that never started.
 type Run struct {
 	ID       string       `json:"id"`
+	Name     string       `json:"name,omitempty"` // of the plan; empty in logs of earlier releases
 	Manifest []string     `json:"manifest"`
 	PlanHash string       `json:"plan_hash"`
 	Version  string       `json:"version"`

@@ -16,6 +16,7 @@ import (
 // redacted, and may be of a model: they are made harmless.
 type Facts struct {
 	Run, Task string
+	Name      string // of the manifest; "" if it is unknown
 	RunURL    string // of the CI run that has the report; "" without one
 	Message   string // of the commit
 	Session   *Session
@@ -134,6 +135,9 @@ func (f Facts) patterns() string {
 // origin returns what a reviewer needs to know of how the change was made.
 func (f Facts) origin() string {
 	list := []string{"Task " + cell(f.Task)}
+	if f.Name != "" {
+		list[0] += " of " + cell(f.Name)
+	}
 	if s := f.Session; s != nil {
 		list = append(list, "model "+cell(s.Model), "profile "+cell(s.Profile),
 			figures.Count(s.Turns, "turn"), "cost "+f.cost(), figures.Count(s.Denied, "denied call"))

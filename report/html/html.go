@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // page.css and page.js
 	"encoding/base64"
@@ -91,10 +92,13 @@ func (p *page) head() g.Node {
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
 		h.Meta(h.Name("robots"), h.Content("noindex")),
 		h.Meta(h.Name("referrer"), h.Content("no-referrer")),
-		h.TitleEl(text(fmt.Sprintf("millhand: run %s %s", p.r.Run.ID, p.r.Run.Outcome))),
+		h.TitleEl(text(fmt.Sprintf("%s %s, millhand run %s", p.title(), p.r.Run.Outcome, p.r.Run.ID))),
 		h.StyleEl(g.Raw(style)),
 	)
 }
+
+// title is the name of the run.
+func (p *page) title() string { return cut(cmp.Or(p.r.Run.Name, "millhand"), 200) }
 
 func (p *page) footer() g.Node {
 	return h.Footer(h.P(

@@ -59,7 +59,7 @@ func (p *page) header() g.Node {
 	if s := run.Shard; s != nil {
 		facts = append(facts, g.Text(fmt.Sprintf(", shard %d of %d", s.Index, s.Total)))
 	}
-	return h.Header(h.H1(g.Text("millhand "), badge(string(run.Outcome)), h.Small(g.Text(fmt.Sprintf(" exit code %d", run.ExitCode)))), h.P(facts...))
+	return h.Header(h.H1(text(p.title()), g.Text(" "), badge(string(run.Outcome)), h.Small(g.Text(fmt.Sprintf(" exit code %d", run.ExitCode)))), h.P(facts...))
 }
 
 func (p *page) main() g.Node {
