@@ -25,7 +25,7 @@ func newArtifacts(root string, committed *gitops.Snapshot) *artifacts {
 	has := func(dir, pattern string) bool {
 		list, ok := names[dir]
 		if !ok {
-			entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(dir))) //nolint:errcheck // has no files then
+			entries, _ := os.ReadDir(filepath.Join(root, filepath.FromSlash(dir))) // has no files then
 			for _, e := range entries {
 				list = append(list, e.Name())
 			}

@@ -289,7 +289,7 @@ type leftOut struct {
 func trackedAmong(left []leftOut) (warnings []string) {
 	by := map[event.Maker][]string{}
 	for _, f := range left {
-		switch f.kind {
+		switch f.kind { //nolint:exhaustive // new files are none
 		case gitops.Modified:
 			by[f.By] = append(by[f.By], f.Path)
 		case gitops.Deleted:

@@ -110,7 +110,8 @@ func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 	}
 	defer reports.Close()
 	got := faults{failed: []ran{
-		{Verify: event.Verify{Name: "test", ExitCode: 1, Tail: "FAIL\n"}}, {Verify: event.Verify{Name: "lint", ExitCode: -1}},
+		{Verify: event.Verify{Name: "test", ExitCode: 1, Tail: "FAIL\n"}},
+		{Verify: event.Verify{Name: "lint", ExitCode: -1}},
 		{Verify: event.Verify{Name: "slow", ExitCode: -1, TimeoutMS: 1500, Tail: "begun\n", OutputPath: "outputs/a/command-1.txt"}},
 	}}.feedback(reports)
 	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"killed\">\n\n</check>\n", "<check name=\"slow\" result=\"timed out after 1.5s\">\nbegun\n(excerpt; the complete output is in " + reports.Path() + "/outputs/a/command-1.txt)\n</check>\n"} {

@@ -183,6 +183,6 @@ func readTail(dir *files.Dir, name string) string {
 	tail := proc.NewTail(2 << 10)
 	shown := terminal.NewWriter(tail)
 	io.Copy(shown, f) //nolint:errcheck // an unreadable file is not reported
-	shown.Flush()     //nolint:errcheck
+	shown.Flush()     //nolint:errcheck // likewise
 	return strings.TrimSpace(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"))
 }

@@ -198,10 +198,10 @@ func (e encoding) patchable(sections []patch.File, name string, p workspace.Path
 		if path.Clean(f.Path) != path.Clean(name) {
 			continue
 		}
-		switch f.Op {
-		case patch.Delete:
+		if f.Op == patch.Delete {
 			return nil // what is added afterwards is another file
-		case patch.Add:
+		}
+		if f.Op == patch.Add {
 			return e.replaceable(p, text)
 		}
 		for _, h := range f.Hunks {

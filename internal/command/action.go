@@ -60,11 +60,12 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 	in, exit, ok := s.prepare(ctx)
 	if in.skipped != "" {
 		fmt.Fprintln(s.log, printable.Text("millhand: nothing was run: "+in.skipped))
-		s.put(action.Skipped(), nil)
+		s.put(ctx, action.Skipped(), nil)
 		return exit
 	}
 	if !ok {
-		s.put(action.Outputs(exit, "", nil))
+		outputs, warnings := action.Outputs(exit, "", nil)
+		s.put(ctx, outputs, warnings)
 		return exit
 	}
 	if in.prompt != "" {
@@ -79,10 +80,11 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 		}
 		s.annotateOnRunner(rep)
 		if in.Summary {
-			s.summarise(filepath.Dir(s.events))
+			s.summarise(ctx, filepath.Dir(s.events))
 		}
 	}
-	s.put(action.Outputs(exit, filepath.Dir(s.events), rep))
+	outputs, warnings := action.Outputs(exit, filepath.Dir(s.events), rep)
+	s.put(ctx, outputs, warnings)
 	return exit
 }
 
@@ -266,11 +268,11 @@ func (s *actionStep) report(before os.FileInfo) *report.Report {
 }
 
 // put writes the outputs of the step.
-func (s *actionStep) put(outputs []action.Output, warnings []string) {
+func (s *actionStep) put(ctx context.Context, outputs []action.Output, warnings []string) {
 	for _, w := range warnings {
 		s.warn("%s", w)
 	}
-	s.add("GITHUB_OUTPUT", func(int64) ([]byte, error) { return action.Format(outputs, delimiter), nil })
+	s.add(ctx, "GITHUB_OUTPUT", func(int64) ([]byte, error) { return action.Format(outputs, delimiter), nil })
 }
 
 // delimiter returns a random string.
@@ -281,8 +283,8 @@ func delimiter() string {
 }
 
 // summarise appends the run's summary to the step's.
-func (s *actionStep) summarise(dir string) {
-	s.add("GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
+func (s *actionStep) summarise(ctx context.Context, dir string) {
+	s.add(ctx, "GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
 		page, err := os.ReadFile(filepath.Join(dir, "summary.md"))
 		return action.Summary(page, action.MaxSummary-int(size)), err
 	})
@@ -290,25 +292,22 @@ func (s *actionStep) summarise(dir string) {
 
 // add appends to the file that a variable names, whatever it is; text receives the file's size.
 // Outside of a workflow the variable is not set.
-func (s *actionStep) add(variable string, text func(size int64) ([]byte, error)) {
+func (s *actionStep) add(ctx context.Context, variable string, text func(size int64) ([]byte, error)) {
 	name := s.Getenv(variable)
 	if name == "" {
 		return
 	}
-	err := func() error {
+	err := func() (failed error) {
 		f, err := files.Own(name).Append(0o644)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { failed = errors.Join(failed, f.Close()) }()
 		data, err := text(f.Info().Size())
 		if err != nil {
 			return err
 		}
-		if _, err := f.Write(data); err != nil {
-			return err
-		}
-		return f.Close()
+		return f.Write(ctx, data)
 	}()
 	if err != nil {
 		s.warn("write %s: %v", variable, err)

@@ -269,7 +269,7 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 		failed := err // of each command of the call
 		env.ChildEnv = g.Env
 		env.Commands.Confine = func([]string, []string, string) (*proc.Confined, error) { return nil, failed }
-		return func() { os.RemoveAll(base) }, nil
+		return func() { os.RemoveAll(base) }, nil //nolint:nilerr // see failed
 	}
 	for _, l := range box.Unopened(g) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+l.Why.Error()))

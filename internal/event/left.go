@@ -20,7 +20,7 @@ const (
 
 // Key returns the word of commit.include that commits what it leaves.
 func (m Maker) Key() string {
-	switch m {
+	switch m { //nolint:exhaustive // others have their own name
 	case ByBaseline:
 		return string(ByVerify)
 	case ByHook:

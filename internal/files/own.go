@@ -115,15 +115,12 @@ type Stream struct {
 func (s *Stream) Info() fs.FileInfo { return s.info }
 
 // Write appends the data, and waits until those of a regular file are on the disk.
-func (s *Stream) Write(data []byte) (int, error) {
-	if s.info.Mode().IsRegular() {
-		n, err := s.file.Write(data)
-		return n, cmp.Or(err, s.file.Sync())
+func (s *Stream) Write(ctx context.Context, data []byte) error {
+	if !s.info.Mode().IsRegular() {
+		return send(ctx, s.file, data)
 	}
-	if err := send(context.Background(), s.file, data); err != nil {
-		return 0, err
-	}
-	return len(data), nil
+	_, err := s.file.Write(data)
+	return cmp.Or(err, s.file.Sync())
 }
 
 // ReadAt reads a regular file.

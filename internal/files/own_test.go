@@ -169,7 +169,7 @@ func TestTemporaryDirectoryThatWasReplacedIsRefused(t *testing.T) {
 	if err := errors.Join(os.Remove(d.Path()), os.Symlink(victim, d.Path())); err != nil {
 		t.Fatal(err)
 	}
-	d.WriteNew("input", []byte("x")) //nolint:errcheck // whether it is an error does not matter
+	d.WriteNew("input", []byte("x"))
 	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
 		t.Errorf("the victim has %v, %v", left, err)
 	}

@@ -339,8 +339,7 @@ func OpenRecorder(path string, c *Canon) (*Recorder, error) {
 		return nil, fmt.Errorf("open the recording: %w", err)
 	}
 	if err := checkEnd(file); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("append to the recording %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("append to the recording %s: %w", path, err), file.Close())
 	}
 	return &Recorder{canon: c, file: file, prompts: map[string]bool{}}, nil
 }
@@ -372,7 +371,7 @@ func (r *Recorder) Close() error {
 }
 
 // add writes an exchange as one line and waits until it is on the disk.
-func (r *Recorder) add(e Exchange, req Request) {
+func (r *Recorder) add(ctx context.Context, e Exchange, req Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -382,14 +381,14 @@ func (r *Recorder) add(e Exchange, req Request) {
 	if fresh {
 		e.Request.Prompt = r.canon.Prompt(req)
 	}
-	if err := r.write(e); err != nil {
+	if err := r.write(ctx, e); err != nil {
 		r.err = fmt.Errorf("record an exchange of %s: %w", e.Job, err)
 		return
 	}
 	r.prompts[e.Request.System] = true
 }
 
-func (r *Recorder) write(e Exchange) error {
+func (r *Recorder) write(ctx context.Context, e Exchange) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -397,8 +396,7 @@ func (r *Recorder) write(e Exchange) error {
 	if len(line) >= ExchangeLimit {
 		return fmt.Errorf("exchange too large: %d bytes (maximum %d)", len(line), ExchangeLimit)
 	}
-	_, err = r.file.Write(append(line, '\n'))
-	return err
+	return r.file.Write(ctx, append(line, '\n'))
 }
 
 // Recording returns m, the model with the given id, with every exchange written to
@@ -429,6 +427,6 @@ func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 	} else {
 		e.Response = r.rec.canon.recorded(resp)
 	}
-	r.rec.add(e, req)
+	r.rec.add(context.WithoutCancel(ctx), e, req)
 	return resp, err
 }

@@ -242,8 +242,10 @@ func (g *guard) usable(id string) {
 		key, name string
 		only      bool
 	}{
-		{g.config, "disabled_providers", provider, false}, {g.config, "enabled_providers", provider, true},
-		{g.config.get("provider", provider), "blacklist", model, false}, {g.config.get("provider", provider), "whitelist", model, true},
+		{g.config, "disabled_providers", provider, false},
+		{g.config, "enabled_providers", provider, true},
+		{g.config.get("provider", provider), "blacklist", model, false},
+		{g.config.get("provider", provider), "whitelist", model, true},
 	} {
 		list := rule.owner.get(rule.key)
 		found := slices.ContainsFunc(list.items, func(item *node) bool { return item.text() == rule.name })

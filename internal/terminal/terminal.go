@@ -25,7 +25,7 @@ func Text(s string) string {
 	var b strings.Builder
 	w := NewWriter(&b)
 	io.WriteString(w, s) //nolint:errcheck // a Builder never fails
-	w.Flush()            //nolint:errcheck
+	w.Flush()            //nolint:errcheck // likewise
 	return b.String()
 }
 

@@ -70,8 +70,8 @@ func TestRowsAboveTheScreenAreFinal(t *testing.T) {
 			fmt.Fprintf(&want, "%d\n", i)
 		}
 	}
-	io.WriteString(w, "\x1b[99Atop") //nolint:errcheck
-	w.Flush()                        //nolint:errcheck
+	io.WriteString(w, "\x1b[99Atop")
+	w.Flush()
 	if got := out.String(); !strings.HasPrefix(got, "0\n1\n2\n") || !strings.Contains(got, "\n76\ntop\n78\n") {
 		t.Errorf("got %q", got)
 	}
@@ -85,7 +85,7 @@ func TestMemoryOfAWriterIsBounded(t *testing.T) {
 		var out counter
 		w := NewWriter(&out)
 		for range 200_000 {
-			io.WriteString(w, chunk) //nolint:errcheck
+			io.WriteString(w, chunk)
 		}
 		held := cap(w.seq) + len(w.partial)
 		for _, row := range w.rows {
@@ -140,9 +140,9 @@ func FuzzText(f *testing.F) {
 		w := NewWriter(&out)
 		size = 1 + (size%7+7)%7
 		for i := 0; i < len(s); i += size {
-			io.WriteString(w, s[i:min(i+size, len(s))]) //nolint:errcheck
+			io.WriteString(w, s[i:min(i+size, len(s))])
 		}
-		w.Flush() //nolint:errcheck
+		w.Flush()
 		if out.String() != all {
 			t.Errorf("%q in chunks of %d: %q, as one: %q", s, size, &out, all)
 		}
@@ -172,7 +172,7 @@ func BenchmarkWriter(b *testing.B) {
 			w := NewWriter(io.Discard)
 			b.SetBytes(int64(len(chunk)))
 			for b.Loop() {
-				w.Write(chunk) //nolint:errcheck
+				w.Write(chunk)
 			}
 		})
 	}

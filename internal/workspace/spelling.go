@@ -103,7 +103,7 @@ func (s *spelling) twin(name string) (string, error) {
 		return "", fs.ErrNotExist
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) //nolint:errcheck // as far as it can be read
+	names, _ := dir.Readdirnames(-1) // as far as it can be read
 	want := normalized(name)
 	names = slices.DeleteFunc(names, func(other string) bool { return normalized(other) != want })
 	switch {

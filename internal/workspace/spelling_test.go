@@ -13,23 +13,23 @@ const (
 )
 
 // spelledIn returns a workspace with files.
-func spelledIn(t testing.TB, names ...string) *Workspace {
-	t.Helper()
-	dir := t.TempDir()
+func spelledIn(tb testing.TB, names ...string) *Workspace {
+	tb.Helper()
+	dir := tb.TempDir()
 	for _, name := range names {
 		p := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(p, nil, 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	w, err := Open(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { w.Close() })
+	tb.Cleanup(func() { w.Close() })
 	return w
 }
 

@@ -11,30 +11,50 @@ func TestReplaceAppliesOnlyTheDifferenceToAnInexactMatch(t *testing.T) {
 	tests := []struct {
 		name, text, old, new, want, differs string
 	}{
-		{"Python in a method",
+		{
+			"Python in a method",
 			"class A:\n    def f(self):\n        if x:\n            return 1\n        return 0\n",
 			"if x:\n    return 1\nreturn 0", "if x:\n    return 2\nreturn 3",
-			"class A:\n    def f(self):\n        if x:\n            return 2\n        return 3\n", "indentation"},
-		{"Python with a line more, and a deeper one",
+			"class A:\n    def f(self):\n        if x:\n            return 2\n        return 3\n", "indentation",
+		},
+		{
+			"Python with a line more, and a deeper one",
 			"class A:\n    def f(self):\n        if x:\n            return 1\n        return 0\n",
 			"if x:\n    return 1\nreturn 0", "if x:\n    if y:\n        return 2\n\n    return 1\nreturn 0",
-			"class A:\n    def f(self):\n        if x:\n            if y:\n                return 2\n\n            return 1\n        return 0\n", "indentation"},
-		{"YAML", "services:\n  web:\n    image: a\n    ports:\n      - 1\n", "image: a\nports:\n  - 1", "image: b\nports:\n  - 1\n  - 2",
-			"services:\n  web:\n    image: b\n    ports:\n      - 1\n      - 2\n", "indentation"},
-		{"a Makefile with spaces", "all: x\n\tgo build\n\tgo vet\n", "all: x\n    go build\n    go vet", "all: x y\n    go build\n    go test\n    go vet",
-			"all: x y\n\tgo build\n\tgo test\n\tgo vet\n", "indentation"},
-		{"Go with spaces", "func f() {\n\tif x {\n\t\treturn\n\t}\n}\n", "    if x {\n        return\n    }", "    if x {\n        for {\n            g()\n        }\n    }",
-			"func f() {\n\tif x {\n\t\tfor {\n\t\t\tg()\n\t\t}\n\t}\n}\n", "indentation"},
-		{"Go without its margin", "func f() {\n\tif x {\n\t\treturn\n\t}\n}\n", "if x {\n  return\n}", "if x {\n  return\n} else {\n  for {\n    g()\n  }\n}",
-			"func f() {\n\tif x {\n\t\treturn\n\t} else {\n\t\tfor {\n\t\t\tg()\n\t\t}\n\t}\n}\n", "indentation"},
-		{"the first line without its indentation", "f() {\n\tif x\n\t\treturn 1\n\tfi\n}\n", "if x\n        return 1\n    fi", "if y\n        return 1\n        z\n    fi\n    w",
-			"f() {\n\tif y\n\t\treturn 1\n\t\tz\n\tfi\n\tw\n}\n", "indentation"},
-		{"the first line without it, and a space at the end", "    a(\n        b,  \n    )\n", "a(\n        b,\n    )", "a(\n        b,\n        c,\n            d,\n    )",
-			"    a(\n        b,  \n        c,\n            d,\n    )\n", "indentation, trailing whitespace"},
-		{"two spaces for four", "if a:\n    if b:\n        c\n", "if a:\n  if b:\n    c", "if a:\n  if b:\n    c\n    if d:\n      e",
-			"if a:\n    if b:\n        c\n        if d:\n            e\n", "indentation"},
-		{"tabs for spaces", "a {\n  b {\n    c\n  }\n}\n", "\tb {\n\t\tc\n\t}", "\tb {\n\t\tc {\n\t\t\td\n\t\t}\n\t}",
-			"a {\n  b {\n    c {\n      d\n    }\n  }\n}\n", "indentation"},
+			"class A:\n    def f(self):\n        if x:\n            if y:\n                return 2\n\n            return 1\n        return 0\n", "indentation",
+		},
+		{
+			"YAML", "services:\n  web:\n    image: a\n    ports:\n      - 1\n", "image: a\nports:\n  - 1", "image: b\nports:\n  - 1\n  - 2",
+			"services:\n  web:\n    image: b\n    ports:\n      - 1\n      - 2\n", "indentation",
+		},
+		{
+			"a Makefile with spaces", "all: x\n\tgo build\n\tgo vet\n", "all: x\n    go build\n    go vet", "all: x y\n    go build\n    go test\n    go vet",
+			"all: x y\n\tgo build\n\tgo test\n\tgo vet\n", "indentation",
+		},
+		{
+			"Go with spaces", "func f() {\n\tif x {\n\t\treturn\n\t}\n}\n", "    if x {\n        return\n    }", "    if x {\n        for {\n            g()\n        }\n    }",
+			"func f() {\n\tif x {\n\t\tfor {\n\t\t\tg()\n\t\t}\n\t}\n}\n", "indentation",
+		},
+		{
+			"Go without its margin", "func f() {\n\tif x {\n\t\treturn\n\t}\n}\n", "if x {\n  return\n}", "if x {\n  return\n} else {\n  for {\n    g()\n  }\n}",
+			"func f() {\n\tif x {\n\t\treturn\n\t} else {\n\t\tfor {\n\t\t\tg()\n\t\t}\n\t}\n}\n", "indentation",
+		},
+		{
+			"the first line without its indentation", "f() {\n\tif x\n\t\treturn 1\n\tfi\n}\n", "if x\n        return 1\n    fi", "if y\n        return 1\n        z\n    fi\n    w",
+			"f() {\n\tif y\n\t\treturn 1\n\t\tz\n\tfi\n\tw\n}\n", "indentation",
+		},
+		{
+			"the first line without it, and a space at the end", "    a(\n        b,  \n    )\n", "a(\n        b,\n    )", "a(\n        b,\n        c,\n            d,\n    )",
+			"    a(\n        b,  \n        c,\n            d,\n    )\n", "indentation, trailing whitespace",
+		},
+		{
+			"two spaces for four", "if a:\n    if b:\n        c\n", "if a:\n  if b:\n    c", "if a:\n  if b:\n    c\n    if d:\n      e",
+			"if a:\n    if b:\n        c\n        if d:\n            e\n", "indentation",
+		},
+		{
+			"tabs for spaces", "a {\n  b {\n    c\n  }\n}\n", "\tb {\n\t\tc\n\t}", "\tb {\n\t\tc {\n\t\t\td\n\t\t}\n\t}",
+			"a {\n  b {\n    c {\n      d\n    }\n  }\n}\n", "indentation",
+		},
 		{"tabs for a single line of spaces", "a {\n  b\n}\n", "\tb ", "\tb {\n\t\tc\n\t}", "a {\n  b {\n    c\n  }\n}\n", "indentation, trailing whitespace"},
 		{"tabs with aligned spaces", "\t/*\n\t * a\n\t */\n", "    /*\n     * a\n     */", "    /*\n     * a\n     * b\n     */", "\t/*\n\t * a\n\t * b\n\t */\n", "indentation"},
 		{"spaces at the ends of unchanged lines", "  a  \n  b\t\n  c \n", "a\nb\nc", "a\nB\nc", "  a  \n  B\n  c \n", "indentation, trailing whitespace"},

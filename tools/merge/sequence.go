@@ -37,9 +37,9 @@ func middle[T comparable](x, y []T) []pair {
 		return nil
 	}
 	table := make([]int32, (len(x)+1)*w)
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if x[i] == y[j] {
+	for i, of := range slices.Backward(x) {
+		for j, with := range slices.Backward(y) {
+			if of == with {
 				table[i*w+j] = table[(i+1)*w+j+1] + 1
 			} else {
 				table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -208,10 +209,10 @@ func paired(old, new []string) []int {
 	w := len(new) + 1
 	like := make([]float64, len(old)*w)
 	table := make([]float64, (len(old)+1)*w)
-	for i := len(old) - 1; i >= 0; i-- {
-		for j := len(new) - 1; j >= 0; j-- {
+	for i, was := range slices.Backward(old) {
+		for j, is := range slices.Backward(new) {
 			table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])
-			if s := similarity(old[i], new[j]); s >= minSimilarity {
+			if s := similarity(was, is); s >= minSimilarity {
 				like[i*w+j] = s
 				table[i*w+j] = max(table[i*w+j], s+table[(i+1)*w+j+1])
 			}

@@ -228,7 +228,7 @@ func (w *walk) count(h handle, name, path string) {
 		return // it would not be searched either
 	}
 	defer dir.close()
-	entries, _ := dir.entries() //nolint:errcheck // as far as it can be read
+	entries, _ := dir.entries() // as far as it can be read
 	w.inIgnored.Add(int64(len(entries)))
 	for _, e := range entries {
 		p := path + e.name
