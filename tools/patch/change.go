@@ -196,7 +196,7 @@ func groups(lines []string) []group {
 
 // finish gives all lines but the last a line ending, and the last the one that it
 // should have: none if the last line of the file had none and is still there or
-// was replaced, unless the patch sets it.
+// was replaced, unless the patch sets it. If it was removed, the line before keeps its own.
 func (w *writer) finish(spots []spot) {
 	n, had := len(w.lines), len(w.doc.lines)
 	if n == 0 {
@@ -208,7 +208,13 @@ func (w *writer) finish(spots []spot) {
 			w.lines[i] += w.doc.newline(had)
 		}
 	}
-	bare := func() { w.lines[n-1] = strings.TrimSuffix(strings.TrimSuffix(w.lines[n-1], "\n"), "\r") }
+	bare := func() { // a CR alone is text
+		line, crlf := strings.CutSuffix(w.lines[n-1], "\r\n")
+		if !crlf {
+			line = strings.TrimSuffix(line, "\n")
+		}
+		w.lines[n-1] = line
+	}
 	if len(spots) == 0 {
 		return
 	}
@@ -225,9 +231,19 @@ func (w *writer) finish(spots []spot) {
 		if !strings.HasSuffix(w.lines[n-1], "\n") {
 			w.lines[n-1] += w.doc.newline(had)
 		}
-	case unended:
+	case unended && !(last.end() == had && removesEnd(last.lines)):
 		bare()
 	}
+}
+
+// removesEnd reports whether a hunk removes its last lines without adding any there.
+func removesEnd(lines []string) bool {
+	all := groups(lines)
+	if len(all) == 0 {
+		return false
+	}
+	g := all[len(all)-1]
+	return len(g.new) == 0 && g.from < g.to && g.to == len(old(lines))
 }
 
 // appends reports whether a hunk adds lines behind its last context line, without
