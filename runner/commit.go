@@ -202,10 +202,10 @@ func (l *landing) unsavable() (paths []string) {
 }
 
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
-// not in the working tree: its saved states don't have them.
+// not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
 func (l *landing) lackedBefore() (paths []string) {
 	past := l.job.past
-	if past == nil || past.end == nil || past.fresh || l.site.tree == nil {
+	if past == nil || past.end == nil || past.fresh || past.followsUp() || l.site.tree == nil {
 		return nil
 	}
 	for _, p := range past.end.Refused {
@@ -226,7 +226,7 @@ func (l *landing) lost() bool {
 // patch, are in the patch.
 func (l *landing) incomplete() *stop {
 	if before := l.lackedBefore(); len(before) > 0 {
-		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it", firstThree(before))}
+		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", firstThree(before), l.job.opts.RunID, l.job.spec.ID)}
 	}
 	if l.job.spec.Commit == nil || len(l.changes.Refused) == 0 {
 		return nil
