@@ -112,6 +112,22 @@ func TestAddedFilesThatAreTooLargeAreNotRead(t *testing.T) {
 	}
 }
 
+// Programs can make paths that system calls don't accept, by relative names.
+func TestPathsThatAreTooLongAreRefused(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("plain", "1\n")
+	base := s.Commit()
+	s.Write("plain", "2\n")
+	root, err := os.OpenRoot(s.Root)
+	must(t, err)
+	defer root.Close()
+	must(t, root.MkdirAll("deep"+strings.Repeat("/"+strings.Repeat("d", 200), 30), 0o755))
+	cs := measure(t, opened(s), base)
+	if len(cs.Refused) != 1 || !strings.HasPrefix(cs.Refused[0].Path, "deep/ddd") || cs.Refused[0].Reason != "path is too long" || !slices.Equal(paths(cs), []string{"plain"}) {
+		t.Errorf("refused %v, changed %v", cs.Refused, paths(cs))
+	}
+}
+
 func TestFilteredFilesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")

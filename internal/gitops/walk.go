@@ -134,6 +134,10 @@ func (w *walk) visit(d directory) ([]directory, error) {
 		return nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && d.path != "" && !w.tracks(&d):
 		return nil, nil // as git does with untracked directories
+	case errors.Is(err, unix.ENAMETOOLONG):
+		w.refuse(d.path, "path is too long")
+		w.leaveOut(nil, d.path, true)
+		return nil, nil
 	case err != nil:
 		return nil, err
 	}
