@@ -76,7 +76,7 @@ func namesIn(value string) (names []string) {
 var (
 	parameter = lazyregexp.New(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
 	// A closing tag is often missing.
-	parameterEnd = lazyregexp.New(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|tool_calls?|function_calls?))>|<` + prefix + `parameter(?:=|\s+name=)`)
+	parameterEnd = lazyregexp.New(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|` + outer + `))>|<` + prefix + `parameter(?:=|\s+name=)`)
 	key          = lazyregexp.New(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`)
 	keyEnd       = lazyregexp.New(`</arg_value>|</tool_call>|<arg_key>`)
 )
@@ -108,7 +108,7 @@ func elements(s string, open, end *lazyregexp.Regexp) (rest string, ok bool) {
 	}
 }
 
-var endTag = lazyregexp.New(`^\s*</(?:function|` + prefix + `(?:invoke|tool_call))>`)
+var endTag = lazyregexp.New(`^\s*</(?:function|` + prefix + named + `)>`)
 
 // closed parses no arguments: the call ends.
 func closed(s string) (rest string, ok bool) { return s, endTag.MatchString(s) }

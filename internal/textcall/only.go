@@ -12,14 +12,33 @@ import (
 // block is a message that is one code block of a kind that models use for calls, after their reasoning.
 var block = lazyregexp.New("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
 
+var (
+	after = lazyregexp.New(`(?:\s|</s>|` + special + `)+$`)
+	alone = lazyregexp.New(`^ {0,3}\{\s*(?:"|$)`) // at the start of a line
+)
+
 // Only returns the name of the tool if a message is nothing but calls without tags: JSON objects with a name and
-// arguments, also as a code block, or a code block with calls in Python's syntax; else "". A document that was asked for may
-// look the same.
+// arguments, also as a code block or as the last lines of prose, or a code block with calls in Python's syntax; else "". A
+// document that was asked for may look the same.
 func Only(text string, known func(name string) bool) string {
 	if _, after, found := strings.Cut(text, "</think>"); found {
 		text = after
 	}
-	text = strings.TrimSpace(text)
+	text = trim(text)
+	text = text[:len(text)-len(after.FindString(text))]
+	if name := only(text, known); name != "" {
+		return name
+	}
+	at := positions(text, alone)
+	for _, i := range at[max(0, len(at)-maxStarts):] {
+		if name := only(text[i:], known); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func only(text string, known func(name string) bool) string {
 	if m := block.FindStringSubmatch(text); m != nil && !strings.Contains(m[2], "\n```") {
 		if text = strings.TrimSpace(m[2]); m[1] != "json" && !strings.HasPrefix(text, "{") {
 			return pick(python(text), known)

@@ -2,6 +2,7 @@ package textcall
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
@@ -12,8 +13,8 @@ const maxStarts = 200
 // Ends returns the name of the tool of the first of the calls that end a message, as the model wrote it; "" without a
 // call of a known name. The last call may be truncated.
 func Ends(text string, known func(name string) bool) string {
-	text = strings.TrimSpace(text)
-	at := positions(text)
+	text = trim(text)
+	at := positions(text, starts)
 	for _, i := range at[max(0, len(at)-maxStarts):] {
 		if name := calls(text[i:], known); name != "" {
 			return name
@@ -22,20 +23,24 @@ func Ends(text string, known func(name string) bool) string {
 	return ""
 }
 
-// starts is where calls can start: the first of their tags, or a list of calls in Python's syntax.
-var starts = lazyregexp.New(special + `|<` + prefix + `(?:tool_calls?>|function_calls?>|functioncall>|function=|invoke\s)|<TOOLCALL>|<\|tool_call>|` +
-	`<start_function_call>|\[TOOL_CALLS\]|\bfunctools\[|(?:\b(?:commentary|analysis) )?\bto=functions\.|^\s*\[`)
+// starts is where calls can start: the first of their tags, a list of calls in Python's syntax, or a name and its arguments,
+// of which the server has removed the tags.
+var starts = lazyregexp.New(special + `|<` + prefix + `(?:` + outer + `>|function=|` + named + `\s)|<\|tool_call>|` +
+	`<start_function_call>|\[TOOL_(?:CALLS|REQUEST)\]|\bfunctools\[|(?:\b(?:commentary|analysis) )?\bto=functions\.|\bfunctions\.[\w.-]+:\d|^\s*\[|` +
+	`^` + name + `(?:\[ARGS\])?\{\s*["}]`)
 
 const (
-	special = `<[|｜][^<>\s]{1,40}[|｜]>`       // a token of a chat template
-	prefix  = `(?:\w+:|[|｜]DSML[|｜])?`        // of Anthropic's, MiniMax' and DeepSeek's tags
-	space   = `\s*`                           // between tags
-	name    = `([A-Za-z_][\w.-]*)`            // of a tool
-	fenced  = space + "(?:```(?:json)?\\s*)?" // DeepSeek V3 and R1
+	special = `<[|｜][^<>\s]{1,40}[|｜]>` // a token of a chat template
+	prefix  = `(?:\w+:|[|｜]DSML[|｜])?`  // of Anthropic's, MiniMax' and DeepSeek's tags
+	outer   = `(?:(?i:tool_?calls?)|tool_use|tool_code|tools|function_?calls?)`
+	named   = `(?:invoke|tool_call|function_call)` // of elements with the name as an attribute
+	space   = `\s*`                                // between tags
+	name    = `([A-Za-z_][\w.-]*)`                 // of a tool
+	fenced  = space + "(?:```(?:json)?\\s*)?"      // DeepSeek V3 and R1
 )
 
 // positions returns where calls can start, outside of code and quotes: in those is prose about the markup.
-func positions(text string) (at []int) {
+func positions(text string, starts *lazyregexp.Regexp) (at []int) {
 	fence, indented, blank, offset := "", false, true, 0
 	for line := range strings.Lines(text) {
 		content := strings.TrimLeft(line, " ")
@@ -62,6 +67,11 @@ func positions(text string) (at []int) {
 	return at
 }
 
+// trim removes space, and characters that are not visible, around a text.
+func trim(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
+}
+
 // leading returns the backticks or tildes that a line starts with.
 func leading(line string) string {
 	if line == "" || line[0] != '`' && line[0] != '~' {
@@ -71,8 +81,8 @@ func leading(line string) string {
 }
 
 // tags are what surrounds and separates calls.
-var tags = lazyregexp.New(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + `(?:tool_calls?|function_calls?|functioncall|TOOLCALL)>|</(?:function|` + prefix + `invoke)>|` +
-	`<\|tool_call>|<tool_call\|>|<(?:start|end)_function_call>|\[/?TOOL_CALLS\]|functools|</s>|<end_of_turn>|<turn\|>)+`)
+var tags = lazyregexp.New(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + outer + `>|</?function>|</` + prefix + `invoke>|` +
+	`<\|tool_call>|<tool_call\|>|<(?:start|end)_function_call>|<start_function_response>|\[/?(?:END_)?TOOL_(?:CALLS|REQUEST)\]|functools|</s>|<end_of_turn>|<turn\|>|</think>)+`)
 
 // form is how models write one call, after its outermost tags.
 type form struct {
@@ -81,9 +91,11 @@ type form struct {
 }
 
 var forms = []form{
-	{lazyregexp.New(`^<function=["']?([^\s<>"']+)["']?>` + space), either(object, parameters, closed)},                                                                                                                // Qwen3-Coder, Llama 3, Nemotron
-	{lazyregexp.New(`^<` + prefix + `invoke\s+name=["']([^<>"']+)["']\s*>` + space), either(object, parameters, closed)},                                                                                              // Claude, MiniMax, DeepSeek V3.2
+	{lazyregexp.New(`^<function=["']?([^\s<>"'{]+)["']?>` + space), either(object, parameters, closed)},                                                                                                               // Qwen3-Coder, Llama 3, Nemotron
+	{lazyregexp.New(`^<function=` + name + space), object},                                                                                                                                                            // Llama 3 without a bracket
+	{lazyregexp.New(`^<` + prefix + named + `\s+name=["']([^<>"']+)["']\s*>` + space), either(object, parameters, closed)},                                                                                            // Claude, MiniMax, DeepSeek V3.2, Grok
 	{lazyregexp.New(`^(?:functions\.)?` + name + `(?::\d+)?\s*<\|tool_call_argument_begin\|>` + space), object},                                                                                                       // Kimi
+	{lazyregexp.New(`^functions\.` + name + `:\d+` + space), object},                                                                                                                                                  // Kimi without tags
 	{lazyregexp.New(`^function<[|｜]tool[▁_]sep[|｜]>` + name + `\b` + fenced), object},                                                                                                                                 // DeepSeek V3 and R1
 	{lazyregexp.New(`^` + name + `<[|｜]tool[▁_]sep[|｜]>` + fenced), object},                                                                                                                                           // DeepSeek V3.1
 	{lazyregexp.New(`^(?:assistant\s*)?(?:<\|channel\|>)?(?:commentary|analysis)?\s*to=` + name + `\s*(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?` + space + `(?:json|code)?\s*(?:<\|message\|>)?` + space), object}, // gpt-oss

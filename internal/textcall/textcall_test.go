@@ -71,6 +71,19 @@ var markup = map[string]string{
 	"Functionary":                "functools[{\"name\": \"read\", \"arguments\": {}}]",
 	"Gemma":                      "<start_function_call>call:read{filePath:<escape>a<escape>}<end_function_call>",
 	"Gemma 4":                    "<|tool_call>call:read{filePath:<|\"|>a<|\"|>}<tool_call|>",
+	"Gemma, a stop token":        "<start_function_call>call:read{filePath:<escape>a<escape>}<end_function_call><start_function_response>",
+	"Gemma, code":                "<tool_code>\nread(filePath=\"a\")\n</tool_code>",
+	"LM Studio":                  "[TOOL_REQUEST]\n{\"name\": \"read\", \"arguments\": {\"filePath\": \"a\"}}\n[END_TOOL_REQUEST]",
+	"Qwen2.5-Coder":              "<tools>\n{\"name\": \"read\", \"arguments\": {\"filePath\": \"a\"}}\n</tools>",
+	"Grok":                       "<xai:function_call name=\"read\">\n<parameter name=\"filePath\">a</parameter>\n</xai:function_call>",
+	"a name as an attribute":     "<tool_call name=\"read\">\n{\"filePath\": \"a\"}\n</tool_call>",
+	"capital letters":            "<TOOL_CALL>\n{\"name\": \"read\", \"arguments\": {\"filePath\": \"a\"}}\n</TOOL_CALL>",
+	"Anthropic's word":           "<tool_use>{\"name\": \"read\", \"input\": {\"filePath\": \"a\"}}</tool_use>",
+	"Llama 3, a bracket missing": "<function=read{\"filePath\": \"a\"}</function>",
+	"Mistral, without tokens":    "read{\"filePath\": \"a\"}",
+	"Kimi, without tokens":       "functions.read:0{\"filePath\": \"a\"}",
+	"characters without width":   "\ufeff" + qwen + "\u200b",
+	"in the reasoning":           "<think>\nI need it.\n" + qwen + "\n</think>",
 	"a tag of functions":         "<function_call>{\"name\": \"functions.read\", \"arguments\": \"{}\"}</function_call>",
 }
 
@@ -83,7 +96,7 @@ func TestMarkupOfCallEndsMessage(t *testing.T) {
 				}
 			}
 		}
-		if before := "I will read it. "; !strings.HasPrefix(call, "[read") && Ends(before+call, known) == "" {
+		if before := "I will read it. "; !strings.HasPrefix(strings.Trim(call, "["), "read") && Ends(before+call, known) == "" {
 			t.Errorf("%s in a line: not found", name)
 		}
 		if got := Ends(call, func(string) bool { return false }); got != "" {
@@ -113,6 +126,7 @@ func TestProseAboutMarkupIsNoCall(t *testing.T) {
 		"The list is\n[list(range(3))]", "x = [read(f) for f in files]", "Links: [read](a.md)", "[read(filePath=\"a\")] is Python", "a [read(filePath=\"a\")]",
 		"{\"name\": \"read\", \"arguments\": {}}", "The result is:\n[{\"name\": \"read\", \"arguments\": {}}]", "I sent it to=functions.read", "<|channel|>final<|message|>Done.",
 		"<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>", "<invoke name=\"fly\"></invoke>", "if a <b> and <invoke it", "<function=read>{ and then the arguments",
+		"The set is list{\"a\"}", "list{x}", "read{}x", "functions.read:0 is its id", "<tools>", "<function=read{x", "</think>", "The bug is in [TOOL_REQUEST]",
 		"<details><summary>read</summary></details>", "[TOOL_CALLS]", "<|im_end|>", "call:read{}", "I would call read(filePath=\"a\")",
 	} {
 		if got := Ends(text, known); got != "" {
@@ -131,7 +145,8 @@ func TestMessageIsNothingButCall(t *testing.T) {
 		`{"id": "1", "type": "tool_use", "name": "read", "input": {}}`:                   "read",
 		`{"tool_calls": [{"id": "1", "function": {"name": "bash", "arguments": "{}"}}]}`: "bash",
 		`{"tool": "bash", "args": {"command": "ls"}}`:                                    "bash",
-		"I will read it:\n" + object:                                                     "", "I will read it:\n```json\n" + object + "\n```": "", "```python\nread(filePath='a')\n```": "", object + "\nThat is it.": "",
+		"I will read it:\n\n" + object:                                                   "read", object + "<|eot_id|>": "read", "I will read it:\n{\n  \"name\": \"read\",\n  \"parameters\": {}\n}": "read", "It has\n\n> " + object: "", "It is " + object: "", "It has\n\n    " + object: "",
+		"I will read it:\n```json\n" + object + "\n```": "", "```python\nread(filePath='a')\n```": "", object + "\nThat is it.": "",
 		`{"name": "read", "description": "reads a file", "arguments": {}}`: "", `{"name": "fly", "arguments": {}}`: "", `{"name": "read"}`: "", `{"name": "read", "arguments": ["a"]}`: "",
 		"[]": "", "{}": "", "null": "", "1": "", "": "", `"read"`: "", object + "}": "", "```tool_code\nx = 1\n```": "", `{"tool_calls": []}`: "",
 	} {
