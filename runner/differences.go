@@ -266,6 +266,9 @@ func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left 
 			by = event.ByBuild
 		}
 		if by != "" && !slices.Contains(d.include, by.Key()) {
+			if (kind == gitops.Modified || kind == gitops.Deleted) && !built.tracked(path) { // in the user's own tree
+				kind = gitops.Added
+			}
 			out[path] = by
 			left = append(left, leftOut{event.LeftOutPath{Path: path, By: by, Files: 1}, kind})
 		}
