@@ -36,6 +36,9 @@ func (f *fitter) fit(res *Result, spans []span) error {
 			return fmt.Errorf("%w at line %d: %w", ErrInexact, strings.Count(f.text[:p.start], "\n")+1, err)
 		}
 		out.WriteString(text)
+		if p.end == len(f.text) && strings.HasSuffix(f.old, "\n") && !strings.HasSuffix(f.text[p.start:], "\n") {
+			differs = strings.TrimPrefix(differs+", final newline", ", ")
+		}
 		if i == 0 {
 			res.Differs, first = differs, span{start, out.Len()}
 		}

@@ -57,6 +57,8 @@ func TestReplaceAppliesOnlyTheDifferenceToAnInexactMatch(t *testing.T) {
 		},
 		{"tabs for a single line of spaces", "a {\n  b\n}\n", "\tb ", "\tb {\n\t\tc\n\t}", "a {\n  b {\n    c\n  }\n}\n", "indentation, trailing whitespace"},
 		{"tabs with aligned spaces", "\t/*\n\t * a\n\t */\n", "    /*\n     * a\n     */", "    /*\n     * a\n     * b\n     */", "\t/*\n\t * a\n\t * b\n\t */\n", "indentation"},
+		{"no newline at the end", "a\nb", "a\nb\n", "a\nc\n", "a\nc", "final newline"},
+		{"a line more without one", "  a\n  b", "a\nb\n", "a\nb\nc\n", "  a\n  b\n  c", "indentation, final newline"},
 		{"spaces at the ends of unchanged lines", "  a  \n  b\t\n  c \n", "a\nb\nc", "a\nB\nc", "  a  \n  B\n  c \n", "indentation, trailing whitespace"},
 		{"whitespace within a unchanged line and a changed one", "f(a,  b)\ng(a,  b)\n", "f(a, b)\ng(a, b)", "f(a, b)\ng(a, c)", "f(a,  b)\ng(a,  c)\n", "whitespace"},
 		{"a non-breaking space", "a\u00a0b\nc\n", "a b\nc", "a b\nd", "a\u00a0b\nd\n", "non-breaking spaces"},
