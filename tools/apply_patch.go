@@ -118,9 +118,9 @@ func (j patching) read(name string) ([]byte, bool, error) {
 	case isMissing(err):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("read %s: %w", p.Rel, err)
+		return nil, false, fmt.Errorf("read %s: %w", p, err)
 	case st.IsDir():
-		return nil, false, fmt.Errorf("%s is a directory; specify a file in it", p.Rel)
+		return nil, false, fmt.Errorf("%s is a directory; specify a file in it", p)
 	case j.env.Workspace.Changed(p):
 		return nil, false, changedOnDisk(p)
 	}
@@ -242,7 +242,7 @@ func (j patching) before(w patch.Write, writes []patch.Write) []byte {
 func remove(space *workspace.Workspace, p workspace.Path) error {
 	err := beneath(space, p, (*os.Root).Remove)
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", p.Rel, reason(err))
+		return fmt.Errorf("delete %s: %w", p, reason(err))
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func chmod(space *workspace.Workspace, p workspace.Path, mode fs.FileMode) error
 	}
 	err := beneath(space, p, func(root *os.Root, name string) error { return root.Chmod(name, mode) })
 	if err != nil {
-		return fmt.Errorf("set the mode of %s: %w", p.Rel, reason(err))
+		return fmt.Errorf("set the mode of %s: %w", p, reason(err))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func attach(env *Env, p workspace.Path, in io.Reader, media string, size int64) 
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxAttachment(media)+1))
 	if err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
 	if err := env.attachable(p.Rel, media, int64(len(data))); err != nil { // the file has grown
 		return Result{}, err

@@ -247,7 +247,7 @@ func bashTimeout(env *Env, given int) time.Duration {
 
 func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (Result, error) {
 	if st, err := env.Workspace.Stat(dir); err != nil || !st.IsDir() {
-		return Result{}, fmt.Errorf("workdir: directory not found: %s", dir.Rel)
+		return Result{}, fmt.Errorf("workdir: directory not found: %s", dir)
 	}
 	timeout := bashTimeout(env, in.Timeout)
 	out := newCapture(env, "bash")

@@ -40,7 +40,7 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
 		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) {
 			if in.OldString == "" && in.OldString != in.NewString {
-				return createByEdit(env, p, in.NewString)
+				return createByEdit(ctx, env, p, in.NewString)
 			}
 			return doEdit(env, p, in)
 		})
@@ -48,11 +48,11 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 }
 
 // createByEdit creates a new file, for an empty oldString.
-func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
+func createByEdit(ctx context.Context, env *Env, p workspace.Path, content string) (Result, error) {
 	if _, err := env.Workspace.Stat(p); err == nil {
-		return Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p.Rel)
+		return Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p)
 	}
-	return doWrite(env, p, content)
+	return doWrite(ctx, env, p, content)
 }
 
 func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
@@ -64,7 +64,7 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	case isMissing(err):
 		return Result{}, notFound(env, p)
 	case err == nil && st.IsDir():
-		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p.Rel)
+		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p)
 	case err == nil && env.Workspace.Changed(p):
 		return Result{}, changedOnDisk(p)
 	}
@@ -81,14 +81,14 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 		res, err = edit.Replace(before, in.OldString, in.NewString, in.ReplaceAll)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("edit %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("edit %s: %w", p, err)
 	}
 	if err := env.Workspace.WriteFile(p, enc.encode(res.Text)); err != nil {
 		return Result{}, err
 	}
 	meta := Metadata{Matcher: res.Matcher}
 	meta.count(before, res.Text)
-	output := fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, figures.Count(res.Count, "replacement"))
+	output := fmt.Sprintf("Edit applied successfully to %s (%s).", p, figures.Count(res.Count, "replacement"))
 	if res.Differs != "" {
 		output += fmt.Sprintf(" oldString did not match exactly (different: %s). Unchanged text stays as it is in the file, and new text was adapted to it. The file now has:\n%s", res.Differs, res.Shown)
 	}

@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	bits "encoding/binary"
 	"errors"
 	"fmt"
@@ -184,11 +186,45 @@ func trailing(text, old string) bool {
 func (e encoding) replaceable(p workspace.Path, text string) error {
 	switch {
 	case e.opaque:
-		return fmt.Errorf("%s would lose its encoding: %w, or delete it first to replace it", p.Rel, errOpaque)
+		return fmt.Errorf("%s would lose its encoding: %w, or delete it first to replace it", p, errOpaque)
 	case e.unknown > 0 && !binary(p.Rel, []byte(text[:min(len(text), headSize)])):
-		return fmt.Errorf("%s is not UTF-8, and %s (shown as U+FFFD) would be lost: use edit to change a part of it, or delete it first to replace it", p.Rel, figures.Count(e.unknown, "byte"))
+		return fmt.Errorf("%s is not UTF-8, and %s (shown as U+FFFD) would be lost: use edit to change a part of it, or delete it first to replace it", p, figures.Count(e.unknown, "byte"))
 	}
 	return nil
+}
+
+// replaceableLarge is replaceable for a file that is too large to be decoded.
+func replaceableLarge(ctx context.Context, env *Env, p workspace.Path) error {
+	f, err := env.Workspace.OpenFile(p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	head, err := in.Peek(headSize)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p, err)
+	}
+	enc := encoding{opaque: opaque(head)}
+	if !enc.opaque && binary(p.Rel, head) {
+		return nil
+	}
+	for n := 0; !enc.opaque; n++ {
+		r, size, err := in.ReadRune()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && n%(1<<20) == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", p, err)
+		}
+		if r == utf8.RuneError && size == 1 {
+			enc.unknown++
+		}
+	}
+	return enc.replaceable(p, "")
 }
 
 // patchable returns an error if the sections of a patch for a file, also for what

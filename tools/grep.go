@@ -86,13 +86,19 @@ func grepResult(found search.GrepResult) Result {
 		}
 		fmt.Fprintf(&out, "Found %d %s\n", found.Total, noun)
 	}
-	file := ""
+	file, replaced := "", 0
 	for _, m := range found.Matches {
+		if m.Replaced {
+			replaced++
+		}
 		if m.Path != file {
 			file = m.Path
 			fmt.Fprintf(&out, "\n%s:\n", textcut.Path(file))
 		}
 		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, shownLine(m))
+	}
+	if replaced > 0 {
+		fmt.Fprintf(&out, "\n(not UTF-8: bytes of %s shown as U+FFFD; edit keeps them)", figures.Count(replaced, "line"))
 	}
 	if found.Truncated {
 		fmt.Fprintf(&out, "\n(results truncated: showing %d of %d matches; use a narrower pattern, path or include)", len(found.Matches), found.Total)

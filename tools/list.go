@@ -40,7 +40,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 		defer done()
 		tree, err := search.List(ctx, scope, search.ListQuery{Ignore: in.Ignore, Limit: searchLimit})
 		if err != nil {
-			return Result{}, fmt.Errorf("list %s: %w", p.Rel, err)
+			return Result{}, fmt.Errorf("list %s: %w", p, err)
 		}
 		out := strings.TrimSuffix(p.String(), "/") + "/\n" + tree.Text
 		if tree.Truncated {

@@ -86,9 +86,9 @@ func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result
 	case isMissing(err):
 		return Result{}, notFound(env, p)
 	case err != nil:
-		return Result{}, fmt.Errorf("open %s: %w", p.Rel, err)
+		return Result{}, fmt.Errorf("open %s: %w", p, err)
 	case !st.Mode().IsRegular() || p.Outside:
-		return Result{}, fmt.Errorf("%s is not a file in the workspace", p.Rel)
+		return Result{}, fmt.Errorf("%s is not a file in the workspace", p)
 	}
 	q := lsp.Query{Operation: string(in.Operation), Path: p.Abs, Line: in.Line, Column: in.Character, Symbol: in.Query}
 	results, server, err := env.Languages.Query(ctx, q)

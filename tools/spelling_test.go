@@ -87,4 +87,9 @@ func TestNamesWithLineFeedsAreOneLine(t *testing.T) {
 	s.want(s.call("read", args{"filePath": "dir\n"}), Completed, "<path>\"dir\\n\"</path>", "\n\"a\\nb.txt\"\n")
 	s.want(s.call("read", args{"filePath": "dir\n/bin.dat"}), Failed, `"dir\n/bin.dat" is a binary file`)
 	s.want(s.call("read", args{"filePath": "dir\n/b.txt"}), Failed, `file not found: "dir\n/b.txt"; did you mean `+shown)
+	s.want(s.call("edit", args{"filePath": name, "oldString": "thread", "newString": "x"}), Failed, "edit "+shown+": ")
+	s.want(s.call("edit", args{"filePath": name, "oldString": "needle", "newString": "x"}), Completed, "Edit applied successfully to "+shown+" (1")
+	s.want(s.call("write", args{"filePath": name, "content": "x\n"}), Completed, shown+" already has")
+	s.want(s.call("write", args{"filePath": name, "content": "y\n"}), Completed, "Replaced "+shown+": ")
+	s.want(s.call("edit", args{"filePath": name, "oldString": "", "newString": "x"}), Failed, shown+" already exists")
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,39 +33,46 @@ func prepareWrite(env *Env, in writeInput) (Pending, error) {
 		return Pending{}, err
 	}
 	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
-		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) { return doWrite(env, p, in.Content) })
+		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) { return doWrite(ctx, env, p, in.Content) })
 	}}, nil
 }
 
-func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
+func doWrite(ctx context.Context, env *Env, p workspace.Path, content string) (Result, error) {
 	existed := env.Workspace.Exists(p)
 	if existed && env.Workspace.Changed(p) {
 		return Result{}, changedOnDisk(p)
 	}
 	before, enc := "", encoding{}
-	if data, err := env.Workspace.ReadFile(p, maxEdit); existed && err == nil {
+	data, err := env.Workspace.ReadFile(p, maxEdit)
+	switch {
+	case err == nil:
 		before, enc = decodeText(data)
+		err = enc.replaceable(p, before)
+	case errors.Is(err, workspace.ErrTooLarge):
+		err = replaceableLarge(ctx, env, p)
+	default:
+		err = nil // a new file, or an error of the write
 	}
-	if err := enc.replaceable(p, before); err != nil {
+	if err != nil {
 		return Result{}, err
 	}
 	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
 		content = byteOrderMark + content
 	}
-	data := enc.encode(content)
+	data = enc.encode(content)
 	if err := env.Workspace.WriteFile(p, data); err != nil {
 		return Result{}, err
 	}
 	var meta Metadata
 	meta.count(before, content)
 	if existed && before == content {
-		return Result{Output: p.Rel + " already has this content; nothing changed.", Metadata: meta}, nil
+		return Result{Output: p.String() + " already has this content; nothing changed.", Metadata: meta}, nil
 	}
 	verb := "Created"
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p.Rel, figures.Count(lineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
+	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p, figures.Count(lineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
 }
 
 // byteOrderMark starts some text files. Models don't see it, so it is preserved
@@ -110,7 +118,7 @@ func fileName(name string, p workspace.Path) error {
 // changedOnDisk is the error for a file that changed since the session last
 // read or wrote it.
 func changedOnDisk(p workspace.Path) error {
-	return fmt.Errorf("%s was modified on disk since you last read or wrote it; read it again first", p.Rel)
+	return fmt.Errorf("%s was modified on disk since you last read or wrote it; read it again first", p)
 }
 
 // lineCount counts lines, including a last one without a newline.

@@ -99,7 +99,7 @@ func naive(re *regexp.Regexp, text []byte) []Match {
 				left = window(line, re.FindIndex(line))
 			}
 			text, more := lineText(line[left:])
-			found = append(found, Match{"f", n, text, left, more})
+			found = append(found, Match{"f", n, text, left, more, strings.Contains(text, "\ufffd") && !utf8.Valid(line[left:])})
 		}
 	}
 	return found

@@ -31,6 +31,8 @@ type Match struct {
 	Text string // the line without its ending, valid UTF-8; for longer lines 2,000 characters around the match
 	Left int    // bytes of the line before Text
 	More bool   // the line continues after Text
+
+	Replaced bool // Text has U+FFFD in place of bytes that are not UTF-8
 }
 
 // GrepResult is the result of Grep.
@@ -230,7 +232,8 @@ func (m *matcher) match(ctx context.Context, path string, number int, line []byt
 		left = window(line, m.re.FindReaderIndex(&runes{ctx.Err, line}))
 	}
 	text, more := lineText(line[left:])
-	return Match{Path: path, Line: number, Text: text, Left: left, More: more}
+	replaced := strings.ContainsRune(text, utf8.RuneError) && !utf8.Valid(line[left:])
+	return Match{Path: path, Line: number, Text: text, Left: left, More: more, Replaced: replaced}
 }
 
 // window returns the start of the returned section of a line: 0
