@@ -27,11 +27,19 @@ func change(content string, hunks []Hunk, w *work) (string, []string, error) {
 	if err := w.spend(len(content)/4 + 4*strings.Count(content, "\n") + 1); err != nil {
 		return "", nil, err
 	}
+	alone := strings.Count(content, "\r") > strings.Count(content, "\r\n")
+	if alone && !strings.Contains(content, "\n") && !strings.Contains(textOf(hunks), "\r") {
+		changed, notes, err := change(strings.ReplaceAll(content, "\r", "\n"), hunks, w)
+		return strings.ReplaceAll(changed, "\n", "\r"), notes, err
+	}
 	p := placer{doc: newDocument(content), work: w}
 	var spots []spot
 	for i, h := range hunks {
 		s, err := p.locate(h)
 		s.hunk, s.name = h, fmt.Sprintf("hunk %d (line %d of the patch)", i+1, h.Line)
+		if err != nil && alone {
+			err = fmt.Errorf("%w; some lines of the file end with CR alone, which a patch does not match: use edit", err)
+		}
 		if err != nil {
 			return "", nil, fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -39,6 +47,15 @@ func change(content string, hunks []Hunk, w *work) (string, []string, error) {
 	}
 	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(a.start, b.start) })
 	return p.doc.with(spots)
+}
+
+// textOf returns all lines of hunks.
+func textOf(hunks []Hunk) string {
+	var all []string
+	for _, h := range hunks {
+		all = append(append(all, h.Contexts...), h.Lines...)
+	}
+	return strings.Join(all, "\n")
 }
 
 // writer makes the new lines of a document.
