@@ -55,8 +55,19 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 		if outside && found.Total == 0 {
 			res.Output += "\n(patterns match paths below the search directory; use path to search another directory)"
 		}
+		if found.Total == 0 {
+			res.Output += backslashNote(in.Pattern)
+		}
 		return res, nil
 	}}, nil
+}
+
+// backslashNote is a note about globs without a match that separate names as on Windows.
+func backslashNote(globs string) string {
+	if !strings.Contains(globs, `\`) {
+		return ""
+	}
+	return "\n(a backslash in a glob escapes the next character; use / between names)"
 }
 
 // patternsBelow is patternBelow for each of several patterns.

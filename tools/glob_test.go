@@ -63,6 +63,7 @@ func TestGlob(t *testing.T) {
 		{args{"pattern": "*", "path": "alias"}, "No files found"},
 		{args{"pattern": "*.log"}, "No files found\n(1 ignored file was skipped)"},
 		{args{"pattern": "o.go"}, "No files found\n(1 ignored file was skipped)"},
+		{args{"pattern": `sub\*.go`}, "No files found\n(a backslash in a glob escapes the next character; use / between names)"},
 		{args{"pattern": "secret"}, "No files found"}, // links out are not followed
 	}
 	for _, tt := range tests {

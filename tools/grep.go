@@ -49,7 +49,11 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 		for i := range found.Matches {
 			found.Matches[i].Path = foundName(p, scope, found.Matches[i].Path)
 		}
-		return grepResult(found), nil
+		res := grepResult(found)
+		if found.NoFile {
+			res.Output += backslashNote(in.Include)
+		}
+		return res, nil
 	}}, nil
 }
 
@@ -102,6 +106,9 @@ func grepResult(found search.GrepResult) Result {
 	}
 	if found.Truncated {
 		fmt.Fprintf(&out, "\n(results truncated: showing %d of %d matches; use a narrower pattern, path or include)", len(found.Matches), found.Total)
+	}
+	if found.NoFile {
+		out.WriteString("\n(no file that was searched matches include)")
 	}
 	out.WriteString(skippedNote(found.Skipped))
 	return Result{Output: out.String()}

@@ -27,8 +27,10 @@ func TestGrep(t *testing.T) {
 		{"what the read rules deny", args{"pattern": "total", "path": "secret"}, "No files found"},
 		{"what a rule of the manifest denies", args{"pattern": "total", "path": "secret"}, "No files found"},
 		{"a binary file", args{"pattern": "total", "path": "bin.dat"}, "No files found"},
-		{"git's own files", args{"pattern": "total", "include": "config"}, "No files found"},
-		{"where no file has the name", args{"pattern": "total", "include": "*.rs"}, "No files found"},
+		{"git's own files", args{"pattern": "total", "include": "config"}, "No files found\n(no file that was searched matches include)"},
+		{"where no file has the name", args{"pattern": "total", "include": "*.rs"}, "No files found\n(no file that was searched matches include)"},
+		{"a path of Windows", args{"pattern": "total", "include": `sub\*.go`}, "No files found\n(no file that was searched matches include)\n(a backslash in a glob escapes the next character; use / between names)"},
+		{"in one file, whatever the include", args{"pattern": "nowhere", "include": "*.rs", "path": "main.go"}, "No files found"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -128,7 +128,7 @@ func normalized(name string) string {
 
 // Forms of names that are meant differently, at the start of a path.
 var (
-	urlForm      = lazyregexp.New(`^(?i)([a-z][a-z0-9+.-]+):/`)
+	urlForm      = lazyregexp.New(`^(?i)(file:|[a-z][a-z0-9+.-]+:/)`)
 	driveForm    = lazyregexp.New(`^[A-Za-z]:([/\\]|$)`)
 	variableForm = lazyregexp.New("^(\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^{}/]*\\}|%[A-Za-z_][A-Za-z0-9_()]*%|\\$(?i:env):[A-Za-z_][A-Za-z0-9_]*|\\$\\([^/]*\\)|`[^/`]*`)([/\\\\]|$)")
 	userForm     = lazyregexp.New(`^~[A-Za-z0-9_.+-]*(/|$)`)
@@ -160,6 +160,8 @@ func (s *spelling) check() error {
 		return fmt.Errorf("path %q: only ~/ at the start of a path is expanded, to the home directory; use an absolute path, or ./%s for a file of this name", s.name, rest)
 	case strings.Contains(rest, `\`):
 		return s.checkBackslash(rest)
+	case first && rest[0] == '@' && s.hasFirst(rest[1:]): // the mark of a reference in a prompt
+		return s.instead("starts with @", rest[1:])
 	}
 	return nil
 }
@@ -184,6 +186,12 @@ func (s *spelling) join(names string) string {
 func (s *spelling) has(names string) bool {
 	_, err := os.Lstat(s.at + "/" + names)
 	return err == nil
+}
+
+// hasFirst reports whether the first of the names exists.
+func (s *spelling) hasFirst(names string) bool {
+	name, _, _ := strings.Cut(names, "/")
+	return name != "" && s.has(name)
 }
 
 func quoted(name string) bool {

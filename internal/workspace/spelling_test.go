@@ -57,7 +57,7 @@ func TestSpelledPathIsTheOneMeant(t *testing.T) {
 	}
 	for _, name := range []string{
 		"src/a.txt", w.dir + "/src/a.txt", "src", "src/", ".", "..", "/", "/etc/passwd", "src/new.txt", "new/dir/x", "a.txt/x", "plain/x", "./~/x", "$HOME/b", "$HOME/new", "%X%", `src\b.txt`,
-		"line\nfeed", " space ", `"q"`, "~user", "./~other", "./$HOME2/x", "C:/x", "app/$id.tsx", "$id.tsx", "$.tsx", "a$b", "100%", "50%-60%.md", "~$doc.docx", "@types/x", "a b.txt", "src/it's", "x:y", "12:30",
+		"line\nfeed", " space ", `"q"`, "~user", "./~other", "./$HOME2/x", "C:/x", "app/$id.tsx", "$id.tsx", "$.tsx", "a$b", "100%", "50%-60%.md", "~$doc.docx", "@types/x", "src/@src/x", "./@src/x", "@", "@/x", "new/@a.txt", "file", "a b.txt", "src/it's", "x:y", "12:30",
 		"src/${package}/X.java", "é", "日本/語", strings.Repeat("x", 300), strings.Repeat("é", 200), "x\x00y",
 	} {
 		if got, err := w.Spelled(name, ""); err != nil || got != name {
@@ -74,6 +74,10 @@ func TestMistakenPathIsAnErrorThatNamesTheOneMeant(t *testing.T) {
 		"file://host/x":              `use "/x"`,
 		"FILE:/etc/a%20b":            `use "/etc/a b"`,
 		"file://src/a.txt":           `use "src/a.txt"`,
+		"file:src/new.txt":           `is a URL; use "src/new.txt"`,
+		"@src/new.txt":               `starts with @; use "src/new.txt"`,
+		"@a.txt":                     `use "a.txt"`,
+		w.dir + "/@src/a.txt":        `use "src/a.txt"`,
 		"https://example.com/x":      "is a URL; file tools need the path of a file",
 		"$HOME/b.txt":                "starts with the variable $HOME, which file tools do not expand; use ~/b.txt, or ./$HOME/b.txt for a file of this name",
 		"$HOME":                      "use ~,",

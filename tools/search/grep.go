@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -41,6 +42,7 @@ type GrepResult struct {
 	Total     int     // number of matches, including those beyond the limit
 	Files     int     // files with at least one match, including those above the limit
 	Truncated bool    // the limit was exceeded
+	NoFile    bool    // no file that was searched matches Include
 	Skipped   Skipped
 }
 
@@ -73,11 +75,19 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	}
 	s := newSearcher(m, q)
 	w := walk{scope: scope, accepts: include.accepts}
-	w.visit = func(ctx context.Context, f *directory, path string) { s.visit(ctx, &w, f, path) }
+	var accepted atomic.Bool
+	w.visit = func(ctx context.Context, f *directory, path string) {
+		if !accepted.Load() {
+			accepted.Store(true)
+		}
+		s.visit(ctx, &w, f, path)
+	}
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err
 	}
-	return s.result(w.skipped()), nil
+	r := s.result(w.skipped())
+	r.NoFile = include != nil && !accepted.Load() && r.Files == 0
+	return r, nil
 }
 
 // searcher searches files and collects matches. It reuses its buffers.
@@ -120,7 +130,7 @@ func (s *searcher) run(ctx context.Context, w *walk) error {
 		err = w.run(ctx, top)
 	} else {
 		if p := top.path + file; w.scope.Visible == nil || w.scope.Visible(p) {
-			s.visit(ctx, w, top, p)
+			w.visit(ctx, top, p)
 		}
 		top.release()
 		err = ctx.Err()
