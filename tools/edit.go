@@ -3,9 +3,11 @@ package tools
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/workspace"
@@ -79,6 +81,9 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	}
 	if err == nil {
 		res, err = edit.Replace(before, in.OldString, in.NewString, in.ReplaceAll)
+	}
+	if errors.Is(err, edit.ErrNotFound) && enc.unknown > 0 && strings.IndexFunc(in.OldString, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		err = errOtherBytes
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("edit %s: %w", p, err)

@@ -130,6 +130,7 @@ func invalid(text string) int {
 var (
 	errOpaque      = errors.New("it is not UTF-8 and can't be decoded (binary, or UTF-16 or UTF-32 without a valid byte-order mark); use a command to change it")
 	errReplacement = errors.New("the old text contains U+FFFD, which stands for bytes that are not UTF-8; use old text without them, or a command such as perl or iconv")
+	errOtherBytes  = errors.New("oldString not found in file: the file is not UTF-8, and has other bytes for characters that are not ASCII; use old text without them, or a command such as perl or iconv")
 	errNewText     = errors.New("its encoding is unknown (not UTF-8), so that new text must be ASCII; use a command such as perl or iconv for other text")
 	errTrailing    = errors.New("the old text is found directly after a byte that is not UTF-8, and may be a part of the same character; start it at a space or a line break, or use a command such as perl or iconv")
 )

@@ -47,6 +47,7 @@ func TestToolsKeepTheEncodingOfAFileOrRefuse(t *testing.T) {
 		{"edit of Latin-1 by what is shown", "caf\xe9 = 1\n", "edit", args{"oldString": "caf\uFFFD = 1", "newString": "cafe = 1"}, Failed, "the old text contains U+FFFD", ""},
 		{"edit of a mixture with a character that stays", "é = \xe9\n", "edit", args{"oldString": "é =", "newString": "é +="}, Completed, "Edit applied", "é += \xe9\n"},
 		{"edit of Shift-JIS within a character", sjis, "edit", args{"oldString": `\`, "newString": "/"}, Failed, "part of the same character", ""},
+		{"edit of Shift-JIS by its characters", sjis, "edit", args{"oldString": "表 = 1", "newString": "表 = 2"}, Failed, "oldString not found in file: the file is not UTF-8", ""},
 		{"edit of Shift-JIS", sjis, "edit", args{"oldString": " = 1", "newString": " = 2"}, Completed, "Edit applied", "\x95\x5c = 2\nb\n"},
 		{"edit of GBK, whitespace", "\xd6\xd0 =  1\n  b  = 1\n", "edit", args{"oldString": "b = 1", "newString": "b = 2"}, Completed, "different: indentation, whitespace", "\xd6\xd0 =  1\n  b  = 2\n"},
 
