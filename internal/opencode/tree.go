@@ -26,12 +26,16 @@ type node struct {
 	items  []*node
 	value  hujson.Literal
 	at     string // FILE:LINE
+
+	// Rights of several files are not merged if one of them has rules of OpenCode 2.
+	ordered bool
+	rules   []rule
 }
 
 // read returns the configuration of a directory, or nil if it has none. Later files
 // take precedence over earlier ones.
 func read(dir string) (*node, error) {
-	var all *node
+	var files []*node
 	for _, name := range []string{"opencode.jsonc", "opencode.json", ".opencode/opencode.jsonc", ".opencode/opencode.json"} {
 		data, err := readFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -40,21 +44,39 @@ func read(dir string) (*node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		parsed, err := hujson.Parse(data)
+		n, err := parse(name, data)
 		if err != nil {
-			return nil, fmt.Errorf("parse %s: %w", name, err)
+			return nil, err
 		}
-		n := nodeOf(&parsed, name, data)
-		if !n.object {
-			return nil, fmt.Errorf("parse %s: it must contain an object", name)
-		}
+		files = append(files, n)
+	}
+	return merged(files), nil
+}
+
+// parse parses a file of the configuration.
+func parse(name string, data []byte) (*node, error) {
+	parsed, err := hujson.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("parse %s: %w", name, err)
+	}
+	n := nodeOf(&parsed, name, data)
+	if !n.object {
+		return nil, fmt.Errorf("parse %s: it must contain an object", name)
+	}
+	return n, nil
+}
+
+// merged returns the configuration of several files, nil for none.
+func merged(files []*node) *node {
+	var all *node
+	for _, n := range files {
 		if all == nil {
 			all = n
 		} else {
 			all.merge(n)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // readFile reads a regular file of limited size.
