@@ -21,19 +21,24 @@ var ErrNotFound = errors.New("no opencode.json, opencode.jsonc or .opencode foun
 
 // converter makes a manifest, and collects notes about the rest.
 type converter struct {
-	dir      string
-	known    Known
-	defined  *node    // the providers of the configuration
-	unknown  []string // permissions without a built-in tool, of the rules that are being converted
-	at       *node    // whose rules are being converted
-	switched []string // permissions whose rule is the switch of a tool
-	notes    []string
-	guard    *guard
+	dir     string
+	known   Known
+	defined *node    // the providers of the configuration
+	tools   []string // prefixes of the names of tools of MCP servers
+	notes   []string
+	guard   *guard
 }
 
 // Known are the names that a manifest can use without a definition.
 type Known struct {
 	Provider, LanguageServer func(name string) bool
+}
+
+func newConverter(dir string, known Known, config *node) *converter {
+	return &converter{
+		dir: dir, known: known, defined: config.get("provider"), tools: toolPrefixes(config.get("mcp")),
+		guard: &guard{dir: dir, config: config},
+	}
 }
 
 // Convert returns a manifest equivalent to the configuration in a directory,
@@ -49,7 +54,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	if !found {
 		config = &node{}
 	}
-	c := &converter{dir: dir, known: known, defined: config.get("provider"), guard: &guard{dir: dir, config: config}}
+	c := newConverter(dir, known, config)
 	c.guard.examine()
 	c.directory()
 	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
@@ -60,18 +65,19 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	m := newMapping()
 	m.set("version", plain("1"), "")
 	c.model(m, config.get("model"), "no model of opencode.json can be used: choose one")
-	profile := c.profile(config, base)
-	if len(profile.node.Content) == 2 {
+	rules := rights(config)
+	c.explain(config, rules)
+	global := c.profile(rules)
+	c.check(global, global.decider(profile{}))
+	profiles := newMapping()
+	if global.empty() {
 		m.set("profile", text(base), "")
 	} else {
-		m.set("profile", text("opencode"), "")
+		m.set("profile", text(own), "")
+		profiles.set(own, global.node.node, "")
 	}
 	c.instructions(m, config.get("instructions"))
-	profiles := newMapping()
-	if len(profile.node.Content) > 2 {
-		profiles.set("opencode", profile.node, "")
-	}
-	agents := c.agents(config, profiles)
+	agents := c.agents(config, profiles, global)
 	if !profiles.empty() {
 		m.set("profiles", profiles.node, "")
 	}
@@ -222,7 +228,7 @@ var unsafeName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 func agentName(s string) string { return strings.Trim(unsafeName.ReplaceAllString(s, "-"), "-.") }
 
 // agents converts agents, and adds the profile of each that has rules.
-func (c *converter) agents(config *node, profiles mapping) mapping {
+func (c *converter) agents(config *node, profiles mapping, global profile) mapping {
 	all := newMapping()
 	for _, section := range []string{"mode", "agent"} {
 		for _, name := range config.get(section).keys {
@@ -246,7 +252,7 @@ func (c *converter) agents(config *node, profiles mapping) mapping {
 				c.guard.stop(n, "agent %q is defined twice as %s", name, agentName(name))
 				continue
 			}
-			if a := c.agent(agentName(name), n, section, profiles); !a.empty() {
+			if a := c.agent(agentName(name), n, section, profiles, global); !a.empty() {
 				all.set(agentName(name), a.node, "")
 			}
 		}
@@ -259,7 +265,7 @@ func (c *converter) restricted(n *node) bool {
 	return slices.ContainsFunc([]string{"permission", "tools", "steps", "maxSteps"}, func(key string) bool { return n.get(key).at != "" }) || n.get("disable").is(true)
 }
 
-func (c *converter) agent(name string, n *node, section string, profiles mapping) mapping {
+func (c *converter) agent(name string, n *node, section string, profiles mapping, global profile) mapping {
 	a := newMapping()
 	known := slices.Contains(builtIn, name)
 	switch description := n.get("description").text(); {
@@ -285,13 +291,14 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 			break
 		}
 	}
-	extends := base
-	if slices.Contains(keys(profiles), "opencode") {
-		extends = "opencode"
-	}
-	if p := c.profile(n, extends); len(p.node.Content) > 2 {
-		profiles.set("agent-"+name, p.node, "")
-		a.set("profile", text("agent-"+name), "")
+	if rules := rights(n); rules != nil {
+		c.explain(n, rules)
+		p := c.agentProfile(global, rules)
+		c.check(p, p.decider(global))
+		if !p.empty() {
+			profiles.set("agent-"+name, p.node.node, "")
+			a.set("profile", text("agent-"+name), "")
+		}
 	}
 	if prompt := c.prompt(n.get("prompt")); prompt != "" {
 		a.set("prompt", text(prompt), "")

@@ -70,7 +70,7 @@ profiles:
 `, ""},
 		{
 			"allow grants no more than the preset", `{"model": "openai/m", "permission": "allow", "tools": {"bash": true}}`, "model: openai/m\nprofile: build\n",
-			"opencode.json:1: permission *: allow is not converted: profile build allows what OpenCode does by default, except external directories and files that steer CI and agents; name those that are needed",
+			"opencode.json:1: permission *: allow is not converted: profile build allows what OpenCode does by default, except external directories, *.env files and files that steer CI and agents; name those that are needed",
 		},
 		{"switches come before permissions", `{"model": "openai/m", "tools": {"write": false, "webfetch": false, "my_*": false}, "permission": {"edit": {"docs/*": "allow"}, "webfetch": "allow"}}`, `model: openai/m
 profile: opencode
@@ -82,7 +82,7 @@ profiles:
         docs/*: allow
       webfetch: allow
 `, "opencode.json:1: webfetch reaches only hosts that the profile names: add network: [HOST] (and search: for websearch and codesearch)\n" +
-			"opencode.json:1: rules are not converted for my_*: no built-in tools have these names (tools of MCP servers or plugins?)"},
+			"opencode.json:1: rules are not converted for my_*: no built-in tools or tools of converted MCP servers have these names"},
 		{"an endpoint", `{"model": "house/big", "provider": {"house": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://h/v1", "apiKey": "sk-secret", "headers": {"X-A": "{env:A}", "X-B": "secret"}}}}}`, `model: house/big
 profile: build
 providers:
@@ -164,17 +164,16 @@ opencode.json:1: lsp uses only the servers that it names, and downloads none; ls
 		},
 		{
 			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
-			"model: openai/m\nprofile: build\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n  off:\n    command: [z]\n    enabled: false\n",
+			"model: openai/m\nprofile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      files_*: allow\n      far_*: allow\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n  off:\n    command: [z]\n    enabled: false\n",
 			`opencode.json:1: mcp.files.environment.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
 opencode.json:1: mcp.files.cwd has no counterpart
-opencode.json:1: mcp.files has no network and may be called by no profile: add network: [HOST] to it, and files_*: allow to the profile
+opencode.json:1: mcp.files has no network: add network: [HOST] to it
 opencode.json:1: mcp.far.url is converted without its query, which could contain a key: write it yourself
 opencode.json:1: mcp.far.headers.X is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
 opencode.json:1: mcp.far.oauth is not converted: nobody can log in during a run; write a token in headers
-opencode.json:1: mcp.far may be called by no profile: add far_*: allow to the profile
 opencode.json:1: mcp.a b is not converted: a name has up to 32 letters, digits, _ and -
 opencode.json:1: mcp.c is not converted: it has no command
-opencode.json:1: mcp.off has no network and may be called by no profile: add network: [HOST] to it, and off_*: allow to the profile`,
+opencode.json:1: mcp.off has no network: add network: [HOST] to it`,
 		},
 		{
 			"settings with another name", `{"model": "openai/m", "experimental": {"batch_tool": true, "continue_loop_on_deny": true}, "tool_output": {"max_lines": 500, "max_bytes": 9000}, "skills": {"paths": ["skills"]}}`,

@@ -70,7 +70,7 @@ func TestRestrictionsAreConvertedOrStop(t *testing.T) {
 		{"a wildcard of another name", "opencode.json", `{"permission": {"wr?te": "ask"}}`, "opencode edit"},
 		{"a wildcard before a tool", "opencode.json", `{"permission": {"b*": "deny", "bash": {"git *": "allow"}}}`, "opencode bash *"},
 		{"a wildcard after a tool", "opencode.json", `{"permission": {"bash": {"rm *": "deny"}, "b*": {"git *": "allow", "git push*": "deny"}}}`, "opencode bash rm *, opencode bash git push*"},
-		{"a wildcard after all", "opencode.json", `{"permission": {"bash": {"rm *": "deny"}, "*": "deny", "b*": {"x": "deny"}}}`, "!rules for bash before and after those for *"},
+		{"a wildcard after all", "opencode.json", `{"permission": {"bash": {"rm *": "deny"}, "*": "deny", "b*": {"x": "deny"}}}`, "opencode *, opencode bash x"},
 		{"another name of a tool", "opencode.json", `{"permission": {"shell": {"git push *": "deny"}}}`, "opencode bash git push *"},
 		{"another name that allows", "opencode.json", `{"permission": {"edit": "deny", "write": {"*": "allow"}}}`, "opencode edit"},
 

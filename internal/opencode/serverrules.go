@@ -36,3 +36,23 @@ func serverSum(rules []rule, prefix string) (allow bool, some []rule) {
 	}
 	return allow, some
 }
+
+// serverRules adds the rules of the tools of MCP servers. The rules in parent are those of the profile that is extended, if it is,
+// and star is set if rules before deny everything.
+func (c *converter) serverRules(written mapping, parent, rules []rule, extended, star bool) {
+	for _, prefix := range c.tools {
+		allow, some := serverSum(rules, prefix)
+		before, someBefore := serverSum(parent, prefix)
+		same := func(a, b rule) bool { return a.name == b.name && a.allow == b.allow }
+		switch {
+		case extended && !star && allow == before && slices.EqualFunc(some, someBefore, same):
+			continue
+		case !extended && !allow && !slices.ContainsFunc(some, func(r rule) bool { return r.allow }):
+			continue
+		}
+		effects{written}.add(prefix+"*", rule{allow: allow})
+		for _, r := range some {
+			effects{written}.add(r.name, r)
+		}
+	}
+}

@@ -10,31 +10,49 @@ import (
 // serverName is the form of a server's name in a manifest.
 var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
+// toolPrefixes returns the prefixes of the names of the tools of all servers that are converted and enabled.
+func toolPrefixes(n *node) []string {
+	var all []string
+	for _, name := range n.keys {
+		if s := n.get(name); unconvertible(name, s) == "" && !s.get("enabled").is(false) {
+			all = append(all, name+"_")
+		}
+	}
+	return all
+}
+
+// unconvertible returns why a manifest can't have a server; "" if it can.
+func unconvertible(name string, s *node) string {
+	remote := isRemote(s)
+	switch {
+	case !serverName.MatchString(name):
+		return "a name has up to 32 letters, digits, _ and -"
+	case remote && s.get("url").text() == "":
+		return "it has no URL"
+	case !remote && len(s.get("command").items) == 0:
+		return "it has no command"
+	}
+	return ""
+}
+
+func isRemote(s *node) bool { return s.get("type").text() == "remote" || s.get("url").text() != "" }
+
 // servers converts the MCP servers. Values of their environment and headers that are not from
 // variables may be keys, and are not copied.
 func (c *converter) servers(m mapping, n *node) {
 	all := newMapping()
 	for _, name := range n.keys {
 		s := n.get(name)
-		remote := s.get("type").text() == "remote" || s.get("url").text() != ""
-		server := newMapping()
-		known := []string{"type", "enabled", "timeout"}
-		why := ""
-		switch {
-		case !serverName.MatchString(name):
-			why = "a name has up to 32 letters, digits, _ and -"
-		case remote && s.get("url").text() == "":
-			why = "it has no URL"
-		case remote:
-			known = append(known, c.remoteServer(server, name, s)...)
-		case len(s.get("command").items) == 0:
-			why = "it has no command"
-		default:
-			known = append(known, c.localServer(server, name, s)...)
-		}
-		if why != "" {
+		if why := unconvertible(name, s); why != "" {
 			c.note(s, "mcp.%s is not converted: %s", name, why)
 			continue
+		}
+		server := newMapping()
+		known := []string{"type", "enabled", "timeout"}
+		if isRemote(s) {
+			known = append(known, c.remoteServer(server, name, s)...)
+		} else {
+			known = append(known, c.localServer(server, name, s)...)
 		}
 		if s.get("enabled").is(false) {
 			server.set("enabled", plain("false"), "")
@@ -48,10 +66,8 @@ func (c *converter) servers(m mapping, n *node) {
 			}
 		}
 		all.set(name, server.node, "")
-		if remote {
-			c.note(s, "mcp.%s may be called by no profile: add %s_*: allow to the profile", name, name)
-		} else {
-			c.note(s, "mcp.%s has no network and may be called by no profile: add network: [HOST] to it, and %s_*: allow to the profile", name, name)
+		if !isRemote(s) {
+			c.note(s, "mcp.%s has no network: add network: [HOST] to it", name)
 		}
 	}
 	if !all.empty() {

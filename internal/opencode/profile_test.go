@@ -1,0 +1,97 @@
+package opencode
+
+import (
+	"strings"
+	"testing"
+)
+
+// A profile allows what the rules allow, and nothing else. Each decision is PERMISSION SUBJECT: EFFECT.
+func TestProfileDecidesAsTheRules(t *testing.T) {
+	tests := []struct{ name, config, agent, decisions string }{
+		{"the example of OpenCode's page", `{"permission": {"*": "ask", "bash": "allow", "edit": "deny"}}`, "", "bash ls: allow, read a: deny, edit a: deny, webfetch https://a: deny"},
+		{"two allows after a deny", `{"permission": {"*": "deny", "read": "allow", "grep": "allow"}}`, "", "read a: allow, grep x: allow, read .env: deny, read .env.example: allow, bash ls: deny, glob *: deny"},
+		{"edit after a deny", `{"permission": {"*": "ask", "edit": "allow", "bash": {"git *": "allow"}}}`, "", "edit a: allow, edit .github/workflows/a.yml: deny, edit AGENTS.md: deny, bash git log: allow, bash ls: deny, read a: deny"},
+		{"patterns after a deny", `{"permission": {"*": "deny", "edit": {"src/*": "allow"}}}`, "", "edit src/a: allow, edit a: deny"},
+		{"rules before and after *", `{"permission": {"bash": {"rm *": "deny"}, "*": "allow"}}`, "", "bash rm x: allow"},
+		{"a later deny of everything", `{"permission": {"bash": "allow", "*": "ask"}}`, "", "bash ls: deny, read a: deny"},
+		{"an allow after rules for some", `{"permission": {"bash": {"rm *": "deny", "*": "allow"}}}`, "", "bash rm x: allow"},
+		{"an allow of all edits", `{"permission": {"edit": {"*": "allow", "secret/*": "deny"}}}`, "", "edit a: allow, edit secret/a: deny, edit .github/a: deny"},
+		{"web tools", `{"permission": {"*": "deny", "webfetch": "allow"}}`, "", "webfetch https://a: allow, websearch x: deny"},
+		{"web tools before everything", `{"permission": {"webfetch": "allow", "*": "allow"}}`, "", "webfetch https://a: allow, websearch x: deny"},
+		{"a wildcard", `{"permission": {"*": "deny", "g*": "allow"}}`, "", "grep x: allow, glob x: allow, bash ls: deny"},
+		{"a directory outside", `{"permission": {"external_directory": {"/data/*": "allow"}}}`, "", "external_directory /data/x: allow, external_directory /other/x: deny"},
+		{"a directory outside, and a later deny", `{"permission": {"external_directory": {"/data/*": "allow"}, "*": "deny"}}`, "", "external_directory /data/x: deny"},
+
+		{"switches", `{"tools": {"*": false, "read": true}}`, "", "read a: allow, bash ls: deny"},
+		{"permission wins over switches", `{"tools": {"write": false}, "permission": {"edit": "allow"}}`, "", "edit a: allow"},
+		{"a switch has the position of its permission", `{"tools": {"bash": false}, "permission": {"*": "ask", "bash": "allow"}}`, "", "bash ls: deny"},
+		{"a switch before everything", `{"tools": {"bash": false}, "permission": {"*": "allow"}}`, "", "bash ls: allow"},
+
+		{"an agent", `{"agent": {"rev": {"permission": {"*": "deny", "read": "allow"}}}}`, "rev", "read a: allow, bash ls: deny, edit a: deny"},
+		{"an agent with switches", `{"agent": {"rev": {"tools": {"*": false, "read": true}}}}`, "rev", "read a: allow, bash ls: deny"},
+		{"an agent with global rules", `{"permission": {"bash": "deny"}, "agent": {"rev": {"permission": {"bash": "allow"}}}}`, "rev", "bash ls: allow"},
+		{"an agent that may edit again", `{"permission": {"edit": "deny", "bash": {"rm *": "deny"}}, "agent": {"rev": {"permission": {"edit": "allow"}}}}`, "rev", "edit a: allow, edit .github/a: deny, bash rm x: deny, bash ls: allow"},
+		{"an agent that may read again", `{"permission": {"*": "deny"}, "agent": {"rev": {"permission": {"read": "allow"}}}}`, "rev", "read a: allow, read .env: deny, bash ls: deny"},
+		{"an agent that may do everything again", `{"permission": {"*": "deny"}, "agent": {"rev": {"permission": {"*": "allow"}}}}`, "rev", "read a: allow, edit a: allow, bash ls: allow, edit .github/a: deny"},
+		{"an agent without rules", `{"permission": {"bash": "deny"}, "agent": {"rev": {"prompt": "x"}}}`, "rev", "bash ls: deny, read a: allow"},
+
+		{"a server", `{"mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, other_read *: deny"},
+		{"a server that is off", `{"mcp": {"files": {"command": ["x"], "enabled": false}}}`, "", "files_read *: deny"},
+		{"rules of a server", `{"permission": {"files_*": "allow", "files_delete": "deny"}, "mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, files_delete *: deny"},
+		{"a switch of a server", `{"tools": {"files*": false}, "mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: deny"},
+		{"a server and a deny of everything", `{"permission": {"*": "ask", "files_read": "allow"}, "mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, files_delete *: deny, bash ls: deny"},
+		{"a wildcard for tools of servers and others", `{"permission": {"*": "deny", "*ea*": "allow", "ed*": "allow"}, "mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, files_list *: deny, read a: allow, edit .github/a: deny, bash ls: deny"},
+		{"a server for one agent", `{"tools": {"files_*": false}, "agent": {"rev": {"tools": {"files_*": true}}}, "mcp": {"files": {"command": ["x"]}}}`, "rev", "files_read *: allow"},
+		{"a server not for one agent", `{"agent": {"rev": {"tools": {"files_*": false}}}, "mcp": {"files": {"command": ["x"]}}}`, "rev", "files_read *: deny, bash ls: allow"},
+		{"a server and an agent that may do little", `{"permission": {"files_read": "allow"}, "agent": {"rev": {"permission": {"*": "deny", "files_read": "allow"}}}, "mcp": {"files": {"command": ["x"]}}}`, "rev", "files_read *: allow, files_delete *: deny"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			profile, err := Profile([]byte(tt.config), tt.agent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for decision := range strings.SplitSeq(tt.decisions, ", ") {
+				at := strings.LastIndex(decision, ": ")
+				name, subject, _ := strings.Cut(decision[:at], " ")
+				if got := profile.Allows(name, subject); got != (decision[at+2:] == "allow") {
+					t.Errorf("%s %s: allowed is %t, want %s\n%v", name, subject, got, decision[at+2:], profile.Rules)
+				}
+			}
+		})
+	}
+}
+
+// The profile that a manifest has is the one that was decided with, without a note about a difference.
+func TestConversionIsChecked(t *testing.T) {
+	for _, config := range []string{
+		`{"permission": {"*": "ask", "bash": "allow", "edit": "deny"}}`,
+		`{"permission": {"*": "ask", "edit": "allow"}, "agent": {"rev": {"permission": {"*": "deny", "edit": "allow", "read": {"*": "allow", "x/*": "deny"}}}}}`,
+		`{"permission": {"edit": {"*.md": "allow", ".github/*": "deny"}, "read": {"*.env": "allow"}, "web*": "allow"}}`,
+	} {
+		_, notes, err := Convert(write(t, "opencode.json", config), known)
+		if err != nil || strings.Contains(strings.Join(notes, "\n"), "is denied, although") {
+			t.Errorf("%s: %v\n%s", config, err, strings.Join(notes, "\n"))
+		}
+	}
+}
+
+// What the check is for: it finds a profile that allows more than the rules, or less.
+func TestCheckFindsDifferences(t *testing.T) {
+	parsed, err := parse("opencode.json", []byte(`{"permission": {"bash": {"rm *": "deny", "ls *": "allow"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConverter(t.TempDir(), known, parsed)
+	right := c.profile(rights(parsed))
+	wrong := profile{node: newMapping(), written: newMapping(), extends: base}
+	c.check(right, wrong.decider(profile{}))
+	if err := c.guard.stopped(); err == nil || !strings.Contains(err.Error(), `bash "rm" would be allowed`) {
+		t.Errorf("too much: %v", err)
+	}
+	wrong.written.set("bash", text("deny"), "")
+	c.check(right, wrong.decider(profile{}))
+	if notes := strings.Join(c.notes, "\n"); !strings.Contains(notes, `bash "ls" is denied, although OpenCode allows it`) {
+		t.Errorf("too little: %s", notes)
+	}
+}
