@@ -173,6 +173,7 @@ type agentHead struct {
 	off         bool
 	switches    []writtenRule
 	permissions []writtenRule
+	listed      []writtenRule // of OpenCode 2
 }
 
 func (h *agentHead) readPermission(v value) {
@@ -191,7 +192,7 @@ func readAgentOfFile(v value, words string) (*agent, bool) {
 	a := h.agent
 	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
 	h.keys().read(v)
-	a.body.rules = slices.Concat(h.switches, h.permissions) // OpenCode's order
+	a.body.rules = slices.Concat(h.ordered(), h.listed)
 	if len(a.body.rules) > maxEntries {
 		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 		return nil, false

@@ -60,7 +60,7 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 		rules = append(rules, rule.String()+" at "+rule.Source)
 	}
 	want := []string{
-		`edit: {"*": deny} at .opencode/agent/reviewer.md:10`, `bash: {"*": allow} at .opencode/agent/reviewer.md:11`,
+		`edit: {"*": deny} at .opencode/agent/reviewer.md:10`, // and that of bash is replaced by its permission
 		`bash: {"git push *": deny} at .opencode/agent/reviewer.md:14`, `bash: {"git log *": allow} at .opencode/agent/reviewer.md:15`,
 	}
 	if diff := cmp.Diff(want, rules); diff != "" {
@@ -114,7 +114,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`a/keys.md:5:7: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
 		`a/keys.md:7:3: unknown permission "edti"; did you mean "edit"?`,
 		`a/keys.md:8:15: "*" must be allow or deny, not the string "perhaps"; write one of them`,
-		`a/keys.md:9:1: unknown key "prompt"; known here: color, description, disable, hidden, maxSteps, mode, model, name, options, permission, reasoningEffort, reasoningSummary, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
+		`a/keys.md:9:1: unknown key "prompt"; known here: color, description, disable, disabled, hidden, maxSteps, mode, model, name, options, permission, permissions, reasoningEffort, reasoningSummary, request, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
 		`a/list.md:2:1: frontmatter must be a mapping; write KEY: VALUE`,
 		`a/no-head.md:1:1: file does not start with frontmatter between two lines of ---; start it with a line of ---, keys such as description:, and another line of ---`,
 		`a/sub.md:1:1: agent "sub": missing description, which models need to choose it; add description: TEXT, or mode: primary`,

@@ -112,7 +112,7 @@ tasks:
 	for file, want := range map[string][]string{
 		"m.yaml": {
 			`c/empty.md:1:1: the command has no prompt; write it after the keys`,
-			`e/head.md:2:1: unknown key "permission"; known here: agent, description, model, subtask`,
+			`e/head.md:2:1: unknown key "permission"; known here: agent, description, model, subagent, subtask`,
 			`m.yaml:3:40: no commands found in "d"; name a directory of .md files, a file, or an .opencode directory with command/*.md`,
 			`m.yaml:3:43: "gone": not found; check its path; it is relative to the manifest`,
 		},

@@ -468,8 +468,10 @@ func (h *agentHead) keys() keys {
 		{"disable", into(&h.off, boolForm), "false", "Leave the agent out"},
 		{"tools", into(&h.switches, switchesForm), "", "Tools that are on or off"},
 		{"permission", field{Type: rulesType(), read: h.readPermission}, "", "Rules by permission and pattern"},
+		{"permissions", into(&h.listed, agentRulesForm), "", "Rules as in OpenCode 2, in their order"},
+		{"disabled", into(&h.off, boolForm), "false", "Leave the agent out"},
 	}
-	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "textVerbosity", "reasoningSummary", "thinking"} {
+	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "request", "textVerbosity", "reasoningSummary", "thinking"} {
 		ks = append(ks, key{name, field{read: ignored}, "", "Accepted and ignored"})
 	}
 	return ks
@@ -481,6 +483,7 @@ func (c *commandFile) keys() keys {
 		{"agent", into(&c.agent, optional(textForm)), "", "Agent of tasks without one"},
 		{"model", into(&c.models, modelsForm), "", "Model of tasks without one"},
 		{"subtask", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
+		{"subagent", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
 	}
 }
 
