@@ -162,8 +162,11 @@ func (c *converter) inMarkdown(name string) bool {
 
 // model sets the model, or one to be replaced if there must be one.
 func (c *converter) model(m mapping, n *node, otherwise string) {
-	id := n.text()
+	id, variant, _ := strings.Cut(n.text(), "#")
 	if id != "" {
+		if variant != "" {
+			c.note(n, "variant %q of model %q is not converted: write effort: LEVEL", variant, id)
+		}
 		name, rest, ok := strings.Cut(id, "/")
 		if known, _ := c.endpoint(name); ok && known != "" {
 			c.guard.usable(id)
@@ -262,7 +265,7 @@ func (c *converter) agents(config *node, profiles mapping, global profile) mappi
 
 // restricted reports whether an agent has rights of its own, or is disabled.
 func (c *converter) restricted(n *node) bool {
-	return slices.ContainsFunc([]string{"permission", "tools", "steps", "maxSteps"}, func(key string) bool { return n.get(key).at != "" }) || n.get("disable").is(true)
+	return slices.ContainsFunc([]string{"permission", "permissions", "tools", "steps", "maxSteps"}, func(key string) bool { return n.get(key).at != "" }) || n.get("disable").is(true)
 }
 
 func (c *converter) agent(name string, n *node, section string, profiles mapping, global profile) mapping {
@@ -308,7 +311,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	var left []string
 	for _, key := range n.keys {
 		switch key {
-		case "description", "mode", "model", "temperature", "maxSteps", "steps", "permission", "tools", "prompt", "disable":
+		case "description", "mode", "model", "temperature", "maxSteps", "steps", "permission", "permissions", "tools", "prompt", "disable":
 		default:
 			left = append(left, key)
 		}

@@ -164,7 +164,7 @@ opencode.json:1: lsp uses only the servers that it names, and downloads none; ls
 		},
 		{
 			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
-			"model: openai/m\nprofile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      files_*: allow\n      far_*: allow\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n  off:\n    command: [z]\n    enabled: false\n",
+			"model: openai/m\nprofile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      files_*: allow\n      far_*: allow\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    optional: true\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n    optional: true\n  off:\n    command: [z]\n    enabled: false\n    optional: true\n",
 			`opencode.json:1: mcp.files.environment.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
 opencode.json:1: mcp.files.cwd has no counterpart
 opencode.json:1: mcp.files has no network: add network: [HOST] to it
@@ -190,6 +190,68 @@ opencode.json:1: skills.paths "~/x" is not converted: only directories that exis
 opencode.json:1: skills.paths "/tmp" is not converted: only directories that exist, relative to the manifest, are; write others as skills: [DIR]
 opencode.json:1: skills.urls "https://example.com/s" is not converted: nothing is downloaded; copy the skills, and write skills: [DIR]
 opencode.json:1: skills.x has no counterpart`,
+		},
+		{
+			"OpenCode 2", `{"model": {"providerID": "house", "model": "big", "variant": "high"}, "agents": {"rev": {"description": "Reviews.", "mode": "subagent", "system": "Review.", "model": "house/big#low", "request": {"body": {"temperature": 0.2}}, "steps": 9, "disabled": false, "permissions": [{"action": "shell", "resource": "*", "effect": "deny"}]}, "off": {"disabled": true}},
+  "providers": {"house": {"name": "House", "package": "aisdk:@ai-sdk/openai-compatible", "settings": {"baseURL": "http://h/v1", "apiKey": "{env:HOUSE}"}, "headers": {"X-A": "{env:A}"}, "models": {"big": {"modelID": "big-2", "capabilities": {"tools": true, "input": ["text", "image"], "output": ["text"]}, "limit": {"context": 64000}, "cost": {"input": 1, "output": 2, "cache": {"read": 0.1}}}}}, "other": {"package": "@opencode/ai/providers/anthropic", "settings": {"baseURL": "http://o/v1"}}},
+  "plugins": ["./guard.ts", {"package": "p"}, {"package": "./pkg", "options": {"level": 3}}, "-opencode.provider.*"], "skills": ["skills"], "snapshots": false, "update": "notify",
+  "mcp": {"timeout": {"catalog": 1000}, "servers": {"files": {"type": "local", "command": ["x"], "disabled": false, "timeout": {"execution": 5000}, "codemode": false}}}}`,
+			`model: house/big-2
+profile: opencode
+profiles:
+  opencode:
+    extends: build
+    permission:
+      files_*: allow
+  agent-rev:
+    extends: opencode
+    permission:
+      bash: deny
+providers:
+  house:
+    kind: openai
+    base_url: http://h/v1
+    key_env: HOUSE
+    headers:
+      X-A: ${{ env.A }}
+    models:
+      big-2:
+        window: 64000
+        input: 1
+        output: 2
+        cache_read: 0.1
+        vision: true
+  other:
+    kind: anthropic
+    base_url: http://o/v1
+agents:
+  rev:
+    description: Reviews.
+    mode: subagent
+    model: house/big-2
+    temperature: 0.2
+    turns: 9
+    profile: agent-rev
+    prompt: Review.
+# Plugins that are packages: install them here, and add their paths to plugins:
+# ./node_modules/p (npm install p)
+plugins: [./guard.ts, ./pkg]
+skills: [skills]
+mcp:
+  files:
+    command: [x]
+    optional: true
+    timeout: 1000
+    call_timeout: 5000
+`, `opencode.json:1: variant "high" of model "house/big" is not converted: write effort: LEVEL
+opencode.json:1: variant "low" of model "house/big" is not converted: write effort: LEVEL
+opencode.json:3: plugin "p" is not converted: a run installs no packages; npm install it here, and add ./node_modules/p to plugins
+opencode.json:3: the options of plugin "./pkg" are not converted: write {path: PATH, options: {KEY: VALUE}}
+opencode.json:3: plugin "-opencode.provider.*" is not converted: it switches plugins of OpenCode on or off
+opencode.json:4: mcp.files.codemode has no counterpart
+opencode.json:4: mcp.files has no network: add network: [HOST] to it
+opencode.json:3: snapshot has no counterpart
+opencode.json:3: autoupdate has no counterpart`,
 		},
 		{"nothing below keys that are not converted", `{"model": "openai/m", "lsp": {}, "formatter": false, "plugin": [], "command": {}}`, "model: openai/m\nprofile: build\n", ""},
 		{"keys that are switched on", `{"model": "openai/m", "lsp": true, "formatter": true}`, "model: openai/m\nprofile: build\nlsp: true\n", "opencode.json:1: formatter not converted; see docs/opencode.md"},

@@ -30,6 +30,8 @@ func (c *converter) plugins(m mapping, files []string, n *node) (comment string)
 		file, found := c.pluginPath(name, spec)
 		switch {
 		case name == "" || slices.Contains(files, file):
+		case strings.HasPrefix(name, "-"), strings.Contains(name, "*"), strings.HasPrefix(name, "opencode."):
+			c.note(item, "plugin %q is not converted: it switches plugins of OpenCode on or off", name)
 		case found:
 			files = append(files, file)
 		case parts == nil || isFile:

@@ -35,6 +35,16 @@ func TestProfileDecidesAsTheRules(t *testing.T) {
 		{"an agent that may do everything again", `{"permission": {"*": "deny"}, "agent": {"rev": {"permission": {"*": "allow"}}}}`, "rev", "read a: allow, edit a: allow, bash ls: allow, edit .github/a: deny"},
 		{"an agent without rules", `{"permission": {"bash": "deny"}, "agent": {"rev": {"prompt": "x"}}}`, "rev", "bash ls: deny, read a: allow"},
 
+		{"rules of OpenCode 2", `{"permissions": [{"action": "*", "resource": "*", "effect": "ask"}, {"action": "shell", "resource": "*", "effect": "allow"}, {"action": "shell", "resource": "git push *", "effect": "deny"}]}`, "", "bash ls: allow, bash git push origin: deny, read a: deny"},
+		{"rules of OpenCode 2 for subagents", `{"permissions": [{"action": "subagent", "resource": "*", "effect": "deny"}, {"action": "subagent", "resource": "explore", "effect": "allow"}]}`, "", "task explore: allow, task other: deny, bash ls: allow"},
+		{"a resource of every action", `{"permissions": [{"action": "*", "resource": "secret/*", "effect": "deny"}]}`, "", "read secret/a: deny, edit secret/a: deny, read a: allow"},
+		{"repeated rules", `{"permissions": [{"action": "edit", "resource": "*", "effect": "deny"}, {"action": "*", "resource": "*", "effect": "allow"}, {"action": "edit", "resource": "src/*", "effect": "deny"}]}`, "", "edit a: allow, edit src/a: deny, bash ls: allow"},
+		{"an action of OpenCode 1 allows nothing", `{"permissions": [{"action": "*", "resource": "*", "effect": "ask"}, {"action": "bash", "resource": "*", "effect": "allow"}]}`, "", "bash ls: deny"},
+		{"both forms", `{"permission": {"bash": "deny", "edit": "deny"}, "permissions": [{"action": "shell", "resource": "ls *", "effect": "allow"}]}`, "", "bash ls: allow, bash rm: deny, edit a: deny"},
+		{"an agent of OpenCode 2", `{"permissions": [{"action": "edit", "resource": "*", "effect": "deny"}], "agents": {"rev": {"permissions": [{"action": "*", "resource": "*", "effect": "deny"}, {"action": "read", "resource": "*", "effect": "allow"}]}}}`, "rev", "read a: allow, edit a: deny, bash ls: deny"},
+		{"a server of OpenCode 2", `{"permissions": [{"action": "files_delete", "resource": "*", "effect": "deny"}], "mcp": {"servers": {"files": {"type": "local", "command": ["x"]}, "off": {"command": ["x"], "disabled": true}}}}`, "", "files_read *: allow, files_delete *: deny, off_x *: deny"},
+		{"other names in OpenCode 1", `{"permission": {"*": "ask", "shell": "allow", "subagent": "allow"}}`, "", "bash ls: allow, task x: allow"},
+
 		{"a server", `{"mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, other_read *: deny"},
 		{"a server that is off", `{"mcp": {"files": {"command": ["x"], "enabled": false}}}`, "", "files_read *: deny"},
 		{"rules of a server", `{"permission": {"files_*": "allow", "files_delete": "deny"}, "mcp": {"files": {"command": ["x"]}}}`, "", "files_read *: allow, files_delete *: deny"},
@@ -93,5 +103,22 @@ func TestCheckFindsDifferences(t *testing.T) {
 	c.check(right, wrong.decider(profile{}))
 	if notes := strings.Join(c.notes, "\n"); !strings.Contains(notes, `bash "ls" is denied, although OpenCode allows it`) {
 		t.Errorf("too little: %s", notes)
+	}
+}
+
+// Rules of several files count in the order of the files, whatever their form.
+func TestRulesOfSeveralFiles(t *testing.T) {
+	const second, first = `{"permissions": [{"action": "edit", "resource": "*", "effect": "allow"}]}`, `{"permission": {"edit": "deny"}}`
+	for _, tt := range []struct {
+		low, high string
+		denied    bool
+	}{{second, first, true}, {first, second, false}} {
+		manifest, _, err := Convert(write(t, "opencode.json", tt.low, ".opencode/opencode.json", tt.high), known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if denied, _ := profiles(t, manifest); denied["opencode edit"] != tt.denied {
+			t.Errorf("%s and then %s:\n%s", tt.low, tt.high, manifest)
+		}
 	}
 }

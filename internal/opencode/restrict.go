@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
-// harmless are the keys of OpenCode 1 that are not converted and can't restrict an agent, with what they are for. The
+// harmless are the keys of OpenCode, in the form of OpenCode 1, that are not converted and can't restrict an agent, with what they are for. The
 // conversion stops at keys that are neither converted nor listed here: to pass over one that restricts would give an
 // agent more permissions than it has in OpenCode.
 var harmless = map[string]string{
@@ -23,18 +23,15 @@ var harmless = map[string]string{
 	"username": "shown in conversations", "share": "publishing of sessions", "autoshare": "publishing of sessions", "autoupdate": "updates of OpenCode",
 	"logLevel": "log", "server": "OpenCode's server", "watcher": "notifications of changed files", "snapshot": "undo", "enterprise": "address of a server",
 	"small_model": "titles", "compaction": "length of conversations", "attachment": "sizes of images", "shell": "program of the terminal",
-	"reference": "directories to read", "references": "directories to read",
+	"reference": "directories to read", "worktree": "working trees of sessions", "warming": "requests ahead of time", "websearch": "service of searches",
 	"disabled_providers": "checked for each model", "enabled_providers": "checked for each model",
 }
 
 // handled are the keys of the configuration that other functions convert or note.
 var handled = []string{
-	"model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent", "plugin", "mcp", "lsp", "command", "formatter",
+	"model", "permission", "permissions", "tools", "subagent_depth", "instructions", "agent", "mode", "provider", "default_agent", "plugin", "mcp", "lsp", "command", "formatter",
 	"experimental", "tool_output", "skills",
 }
-
-// later are keys that only the format of OpenCode 2 has.
-var later = []string{"permissions", "agents", "commands", "providers", "plugins", "version"}
 
 // The paths of keys below others, with * for a name that a user chooses.
 var (
@@ -42,14 +39,15 @@ var (
 	named = []string{"agent", "mode", "mcp", "provider", "provider.*.models", "command", "lsp", "formatter"}
 	// data have values for other programs, in which the names of keys mean nothing here.
 	data = []string{
-		"keybinds", "tui", "theme", "server", "watcher", "enterprise", "compaction", "attachment", "formatter.*",
+		"keybinds", "tui", "theme", "server", "watcher", "enterprise", "compaction", "attachment", "worktree", "warming", "websearch", "formatter.*",
 		"mcp.*.environment", "mcp.*.headers", "mcp.*.oauth", "lsp.*.env", "lsp.*.initialization",
 		"provider.*.options.headers", "provider.*.models.*.headers", "provider.*.models.*.variants", "provider.*.models.*.options",
-		"agent.*.options.reasoning", "agent.*.options.thinking", "agent.*.reasoning", "agent.*.thinking",
+		"agent.*.options.reasoning", "agent.*.options.thinking", "agent.*.reasoning", "agent.*.thinking", "agent.*.request",
+		"provider.*.body", "provider.*.models.*.body",
 	}
 	// understood restrict, or sound as if they did: other functions convert or check them.
 	understood = []string{
-		"permission", "tools", "agent.*.permission", "agent.*.tools", "agent.*.disable", "mode.*.permission", "mode.*.tools", "mode.*.disable",
+		"permission", "permissions", "tools", "agent.*.permissions", "mode.*.permissions", "agent.*.permission", "agent.*.tools", "agent.*.disable", "mode.*.permission", "mode.*.tools", "mode.*.disable",
 		"mcp.*.enabled", "lsp.*.disabled", "disabled_providers", "enabled_providers", "provider.*.whitelist", "provider.*.blacklist",
 		"provider.*.models.*.tool_call", "provider.*.models.*.limit", "tool_output",
 		"experimental.batch_tool", "experimental.continue_loop_on_deny", "experimental.disable_paste_summary",
@@ -63,7 +61,10 @@ var restricts = lazyregexp.New(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|bloc
 var restrictsFile = lazyregexp.New(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
 
 // newer matches addresses of the schema of a later format.
-var newer = lazyregexp.New(`(?i)(^|[/._@-])v?([2-9]|[1-9][0-9])([/._-]|$)`)
+var newer = lazyregexp.New(`(?i)(^|[/._@-])v?([3-9]|[1-9][0-9])([/._-]|$)`)
+
+// schemas matches the addresses of the schema of OpenCode 1 and 2, after the host.
+var schemas = lazyregexp.New(`^(v[12]/)?config(/v[12])?\.json$`)
 
 // guard examines a configuration, and collects its restrictions that the manifest would not have.
 type guard struct {
@@ -93,16 +94,17 @@ func (g *guard) examine() {
 		n := config.get(key)
 		switch {
 		case slices.Contains(handled, key) || harmless[key] != "":
-		case slices.Contains(later, key):
-			g.stop(n, "%s is a key of OpenCode 2, whose format is not supported", key)
 		default:
 			g.stop(n, "unknown key %s", key)
 		}
 	}
 	schema := config.get("$schema")
 	address, _, _ := strings.Cut(schema.text(), "#")
-	if _, own, found := strings.Cut(address, "opencode.ai/"); newer.MatchString(address) || found && own != "config.json" {
-		g.stop(schema, "$schema %q is not that of OpenCode 1", schema.text())
+	if _, own, found := strings.Cut(address, "opencode.ai/"); newer.MatchString(address) || found && !schemas.MatchString(own) {
+		g.stop(schema, "$schema %q is not that of OpenCode 1 or 2", schema.text())
+	}
+	if depth := config.get("subagent_depth"); depth.at != "" && depth.count() < 1 {
+		g.stop(depth, "subagent_depth permits no subagents: write permission task: deny")
 	}
 	g.keys(config, "", "")
 	g.rights(config, "")
@@ -206,6 +208,7 @@ func (g *guard) rights(owner *node, title string) {
 			g.effect(v.get(pattern), title+"permission."+name+"."+pattern)
 		}
 	}
+	g.list(owner.get("permissions"), title+"permissions")
 	tools := owner.get("tools")
 	if tools.at != "" && !tools.object {
 		g.stop(tools, "%stools is not an object", title)
@@ -227,7 +230,25 @@ func (g *guard) rights(owner *node, title string) {
 	}
 }
 
-// effect stops at an action of a rule that OpenCode 1 does not have.
+// list stops at a list of rules of OpenCode 2 in a form that is not understood.
+func (g *guard) list(n *node, title string) {
+	if n.at != "" && !n.list {
+		g.stop(n, "%s is not a list", title)
+	}
+	for _, item := range n.items {
+		for _, key := range item.keys {
+			if !slices.Contains([]string{"action", "resource", "effect"}, key) {
+				g.stop(item.get(key), "%s: unknown key %s of a rule", title, key)
+			}
+		}
+		if item.get("action").text() == "" || item.get("resource").text() == "" {
+			g.stop(item, "%s: a rule has action, resource and effect", title)
+		}
+		g.effect(item.get("effect").or(item), title+": effect")
+	}
+}
+
+// effect stops at an action of a rule that OpenCode does not have.
 func (g *guard) effect(n *node, title string) {
 	if !slices.Contains([]string{"allow", "ask", "deny"}, n.text()) {
 		g.stop(n, "%s is not allow, ask or deny", title)
@@ -236,6 +257,7 @@ func (g *guard) effect(n *node, title string) {
 
 // usable stops at a model that the configuration excludes.
 func (g *guard) usable(id string) {
+	id, _, _ = strings.Cut(id, "#")
 	provider, model, _ := strings.Cut(id, "/")
 	for _, rule := range []struct {
 		owner     *node
@@ -298,6 +320,11 @@ func (g *guard) head(file, section string) {
 		return
 	}
 	n := ofYAML(&doc, file, 0)
+	if section == "command" {
+		n.rename(renamedCommand)
+	} else {
+		olderAgent(n)
+	}
 	g.keys(n, section+".*", "")
 	g.usable(n.get("model").text())
 	if section != "command" {
@@ -306,7 +333,7 @@ func (g *guard) head(file, section string) {
 	if off := n.get("disable"); section == "agent" && path.Base(file) == "build.md" && off.is(true) && slices.Contains([]string{"", "build"}, g.config.get("default_agent").text()) {
 		g.stop(off, "agent build is disabled: set default_agent to another one")
 	}
-	for _, key := range []string{"permission", "tools"} {
+	for _, key := range []string{"permission", "permissions", "tools"} {
 		if v := n.get(key); section == "mode" && v.at != "" {
 			g.stop(v, "%s of a mode: move the file to .opencode/agent, and add mode: primary", key)
 		}

@@ -48,7 +48,7 @@ func (c *converter) servers(m mapping, n *node) {
 			continue
 		}
 		server := newMapping()
-		known := []string{"type", "enabled", "timeout"}
+		known := []string{"type", "enabled", "timeout", "call_timeout"}
 		if isRemote(s) {
 			known = append(known, c.remoteServer(server, name, s)...)
 		} else {
@@ -57,8 +57,11 @@ func (c *converter) servers(m mapping, n *node) {
 		if s.get("enabled").is(false) {
 			server.set("enabled", plain("false"), "")
 		}
-		if ms := s.get("timeout").number(); ms != "" {
-			server.set("timeout", plain(ms), "")
+		server.set("optional", plain("true"), "") // a session of OpenCode continues without it
+		for _, key := range []string{"timeout", "call_timeout"} {
+			if ms := s.get(key).number(); ms != "" {
+				server.set(key, plain(ms), "")
+			}
 		}
 		for _, key := range s.keys {
 			if !slices.Contains(known, key) {

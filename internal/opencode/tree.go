@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -66,9 +67,13 @@ func parse(name string, data []byte) (*node, error) {
 	return n, nil
 }
 
-// merged returns the configuration of several files, nil for none.
+// merged returns the configuration of several files in the form of OpenCode 1, nil for none.
 func merged(files []*node) *node {
 	var all *node
+	for _, n := range files {
+		older(n)
+	}
+	order(files)
 	for _, n := range files {
 		if all == nil {
 			all = n
@@ -127,14 +132,15 @@ func (n *node) set(key string, v *node) {
 }
 
 // merge adds what a later file has. Its lists replace others, except those of
-// plugins and instructions, which are appended.
+// plugins, instructions and rules, which are appended.
 func (n *node) merge(later *node) {
+	n.ordered, n.rules = n.ordered || later.ordered, slices.Concat(n.rules, later.rules)
 	for _, key := range later.keys {
 		mine, theirs := n.fields[key], later.fields[key]
 		switch {
 		case mine != nil && mine.object && theirs.object:
 			mine.merge(theirs)
-		case mine != nil && mine.list && theirs.list && (key == "plugin" || key == "instructions"):
+		case mine != nil && mine.list && theirs.list && (key == "plugin" || key == "instructions" || key == "permissions"):
 			mine.items = append(mine.items, theirs.items...)
 		default:
 			n.set(key, theirs)
@@ -149,6 +155,14 @@ func (n *node) get(path ...string) *node {
 			return &node{}
 		}
 		n = n.fields[key]
+	}
+	return n
+}
+
+// or returns the value, or another one if there is none.
+func (n *node) or(other *node) *node {
+	if n.at == "" {
+		return other
 	}
 	return n
 }
