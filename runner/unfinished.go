@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -27,7 +29,7 @@ func (main *continuation) continues(child *journal.State) bool {
 			Agent  string `json:"subagent_type"`
 			TaskID string `json:"task_id"`
 		}
-		return c.Name == "task" && json.Unmarshal([]byte(c.Input), &in) == nil && in.TaskID == "" && starts(child, in.Agent, in.Prompt)
+		return permission.Alias(strings.ToLower(c.Name)) == "task" && json.Unmarshal([]byte(c.Input), &in) == nil && in.TaskID == "" && starts(child, in.Agent, in.Prompt)
 	})
 	return asked && !slices.ContainsFunc(child.Messages, func(m journal.Message) bool { return m.Call != nil && !tools.IsReadOnly(m.Call.Tool) })
 }

@@ -73,18 +73,19 @@ func (p *profileBody) rulesOf(v value) []writtenRule {
 	var all []writtenRule
 	entries, _ := v.entries()
 	for _, e := range entries {
+		name := permission.Alias(e.key.Value)
 		switch {
-		case e.key.Value == permission.Git:
+		case name == permission.Git:
 			all = append(all, readGitRule(e)...)
 		case !p.judged(e):
 		case e.isList():
 			e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
 		case e.isScalar():
-			all = append(all, e.rule(e.key.Value, "*")...)
+			all = append(all, e.rule(name, "*")...)
 		default:
 			patterns, _ := e.entries()
 			for _, pattern := range patterns {
-				all = append(all, pattern.rule(e.key.Value, pattern.key.Value)...)
+				all = append(all, pattern.rule(name, pattern.key.Value)...)
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func (v value) expandHome(pattern string) (string, bool) {
 // name looks like a typing mistake is checked later, as it may be that of a
 // tool that the manifest defines further down.
 func (p *profileBody) judged(e value) bool {
-	name := e.key.Value
+	name := permission.Alias(e.key.Value)
 	if slices.Contains(permission.Known(), name) || strings.ContainsAny(name, "*?") {
 		return true
 	}

@@ -24,6 +24,9 @@ func TestProfilesOfACommandLine(t *testing.T) {
 		{"a preset", "build", "", "build", nil},
 		{"a preset beside a manifest", "build", "m.yaml", "build", nil},
 		{"a profile of the manifest, which may lack tasks", "mine", "m.yaml", "mine", nil},
+		{"a file with names of OpenCode 2", "second.yaml", "", "second", []string{
+			`bash: {"*": deny} at second.yaml:2`, `bash: {"git *": allow} at second.yaml:3`, `task: {"*": deny} at second.yaml:4`,
+		}},
 		{"a file", "strict.yml", "", "strict", []string{`*: {"*": deny} at strict.yml:1`}},
 		{"a file without an ending", "sub/strict", "", "strict", []string{`*: {"*": deny} at sub/strict:1`}},
 		{"a file that extends a profile of the manifest", "ci.yaml", "m.yaml", "ci", []string{
@@ -34,7 +37,7 @@ func TestProfilesOfACommandLine(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := dirWith(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
+			dir := dirWith(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "second.yaml": "permission:\n  bash: deny\n  shell: {\"git *\": allow}\n  subagent: deny\n", "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
 			p, err := LoadProfile(t.Context(), tt.profile, tt.manifest, options(dir))
 			if err != nil {
 				t.Fatal(err)

@@ -126,13 +126,14 @@ func IsReadOnly(name string) bool {
 // present them.
 var namespaces = []string{"functions", "function", "tools", "tool", "default_api"}
 
-// plainToolName returns the name of a tool that a model calls, without a namespace: no tool has a dot in its name.
+// plainToolName returns the name of a tool that a model calls, without a namespace and without the names of OpenCode 2: no tool
+// has a dot in its name.
 func plainToolName(name string) string {
 	name = strings.TrimSpace(name)
 	if space, rest, ok := strings.Cut(name, "."); ok && slices.Contains(namespaces, strings.ToLower(space)) {
-		return rest
+		name = rest
 	}
-	return name
+	return permission.Alias(name)
 }
 
 // Has reports whether a call of this name would find a tool, offered or not.

@@ -205,6 +205,20 @@ func TestToolNamesAreReserved(t *testing.T) {
 	}
 }
 
+// OpenCode 2 calls bash shell, and task subagent; so do models that know it.
+func TestNamesOfOpenCode2(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"a.txt": "one\n"})
+	for _, name := range []string{"shell", "Shell", "functions.shell"} {
+		s.want(s.call(name, args{"command": "cat a.txt"}), Completed, "one")
+	}
+	s.want(s.call("subagent", args{"prompt": "x", "description": "x", "subagent_type": "explore"}), Failed, `tool "subagent" is not available: no subagents`)
+	readonly := setUp(t, "readonly", nil)
+	readonly.want(readonly.call("shell", args{"command": "touch x"}), Denied)
+	if !permission.Reserved("Shell") || !permission.Reserved("subagent") || permission.Reserved("files_shell") {
+		t.Error("the names are not reserved, or too many are")
+	}
+}
+
 func TestNamespacesOfToolsAreIgnored(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	for _, name := range []string{"functions.read", "default_api.read", " Tools.Read", "tool.read", "function.READ"} {

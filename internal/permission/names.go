@@ -32,7 +32,7 @@ func Reserved(name string) bool {
 	case "invalid", DoomLoop, Git, ExternalDirectory, ExternalRead:
 		return true
 	}
-	return slices.Contains(Tools(), name) || RequiresUser(name)
+	return Alias(name) != name || slices.Contains(Tools(), name) || RequiresUser(name)
 }
 
 // Known returns the built-in permissions. Others are the names of custom tools
@@ -42,6 +42,18 @@ func Known() []string {
 	return append(names, "question", DoomLoop, ExternalDirectory, ExternalRead, Git)
 }
 
+// Alias returns the name of a tool that OpenCode 2 names differently, in any letter case: shell is bash,
+// and subagent is task. Other names are unchanged.
+func Alias(name string) string {
+	switch strings.ToLower(name) {
+	case "shell":
+		return "bash"
+	case "subagent":
+		return "task"
+	}
+	return name
+}
+
 // ForTool returns the permission that a tool needs: "edit" for all tools that
 // write files, the tool's own name otherwise.
 func ForTool(tool string) string {
@@ -49,5 +61,5 @@ func ForTool(tool string) string {
 	case "write", "edit", "apply_patch":
 		return "edit"
 	}
-	return strings.TrimSpace(tool)
+	return Alias(strings.TrimSpace(tool))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/textcut"
 )
@@ -152,7 +153,7 @@ func (s *Session) prune(room int64) bool {
 
 // prunable reports whether a result would be shorter without its text.
 func prunable(m model.Message) bool {
-	return (len(m.Text) > len(pruned) || len(m.Attachments) > 0) && !slices.Contains(lasting, strings.ToLower(m.Tool))
+	return (len(m.Text) > len(pruned) || len(m.Attachments) > 0) && !slices.Contains(lasting, permission.Alias(strings.ToLower(m.Tool)))
 }
 
 // shortenedNote is appended to a result that was shortened.
