@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
-// commandFile is a command in OpenCode's format: a prompt with places for arguments.
+// commandFile is a command in OpenCode's format, of a file or a manifest: a prompt with placeholders for arguments.
 type commandFile struct {
 	name   string
 	src    *source
@@ -22,7 +22,25 @@ type commandFile struct {
 	models modelChain // likewise
 }
 
-var commandFilesForm = form[[]*commandFile]{Type{Name: "string"}, readCommandFiles}
+var (
+	commandFilesForm = form[[]*commandFile]{Type{Name: "string"}, readCommandFiles}
+	commandsForm     = mapOf("NAME", typeOf((*commandFile).own), readCommands)
+)
+
+// readCommands reads the commands of a manifest.
+func readCommands(v value) ([]*commandFile, bool) {
+	var all []*commandFile
+	entries, ok := v.entries()
+	for _, e := range entries {
+		c := &commandFile{name: e.key.Value, src: e.src}
+		c.own().read(e)
+		if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
+			ok = false // required
+		}
+		all = append(all, c)
+	}
+	return all, ok
+}
 
 // readCommandFiles reads one entry of commands_from: a Markdown file, a directory of such
 // files with its subdirectories, or a directory .opencode. A command is named after its
@@ -113,7 +131,7 @@ func (t *task) resolveCommand() {
 			return
 		}
 	}
-	fix := "add commands_from: [.opencode]"
+	fix := "add it to commands, or commands_from: [.opencode]"
 	if len(names) > 0 {
 		slices.Sort(names)
 		fix = "known here: " + strings.Join(slices.Compact(names), ", ")

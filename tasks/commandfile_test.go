@@ -123,11 +123,33 @@ tasks:
 			`n.yaml:9:26: arguments without a command; write command: NAME, or put them into the prompt`,
 			`n.yaml:10:5: missing key "prompt" in entry 5 of "tasks"; add prompt: TEXT`,
 		},
-		"o.yaml": {`o.yaml:3:26: unknown command "x"; add commands_from: [.opencode]`},
+		"o.yaml": {`o.yaml:3:26: unknown command "x"; add it to commands, or commands_from: [.opencode]`},
 	} {
 		_, err := Load(t.Context(), []string{file}, options(dir))
 		if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// Commands of the manifest are like those of files, and come first.
+func TestCommandsOfManifests(t *testing.T) {
+	files := map[string]string{"c/look.md": "From the file.", "c/other.md": "Other."}
+	const manifest = "commands: {look: {template: \"Look at $1, ${{ it }}.\", agent: plan, description: d}}\ncommands_from: [c]\n"
+	p, err := loadText(t, manifest+"version: 1\nmodel: openai/gpt-5-mini\ntasks: [{id: a, command: look, arguments: x}, {id: b, command: other}]\n", files, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := p.Jobs[0]; a.Prompt != "Look at x, ${{ it }}." || a.Agent != "plan" || p.Jobs[1].Prompt != "Other." {
+		t.Errorf("%q, %q, %q", a.Prompt, a.Agent, p.Jobs[1].Prompt)
+	}
+	for text, want := range map[string]string{
+		"commands: {look: {description: d}}":                 "template",
+		"commands: {look: {template: x, permission: allow}}": `unknown key "permission"`,
+		"commands: [look]":                                   "commands",
+	} {
+		if _, err := loadText(t, text+"\n"+oneTask, files, Overrides{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -32,9 +32,8 @@ func readInstruction(v value) ([]Instruction, bool) {
 	switch {
 	case !ok:
 		return nil, false
-	case len(found) == 0:
-		v.problem("no file matches "+quote(t.s), "check the glob; it is relative to the manifest")
-		return nil, false
+	case len(found) == 0: // as in OpenCode: the files may come later
+		v.src.found.note(fmt.Sprintf("%s: no file matches %s, which is relative to the manifest", v.source(), quote(t.s)))
 	case len(found) > maxCommands:
 		v.problem(fmt.Sprintf("%s matches more than %d files", quote(t.s), maxCommands), "name the files that every session needs")
 		return nil, false

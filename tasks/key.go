@@ -71,6 +71,15 @@ func into[T any](dst *T, f form[T]) field {
 	}}
 }
 
+// adding adds the values of a list to those of other keys.
+func adding[T any](dst *[]T, f form[[]T]) field {
+	return field{Type: f.Type, read: func(v value) {
+		if got, ok := f.read(v); ok {
+			*dst = append(*dst, got...)
+		}
+	}}
+}
+
 // checked reads a value whose content is not used.
 func checked[T any](f form[T]) field { return into(new(T), f) }
 

@@ -31,7 +31,8 @@ func (m *manifest) keys() keys {
 		{"prices", into(&m.prices, pricesForm), "", "Prices of models by PROVIDER/MODEL, in USD per million tokens"},
 		{"agents", into(&m.agents, agentsForm), "", "Agents by name: new ones, or changes of build, plan, explore and general"},
 		{"agents_from", into(&m.agentFiles, upTo(maxDefined, flat(agentFilesForm))), "", "Markdown files with agents in OpenCode's format, directories of them, or an .opencode directory"},
-		{"commands_from", into(&m.commands, upTo(maxDefined, flat(commandFilesForm))), "", "Markdown files with commands in OpenCode's format, directories of them, or an .opencode directory"},
+		{"commands", adding(&m.commands, commandsForm), "", "Commands by name: prompts of tasks that name them as command, with arguments"},
+		{"commands_from", adding(&m.commands, upTo(maxDefined, flat(commandFilesForm))), "", "Markdown files with commands in OpenCode's format, directories of them, or an .opencode directory"},
 		{"providers", into(&m.providers, providersForm), "", "Model endpoints by name: new ones, or changes of known providers"},
 		{"forges", into(&m.forges, forgesForm), "", "Git hosts, as HOST or HOST:PORT: what they are, and where their tokens come from"},
 		{"search", into(&m.search, searchForm), "", "Service that the tools websearch and codesearch query"},
@@ -118,7 +119,7 @@ func (t *task) keys() keys {
 	return append(keys{
 		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
 		{"prompt", into(&t.prompt, taskPromptForm), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
-		{"command", into(&t.command, optional(textForm)), "", "Command under commands_from that has the prompt"},
+		{"command", into(&t.command, optional(textForm)), "", "Command of commands or commands_from that has the prompt"},
 		{"arguments", into(&t.arguments, optional(textForm)), "", "Arguments of the command; may contain ${{ VARIABLE }}"},
 		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
@@ -485,6 +486,11 @@ func (c *commandFile) keys() keys {
 		{"subtask", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
 		{"subagent", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
 	}
+}
+
+// own are the keys of a command in a manifest.
+func (c *commandFile) own() keys {
+	return append(c.keys(), key{"template", required("template: TEXT", into(&c.prompt, stringForm)), "", "The prompt, with $ARGUMENTS, $1, ... for the arguments of the task"})
 }
 
 // ignored is the reader of a key that has no effect.
