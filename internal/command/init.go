@@ -24,7 +24,7 @@ func initCommand(w World) *cli.Command {
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
 		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead; they are those of examples/.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, and list what could not be converted", Destination: &o.opencode, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.opencode, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.github, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.gitlab, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.cron, EnvVars: noVariable()},
@@ -37,6 +37,9 @@ func initCommand(w World) *cli.Command {
 			o.dir = cmp.Or(in.Args().First(), ".")
 			if err := o.run(w); err != nil {
 				return fail(event.ExitUsage, "init: %w", err)
+			}
+			if o.opencode { // what it refers to may be invalid
+				return validate(in.Context, w, planOptions{manifests: []string{filepath.Join(o.dir, "millhand.yaml")}})
 			}
 			return nil
 		},

@@ -59,7 +59,7 @@ func rooms() map[string]room {
 		"internal/site":            {"", "it reads documents and writes pages; no program of users"},
 		"internal/starter":         {"examples internal/ecosystem internal/lazyregexp", "first files, from the names and few files of a repository; it runs nothing"},
 		"internal/distill":         {"tasks report internal/event internal/lazyregexp internal/patterns internal/textcut", "a decision: what is asked for a script, and whether it is accepted; it runs nothing"},
-		"internal/opencode":        {"internal/permission internal/frontmatter internal/lazyregexp", "a conversion of texts: it reads no manifest"},
+		"internal/opencode":        {"internal/permission internal/frontmatter internal/lazyregexp internal/redact", "a conversion of texts: it reads no manifest"},
 		"internal/event":           {"internal/money internal/lazyregexp", "it is the vocabulary of all others"},
 		"internal/gitops":          {"internal/dirent internal/gitops/gitdir internal/ignore internal/textcut internal/pathtree internal/failpoint internal/lazyregexp", "a repository and its work tree; it reaches nobody"},
 		"internal/gitops/gitdir":   {"internal/ignore", "a git directory: neither commits to be made nor remotes"},

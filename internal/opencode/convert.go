@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,9 +58,9 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	c := newConverter(dir, known, config)
 	c.guard.examine()
 	c.directory()
-	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
+	agentFiles, commandFiles := c.agentDirectories(), len(markdown(dir, commandDirs)) > 0
 	toolFiles, plugins := scripts(dir, "tool", "tools"), scripts(dir, "plugin", "plugins")
-	if !found && !agentFiles && !commandFiles && len(toolFiles)+len(plugins)+len(c.notes)+len(c.guard.stops) == 0 {
+	if _, err := os.Stat(filepath.Join(dir, ".opencode")); !found && err != nil {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNotFound, dir)
 	}
 	m := newMapping()
@@ -84,11 +85,14 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	if providers := c.endpoints(c.defined); !providers.empty() {
 		m.set("providers", providers.node, "")
 	}
-	if agentFiles {
-		m.set("agents_from", list(".opencode"), "")
+	if agentFiles != nil {
+		m.set("agents_from", list(agentFiles...), "")
 	}
 	if !agents.empty() {
 		m.set("agents", agents.node, "")
+	}
+	if commands := c.commands(config.get("command")); !commands.empty() {
+		m.set("commands", commands.node, "use one as command: NAME, arguments: TEXT of a task")
 	}
 	if commandFiles {
 		m.set("commands_from", list(".opencode"), "and use one as command: NAME, arguments: TEXT of a task")
@@ -98,6 +102,7 @@ func Convert(dir string, known Known) (manifest []byte, notes []string, err erro
 	}
 	packages := c.plugins(m, plugins, config.get("plugin"))
 	c.rest(m, config)
+	c.webDefault((&node{at: config.at}).or(&node{at: ".opencode"}), rules)
 	task := newMapping()
 	task.set("id", text("task"), "")
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
@@ -140,6 +145,9 @@ func (c *converter) defaultAgent(task mapping, config *node, agents mapping) {
 	}
 	found := slices.Contains(builtIn, name) || slices.Contains(keys(agents), agentName(name)) || c.inMarkdown(name)
 	if disabled := config.get("agent", name, "disable").is(true); found && !disabled {
+		if c.inMarkdown(name) {
+			name = path.Base(name)
+		}
 		task.set("agent", text(agentName(name)), "")
 		return
 	}
@@ -147,17 +155,12 @@ func (c *converter) defaultAgent(task mapping, config *node, agents mapping) {
 	c.note(n, "default_agent %q is not converted: no such agent is defined here; the task has the profile readonly", name)
 }
 
-// inMarkdown reports whether an agent also has a Markdown file.
+// inMarkdown reports whether an agent also has a Markdown file. In OpenCode the name of one in a subdirectory contains it.
 func (c *converter) inMarkdown(name string) bool {
-	if filepath.Base(name) != name {
-		return false // agents_from reads no subdirectories
-	}
-	for _, dir := range agentDirs {
-		if _, err := os.Stat(filepath.Join(c.dir, ".opencode", dir, name+".md")); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(markdown(c.dir, agentDirs), func(file string) bool {
+		_, below, _ := strings.Cut(strings.TrimPrefix(file, ".opencode/"), "/")
+		return below == name+".md"
+	})
 }
 
 // model sets the model, or one to be replaced if there must be one.
@@ -201,8 +204,8 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 	return "", false
 }
 
-// instructions converts the files with instructions; those that do not exist would
-// be errors in a manifest.
+// instructions converts the files with instructions. A file that does not exist would be an error in a manifest; a glob
+// without a match is not.
 func (c *converter) instructions(m mapping, n *node) {
 	var files []string
 	for _, item := range n.items {
@@ -214,7 +217,8 @@ func (c *converter) instructions(m mapping, n *node) {
 		case name == "AGENTS.md" || name == "CLAUDE.md":
 			continue // every session gets them anyway
 		}
-		if found, err := filepath.Glob(filepath.Join(c.dir, strings.ReplaceAll(name, "**/", ""))); len(found) == 0 && !strings.Contains(name, "**") || err != nil {
+		info, err := os.Stat(filepath.Join(c.dir, name))
+		if (err != nil || !info.Mode().IsRegular()) && !strings.ContainsAny(name, "*?[{") {
 			c.note(item, "instructions %q are not converted: no such file", name)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,39 @@ func converted(t *testing.T, dir string) (string, string) {
 	if !ok || !found {
 		t.Errorf("incomplete manifest:\n%s", manifest)
 	}
+	notes = slices.DeleteFunc(notes, func(note string) bool { return strings.Contains(note, webDenied) })
 	return rest, strings.Join(notes, "\n")
+}
+
+// webDenied is in a note of nearly each conversion.
+const webDenied = ": webfetch is denied, and allowed in OpenCode"
+
+// OpenCode allows webfetch by default, and nearly no configuration mentions it.
+func TestDefaultOfWebfetchIsNoted(t *testing.T) {
+	for config, noted := range map[string]bool{
+		`{}`: true, `{"permission": "allow"}`: true, `{"permission": {"bash": "deny"}}`: true,
+		`{"permission": {"webfetch": "allow"}}`: false, `{"permission": {"webfetch": {"https://a/*": "allow"}}}`: false, `{"permission": {"*": "deny"}}`: false,
+		`{"permissions": [{"action": "webfetch", "resource": "*", "effect": "ask"}]}`: false,
+	} {
+		_, notes, err := Convert(write(t, "opencode.json", config), known)
+		if got := strings.Contains(strings.Join(notes, "\n"), "opencode.json:1"+webDenied); err != nil || got != noted {
+			t.Errorf("%s: %v, %q", config, err, notes)
+		}
+	}
+}
+
+// Variables are copied unless they may be keys.
+func TestValuesThatMayBeKeys(t *testing.T) {
+	for variable, key := range map[string]bool{
+		"NODE_ENV=production": false, "LOG_LEVEL=debug": false, "PORT=8080": false, "ROOT=./data/notes": false, "BASE=https://api.example.com/v1": false, "DATE=2026-01-02": false,
+		"API_KEY=x": true, "GITHUB_PAT=x": true, "MY_AUTH=x": true, "DB=postgres://u:p@h/db": true, "URL=https://h/x?sig=1": true, "ID=4f1c0d9e8b7a6f5e4d3c": true,
+		"X=ghp_" + "0123456789abcdefghijABCDEFGHIJ012345": true, "Y=zX9kQ2mB7vN4cR1tL8pW": true, "Z=": true,
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		if got := mayBeKey(name, value); got != key {
+			t.Errorf("%s: %t", variable, got)
+		}
+	}
 }
 
 func TestConvert(t *testing.T) {
@@ -134,6 +167,7 @@ lsp:
   gopls:
     env:
       GOFLAGS: '{env:GOFLAGS}'
+      B: x
     initialization:
       buildFlags:
         - -tags=x
@@ -145,8 +179,7 @@ lsp:
   own:
     command: [own-server, --stdio]
     extensions: [.own]
-`, `opencode.json:1: lsp.gopls.env.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
-opencode.json:1: lsp.gopls.initialization.buildFlags is not converted: options can't contain variables
+`, `opencode.json:1: lsp.gopls.initialization.buildFlags is not converted: options can't contain variables
 opencode.json:1: lsp.gopls.initialization.licenceKey is not converted, as its value could be a key
 opencode.json:1: lsp.gopls.initialization.dir is not converted: options can't contain variables
 opencode.json:1: lsp.gopls.x has no counterpart
@@ -163,11 +196,11 @@ opencode.json:1: lsp uses only the servers that it names, and downloads none; ls
 			"opencode.json:1: lsp.gopls.initialization.a is not converted: options are nested too deeply\nopencode.json:1: lsp uses only the servers that it names, and downloads none; lsp: true uses the known ones that are on PATH",
 		},
 		{
-			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
-			"model: openai/m\nprofile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      files_*: allow\n      far_*: allow\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    optional: true\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n    optional: true\n  off:\n    command: [z]\n    enabled: false\n    optional: true\n",
-			`opencode.json:1: mcp.files.environment.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
+			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal", "PASSWORD": "x", "API": "https://api.example.com:8443/v1"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
+			"model: openai/m\nprofile: opencode\nprofiles:\n  opencode:\n    extends: build\n    permission:\n      files_*: allow\n      far_*: allow\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n      B: literal\n      API: https://api.example.com:8443/v1\n    cache: [npm]\n    network: [npm, api.example.com]\n    optional: true\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n    optional: true\n  off:\n    command: [z]\n    enabled: false\n    optional: true\n",
+			`opencode.json:1: mcp.files.environment.PASSWORD is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
+opencode.json:1: mcp.files reaches only npm, api.example.com: add others to its network
 opencode.json:1: mcp.files.cwd has no counterpart
-opencode.json:1: mcp.files has no network: add network: [HOST] to it
 opencode.json:1: mcp.far.url is converted without its query, which could contain a key: write it yourself
 opencode.json:1: mcp.far.headers.X is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
 opencode.json:1: mcp.far.oauth is not converted: nobody can log in during a run; write a token in headers
@@ -248,10 +281,15 @@ opencode.json:1: variant "low" of model "house/big" is not converted: write effo
 opencode.json:3: plugin "p" is not converted: a run installs no packages; npm install it here, and add ./node_modules/p to plugins
 opencode.json:3: the options of plugin "./pkg" are not converted: write {path: PATH, options: {KEY: VALUE}}
 opencode.json:3: plugin "-opencode.provider.*" is not converted: it switches plugins of OpenCode on or off
-opencode.json:4: mcp.files.codemode has no counterpart
 opencode.json:4: mcp.files has no network: add network: [HOST] to it
+opencode.json:4: mcp.files.codemode has no counterpart
 opencode.json:3: snapshot has no counterpart
 opencode.json:3: autoupdate has no counterpart`,
+		},
+		{
+			"commands", `{"model": "openai/m", "command": {"look": {"template": "Look at $1.\nThen {file:./notes.md}stop.", "description": "Looks.", "agent": "my agent", "model": "openai/n", "subtask": true}, "empty": {}}, "commands": {"two": {"template": "Two."}}}`,
+			"model: openai/m\nprofile: build\n# use one as command: NAME, arguments: TEXT of a task\ncommands:\n  look:\n    description: Looks.\n    agent: my-agent\n    model: openai/n\n    template: |-\n      Look at $1.\n      Then stop.\n  two:\n    template: Two.\n",
+			"opencode.json:1: command look: subtask not converted\nopencode.json:1: command \"empty\" is not converted: it has no template",
 		},
 		{"nothing below keys that are not converted", `{"model": "openai/m", "lsp": {}, "formatter": false, "plugin": [], "command": {}}`, "model: openai/m\nprofile: build\n", ""},
 		{"keys that are switched on", `{"model": "openai/m", "lsp": true, "formatter": true}`, "model: openai/m\nprofile: build\nlsp: true\n", "opencode.json:1: formatter not converted; see docs/opencode.md"},
@@ -333,6 +371,7 @@ func TestDefaultAgent(t *testing.T) {
 			if got := strings.TrimSpace(task); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
+			notes = slices.DeleteFunc(notes, func(note string) bool { return strings.Contains(note, webDenied) })
 			if got := strings.Join(notes, "\n"); got != tt.notes {
 				t.Errorf("notes %q, want %q", got, tt.notes)
 			}
@@ -349,7 +388,7 @@ func TestFilesThatAreNotConverted(t *testing.T) {
 		{"plugins", "plugins/a.ts", ""},
 		{"a mode", "mode/a.md", ".opencode/mode: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
 		{"modes", "modes/a.md", ".opencode/modes: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
-		{"an agent in a subdirectory", "agent/sub/a.md", ".opencode/agent/sub: agents in subdirectories are not converted; add .opencode/agent/sub to agents_from"},
+		{"an agent in a subdirectory", "agent/sub/a.md", ".opencode/agent/sub: its agents are named without the directory"},
 		{"an agent", "agents/a.md", ""},
 		{"a command far below", "command/a/b/c.md", ""},
 		{"a skill", "skill/a/SKILL.md", ""},
@@ -361,7 +400,7 @@ func TestFilesThatAreNotConverted(t *testing.T) {
 			if notes != tt.note {
 				t.Errorf("notes %q, want %q", notes, tt.note)
 			}
-			for key, names := range map[string]string{"agents_from": "agents/a.md", "commands_from": "command/a/b/c.md"} {
+			for key, names := range map[string]string{"agents_from: [.opencode]": "agents/a.md", "agents_from: [.opencode/agent/sub]": "agent/sub/a.md", "commands_from": "command/a/b/c.md"} {
 				if strings.Contains(got, key) != (tt.file == names) {
 					t.Errorf("%s in\n%s", key, got)
 				}
@@ -374,7 +413,7 @@ func TestFilesThatAreNotConverted(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, "opencode.json")); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := Convert(dir, known); (err != nil) != (tt.name == "a skill") {
+			if _, _, err := Convert(dir, known); err != nil {
 				t.Errorf("without opencode.json: %v", err)
 			}
 		})

@@ -30,9 +30,29 @@ func markdown(dir string, names []string) []string {
 	return files
 }
 
-// hasAgents reports whether agents_from finds agents in .opencode.
-func hasAgents(dir string) bool {
-	return slices.ContainsFunc(markdown(dir, agentDirs), func(file string) bool { return strings.Count(file, "/") == 2 })
+// agentDirectories returns the entries of agents_from for the agents in .opencode. In OpenCode the name of an agent in a
+// subdirectory contains that of the subdirectory; here it does not.
+func (c *converter) agentDirectories() []string {
+	var all []string
+	names := map[string]string{}
+	files := markdown(c.dir, agentDirs)
+	slices.SortStableFunc(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	for _, file := range files {
+		dir, name := path.Dir(file), path.Base(file)
+		entry := dir
+		if strings.Count(dir, "/") == 1 {
+			entry = ".opencode"
+		}
+		if other := names[name]; other != "" {
+			c.note(&node{at: file}, "the agent has the name of %s: name one otherwise, or write agents_from yourself", other)
+		} else if names[name] = file; !slices.Contains(all, entry) {
+			all = append(all, entry)
+			if entry != ".opencode" {
+				c.note(&node{at: dir}, "its agents are named without the directory")
+			}
+		}
+	}
+	return all
 }
 
 // scripts returns the tool files or plugins in directories of .opencode.
@@ -72,13 +92,6 @@ func (c *converter) directory() {
 			if err == nil && len(files) > 0 {
 				c.note(&node{at: ".opencode/" + name}, "%s not converted; %s", strings.Join(files, ", "), d.fix)
 			}
-		}
-	}
-	below := map[string]bool{}
-	for _, file := range markdown(c.dir, agentDirs) {
-		if dir := path.Dir(file); strings.Count(dir, "/") > 1 && !below[dir] {
-			below[dir] = true
-			c.note(&node{at: dir}, "agents in subdirectories are not converted; add %s to agents_from", dir)
 		}
 	}
 }

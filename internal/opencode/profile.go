@@ -221,6 +221,14 @@ func (c *converter) explain(owner *node, rules []rule) {
 	}
 }
 
+// webDefault notes that OpenCode allows webfetch where no rule names it.
+func (c *converter) webDefault(owner *node, rules []rule) {
+	s := sumOf(rules, func(r rule) bool { return r.covers("webfetch") })
+	if s.rest == nil && (s.all == nil || s.all.allow && !s.by) {
+		c.note(owner, "webfetch is denied, and allowed in OpenCode, as no rule names it: add webfetch: allow and network: [HOST] to the profile if it is needed")
+	}
+}
+
 // recognized reports whether a rule is for anything that the manifest has.
 func (c *converter) recognized(r rule) bool {
 	covers := func(name string) bool { return r.covers(name) || permission.Match(r.name, name) }

@@ -1,10 +1,12 @@
 package opencode
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
+	"github.com/millhand/millhand/internal/redact"
 )
 
 // serverName is the form of a server's name in a manifest.
@@ -37,8 +39,7 @@ func unconvertible(name string, s *node) string {
 
 func isRemote(s *node) bool { return s.get("type").text() == "remote" || s.get("url").text() != "" }
 
-// servers converts the MCP servers. Values of their environment and headers that are not from
-// variables may be keys, and are not copied.
+// servers converts the MCP servers.
 func (c *converter) servers(m mapping, n *node) {
 	all := newMapping()
 	for _, name := range n.keys {
@@ -69,9 +70,6 @@ func (c *converter) servers(m mapping, n *node) {
 			}
 		}
 		all.set(name, server.node, "")
-		if !isRemote(s) {
-			c.note(s, "mcp.%s has no network: add network: [HOST] to it", name)
-		}
 	}
 	if !all.empty() {
 		m.set("mcp", all.node, "")
@@ -101,16 +99,18 @@ func (c *converter) localServer(server mapping, name string, s *node) []string {
 	}
 	server.set("command", list(words...), "")
 	c.serverVariables(server, "mcp."+name, "environment", s.get("environment"))
+	c.network(server, name, s)
 	return []string{"command", "environment"}
 }
 
-// serverVariables converts the variables or headers of a server that name variables. at is the
-// server's key.
+// serverVariables converts the variables or headers of a server. at is the server's key. Headers are copied only if
+// they name variables, and variables only if they do or can't be keys.
 func (c *converter) serverVariables(server mapping, at, key string, n *node) {
 	all := newMapping()
 	for _, one := range n.keys {
 		value := n.get(one).text()
-		if !strings.Contains(value, "{env:") {
+		literal := !hasVariable(value) && key != "headers" && !mayBeKey(one, value)
+		if !literal && !strings.Contains(value, "{env:") {
 			c.note(n.get(one), "%s.%s.%s is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}", at, key, one)
 			continue
 		}
@@ -118,5 +118,50 @@ func (c *converter) serverVariables(server mapping, at, key string, n *node) {
 	}
 	if !all.empty() {
 		server.set(key, all.node, "")
+	}
+}
+
+var (
+	secretName  = lazyregexp.New(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
+	secretValue = lazyregexp.New(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
+)
+
+// mayBeKey reports whether a variable may have a key: by its name, or by its value, which is a known form of keys, has a URL with
+// credentials, or is long and looks random.
+func mayBeKey(name, value string) bool {
+	return value == "" || secretName.MatchString(name) || redact.New(nil).Text(value) != value ||
+		secretValue.MatchString(value) && (len(value) >= 16 || strings.Contains(value, "://"))
+}
+
+// hostOf matches the host of a URL.
+var hostOf = lazyregexp.New(`\bhttps?://([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])(?::\d+)?(?:[/?#]|$)`)
+
+// network converts what a server, which may reach everything in OpenCode, is known to need: the registry of the program that
+// downloads it, and hosts that its command and its environment name.
+func (c *converter) network(server mapping, name string, s *node) {
+	words := s.get("command").items
+	var hosts []string
+	switch path.Base(words[0].text()) {
+	case "npx", "bunx", "npm", "pnpm", "yarn", "bun":
+		hosts = []string{"npm"}
+	case "uvx", "uv", "pipx":
+		hosts = []string{"pypi"}
+	}
+	if hosts != nil {
+		server.set("cache", list(hosts...), "")
+	}
+	for _, key := range s.get("environment").keys {
+		words = append(slices.Clone(words), s.get("environment", key))
+	}
+	for _, word := range words {
+		if m := hostOf.FindStringSubmatch(word.text()); m != nil && !slices.Contains(hosts, m[1]) {
+			hosts = append(hosts, m[1])
+		}
+	}
+	if hosts != nil {
+		server.set("network", list(hosts...), "")
+		c.note(s, "mcp.%s reaches only %s: add others to its network", name, strings.Join(hosts, ", "))
+	} else {
+		c.note(s, "mcp.%s has no network: add network: [HOST] to it", name)
 	}
 }

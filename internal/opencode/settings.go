@@ -18,7 +18,7 @@ func (c *converter) rest(m mapping, config *node) {
 			c.servers(m, n)
 		case "lsp":
 			c.languages(m, n)
-		case "command", "formatter":
+		case "formatter":
 			c.absent(key, n)
 		case "experimental":
 			c.experimental(m, n)
