@@ -173,8 +173,10 @@ type agentHead struct {
 	off         bool
 	switches    []writtenRule
 	permissions []writtenRule
-	listed      []writtenRule // of OpenCode 2
 }
+
+// readList reads the rules of OpenCode 2.
+func (h *agentHead) readList(v value) { h.body.rules, _ = agentRulesForm.read(v) }
 
 func (h *agentHead) readPermission(v value) {
 	denyAsks(v)
@@ -192,7 +194,7 @@ func readAgentOfFile(v value, words string) (*agent, bool) {
 	a := h.agent
 	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
 	h.keys().read(v)
-	a.body.rules = slices.Concat(h.ordered(), h.listed)
+	a.body.rules = slices.Concat(h.ordered(), a.body.rules) // those of the list last
 	if len(a.body.rules) > maxEntries {
 		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 		return nil, false

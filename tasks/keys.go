@@ -469,7 +469,7 @@ func (h *agentHead) keys() keys {
 		{"disable", into(&h.off, boolForm), "false", "Leave the agent out"},
 		{"tools", into(&h.switches, switchesForm), "", "Tools that are on or off"},
 		{"permission", field{Type: rulesType(), read: h.readPermission}, "", "Rules by permission and pattern"},
-		{"permissions", into(&h.listed, agentRulesForm), "", "Rules as in OpenCode 2, in their order"},
+		{"permissions", field{Type: agentRulesForm.Type, read: h.readList}, "", "Rules as in OpenCode 2, in their order"},
 		{"disabled", into(&h.off, boolForm), "false", "Leave the agent out"},
 	}
 	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "request", "textVerbosity", "reasoningSummary", "thinking"} {

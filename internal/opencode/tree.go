@@ -159,7 +159,7 @@ func (n *node) get(path ...string) *node {
 	return n
 }
 
-// or returns the value, or another one if there is none.
+// or returns the value, or another one if it is missing.
 func (n *node) or(other *node) *node {
 	if n.at == "" {
 		return other
