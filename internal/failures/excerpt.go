@@ -19,10 +19,10 @@ func (s *Scanner) Excerpt() string {
 	p := s.picker()
 	main, others := s.ranked()
 	if main != nil {
-		p.share(s.limit*11/20, func() { p.failure(main, maxLine) })
+		p.share(s.limit*11/20, func() { p.failure(main, mainLine) })
 	}
 	if compiler := s.firstOf(buildError); compiler != nil && main != compiler {
-		p.share(s.limit*3/20, func() { p.failure(compiler, maxLine) })
+		p.share(s.limit*3/20, func() { p.failure(compiler, mainLine) })
 	}
 	p.share(s.limit*3/20, func() { p.lastLines(s.tail, 300) })
 	p.share(s.limit/10, func() { p.addAll(s.summary, 300) })
@@ -35,12 +35,16 @@ func (s *Scanner) Excerpt() string {
 		p.failure(f, 300)
 	}
 	tail := s.tail
-	if main != nil && main.rank < otherError { // nobody reads all of the output after what failed
+	if main != nil && main.as.rank < otherError { // nobody reads all of the output after what failed
 		tail = tail[max(0, len(tail)-shortTail):]
 	}
 	p.lastLines(tail, 400)
 	return p.text(s.n)
 }
+
+// mainLine is the maximum size of a line of the failure that is shown completely, so that two long
+// values, an expected and an actual one, fit.
+const mainLine = 600
 
 // shortTail is the maximum number of lines at the end if a failed test or a compiler's error is
 // known.
@@ -73,7 +77,7 @@ func (s *Scanner) Line(limit int) string {
 		}
 		return ""
 	}
-	name, _ := group(main.start, main.first.text)
+	name, _ := group(main.as.start, main.first.text)
 	text := name
 	if message := main.messageLine(); message != "" && !main.complains() {
 		text = strings.TrimSuffix(name, ":") + ": " + message
@@ -84,7 +88,7 @@ func (s *Scanner) Line(limit int) string {
 // messageLine returns the message of a failure as one line: up to the first line that introduces no
 // other.
 func (f *failure) messageLine() string {
-	from, k := f, f.compiled.message
+	from, k := f, f.as.message
 	if len(f.message) == 0 && f.earlier != nil {
 		from = f.earlier
 	}
@@ -111,33 +115,42 @@ func (f *failure) messageLine() string {
 
 // ranked returns the failure that is shown completely, nil without any, and the others.
 func (s *Scanner) ranked() (main *failure, others []*failure) {
+	rank := func(f *failure) int {
+		if s.times[f.first.text] > maxRepeated { // noise in the form of a failure
+			return max(f.as.rank, otherError)
+		}
+		return f.as.rank
+	}
 	sorted := slices.Clone(s.failures)
-	slices.SortStableFunc(sorted, func(a, b *failure) int { return a.rank - b.rank })
+	slices.SortStableFunc(sorted, func(a, b *failure) int { return rank(a) - rank(b) })
 	for _, f := range sorted {
-		if main == nil || f.rank == main.rank && f.found() && !main.found() {
+		if main == nil || rank(f) == rank(main) && f.found() && !main.found() {
 			main = f
 		}
 	}
 	if main == nil {
 		return nil, nil
 	}
-	others = slices.DeleteFunc(sorted, func(f *failure) bool { return f == main || f.rank >= otherError && main.rank < otherError })
+	others = slices.DeleteFunc(sorted, func(f *failure) bool { return f == main || rank(f) >= otherError && rank(main) < otherError })
+	if main.as.rank >= otherError { // the last errors of a log are nearest to what ended the command
+		slices.Reverse(others)
+	}
 	slices.SortStableFunc(others, func(a, b *failure) int { return a.order() - b.order() })
 	return main, others
 }
 
 // order sorts failures: those whose message is in their first line need the least space.
 func (f *failure) order() int {
-	if f.alone {
-		return 2 * f.rank
+	if f.as.alone {
+		return 2 * f.as.rank
 	}
-	return 2*f.rank + 1
+	return 2*f.as.rank + 1
 }
 
 // firstOf returns the first failure of a rank; nil without any.
 func (s *Scanner) firstOf(rank int) *failure {
 	for _, f := range s.failures {
-		if f.rank == rank {
+		if f.as.rank == rank {
 			return f
 		}
 	}
@@ -199,10 +212,13 @@ func (p *picker) failure(f *failure, width int) {
 		return
 	}
 	groups := [][]line{f.message, f.around, f.body, f.before}
+	if f.as.above > 0 {
+		groups = [][]line{f.before, f.message, f.around, f.body}
+	}
 	if f.earlier != nil {
 		groups = slices.Insert(groups, 1, f.earlier.message, f.earlier.around, f.earlier.last)
 	}
-	if f.compiled.message == nil || !f.found() {
+	if f.as.message == nil || !f.found() {
 		groups = append(groups, f.last)
 	}
 	for _, lines := range groups {

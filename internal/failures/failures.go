@@ -6,6 +6,7 @@ package failures
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,17 +15,20 @@ import (
 
 // Limits of what a Scanner stores.
 const (
-	maxLine    = 1400     // bytes of a line: its start and its end
-	maxPartial = 32 << 10 // bytes of a line without its end
-	maxFull    = 6        // failures of a rank with more than their first line and their message
-	maxFound   = 300      // failures of a rank
-	maxLogged  = 8        // failures of a rank that logs can have, too
-	maxStored  = 60       // lines of a failure
-	firstLines = 25       // lines after the first one of a failure
-	lastLines  = 6        // before the end of a failure
-	context    = 8        // lines after a line of a message
-	maxTail    = 80       // lines
-	maxTests   = 200      // tests whose result comes after their output
+	maxLine     = 1400     // bytes of a line: its start and its end
+	maxPartial  = 32 << 10 // bytes of a line without its end
+	maxFull     = 6        // failures of a rank with more than their first line and their message
+	maxFound    = 300      // failures of a rank
+	maxLogged   = 8        // failures of a rank that logs can have, too: the first and the last ones
+	maxRepeated = 20       // how often programs report the same failure
+	maxShapes   = 1000     // first lines that are counted
+	maxShape    = 200      // bytes of one in a log
+	maxStored   = 60       // lines of a failure
+	firstLines  = 25       // lines after the first one of a failure
+	lastLines   = 6        // before the end of a failure
+	context     = 8        // lines after a line of a message
+	maxTail     = 80       // lines
+	maxTests    = 200      // tests whose result comes after their output
 )
 
 // line is a line of the output.
@@ -35,7 +39,7 @@ type line struct {
 
 // failure is a failure in the output, or output that may turn out to belong to one.
 type failure struct {
-	*compiled
+	as      *compiled
 	first   line
 	earlier *failure // output of the test before the first line; nil for none
 	before  []line   // lines before the first one, in which there may be a context
@@ -48,7 +52,7 @@ type failure struct {
 }
 
 // complains reports whether the first line is the message, too.
-func (f *failure) complains() bool { return f.rank >= buildError && f.compiled.message == nil }
+func (f *failure) complains() bool { return f.as.rank >= buildError && f.as.message == nil }
 
 // found reports whether there is a message.
 func (f *failure) found() bool {
@@ -70,12 +74,13 @@ type Scanner struct {
 	after    map[string]bool // programs of whose failures a heading was found
 	test     string          // that the next lines are of
 	output   map[string]*failure
+	times    map[string]int // by the first lines of failures
 }
 
 // NewScanner returns a Scanner for excerpts of at most limit bytes, which should be some
 // hundreds or more.
 func NewScanner(limit int) *Scanner {
-	return &Scanner{limit: limit, after: map[string]bool{}, output: map[string]*failure{}}
+	return &Scanner{limit: limit, after: map[string]bool{}, output: map[string]*failure{}, times: map[string]int{}}
 }
 
 // Write never fails.
@@ -93,7 +98,7 @@ func (s *Scanner) Write(p []byte) (int, error) {
 		if !complete {
 			return n, nil
 		}
-		s.take(plain(s.partial))
+		s.line(s.partial)
 		s.partial, p = s.partial[:0], rest
 	}
 }
@@ -101,9 +106,19 @@ func (s *Scanner) Write(p []byte) (int, error) {
 // end examines the last line, if it is incomplete.
 func (s *Scanner) end() {
 	if len(s.partial) > 0 {
-		s.take(plain(s.partial))
+		s.line(s.partial)
 		s.partial = s.partial[:0]
 	}
+}
+
+// line examines the next line, which can be an event of go test -json with the actual one.
+func (s *Scanner) line(raw []byte) {
+	var e struct{ Test, Output string }
+	if bytes.HasPrefix(raw, []byte(`{"`)) && bytes.Contains(raw, []byte(`"Output":"`)) && json.Unmarshal(raw, &e) == nil {
+		raw = []byte(strings.TrimSuffix(e.Output, "\n"))
+		s.test = e.Test
+	}
+	s.take(plain(raw))
 }
 
 // plain returns a line as text, shortened.
@@ -122,13 +137,13 @@ func (s *Scanner) take(text string) {
 	}
 	k, f := s.starts(text, suspect), s.open
 	switch {
-	case f != nil && (k == nil || k.start != f.start) && matches(f.compiled.message, text):
+	case f != nil && (k == nil || k.start != f.as.start) && matches(f.as.message, text):
 		s.said(f, l)
-	case k != nil && (f == nil || k.rank <= f.rank):
+	case k != nil && (f == nil || k.rank <= f.as.rank):
 		s.begin(k, l)
-	case f != nil && (matches(f.end, text) || f.rank >= otherError && l.n > f.first.n+context):
+	case f != nil && (matches(f.as.end, text) || f.as.rank >= otherError && l.n > f.first.n+context):
 		s.open = nil
-	case f != nil && f.compiled.message == nil && strings.TrimSpace(text) != "" && (len(f.message) == 0 || likely.MatchString(text)):
+	case f != nil && f.as.message == nil && strings.TrimSpace(text) != "" && (len(f.message) == 0 || likely.MatchString(text)):
 		s.said(f, l)
 	case f != nil:
 		f.add(l)
@@ -152,7 +167,7 @@ func (s *Scanner) starts(text string, suspect bool) *compiled {
 			s.after[k.program] = (suspect || strings.HasPrefix(text, "There ")) && k.after.MatchString(text)
 			continue
 		}
-		if k.rank >= otherError && (!suspect || s.ranks[k.rank].found >= maxLogged) || !strings.Contains(text, k.has) {
+		if k.rank >= otherError && !suspect || !strings.Contains(text, k.has) {
 			continue
 		}
 		if k.start.MatchString(text) && !matches(k.not, text) {
@@ -166,12 +181,20 @@ func (s *Scanner) starts(text string, suspect bool) *compiled {
 func (s *Scanner) begin(k *compiled, l line) {
 	s.open = nil
 	rank := &s.ranks[k.rank]
-	if rank.found++; rank.found > maxFound {
+	if s.repeats(k, l.text) {
 		return
 	}
-	f := &failure{compiled: k, first: l, full: rank.full < maxFull}
-	if k.rank >= buildError {
-		f.before = slices.Clone(s.tail[max(0, len(s.tail)-3) : len(s.tail)-1])
+	if rank.found++; rank.found > maxFound && k.rank < otherError {
+		return
+	}
+	f := &failure{as: k, first: l, full: rank.full < maxFull}
+	above := k.above
+	if above == 0 && k.rank >= buildError {
+		above = 2
+	}
+	f.before = slices.Clone(s.tail[max(0, len(s.tail)-1-above) : len(s.tail)-1])
+	if k.rank >= otherError && rank.found > maxLogged {
+		s.forget(k.rank)
 	}
 	s.failures = append(s.failures, f)
 	if !k.alone {
@@ -179,10 +202,39 @@ func (s *Scanner) begin(k *compiled, l line) {
 	}
 }
 
+// repeats counts a first line, and reports whether it was found so often that it is noise: once if
+// only words with digits differ in a log, and a few times in the form of a failed test.
+func (s *Scanner) repeats(k *compiled, text string) bool {
+	key, most := text, maxRepeated
+	if k.rank >= otherError {
+		key, most = withDigits.ReplaceAllString(textcut.Head(text, maxShape, ""), "0"), 1
+	}
+	if _, known := s.times[key]; !known && len(s.times) >= maxShapes {
+		return false
+	}
+	s.times[key]++
+	return s.times[key] > most
+}
+
+// forget makes place for the last failures of a rank: it keeps the first ones, and drops the one
+// after them.
+func (s *Scanner) forget(rank int) {
+	n := 0
+	for i, f := range s.failures {
+		if f.as.rank != rank {
+			continue
+		}
+		if n++; n > maxLogged/2 {
+			s.failures = slices.Delete(s.failures, i, i+1)
+			return
+		}
+	}
+}
+
 // said adds a line of the message.
 func (s *Scanner) said(f *failure, l line) {
 	if len(f.message) == 0 && f.full {
-		s.ranks[f.rank].full++
+		s.ranks[f.as.rank].full++
 		if before := s.tail[max(0, len(s.tail)-3) : len(s.tail)-1]; l.n > f.first.n+len(before) {
 			f.around = append(f.around, before...)
 		}
@@ -265,7 +317,7 @@ func (s *Scanner) outputOf(test string) *failure {
 		if len(s.output) >= maxTests {
 			clear(s.output)
 		}
-		o = &failure{compiled: &compiled{}, full: true}
+		o = &failure{as: &compiled{}, full: true}
 		s.output[test] = o
 	}
 	return o

@@ -161,7 +161,7 @@ func TestOtherFormsOfFailures(t *testing.T) {
 		"go test -json": {
 			`{"Action":"output","Package":"calc","Test":"TestSum","Output":"    calc_test.go:9: got 2, want 3\n"}` + "\n" + `{"Action":"output","Package":"calc","Test":"TestSum","Output":"--- FAIL: TestSum (0.00s)\n"}` + "\n",
 			[]string{"--- FAIL: TestSum"},
-			"TestSum",
+			"TestSum: calc_test.go:9: got 2, want 3",
 		},
 		"go build":  {"# calc\n./calc.go:3:9: undefined: total\n./calc.go:9:2: missing return\nFAIL\tcalc [build failed]\n", []string{"# calc", "./calc.go:3:9: undefined: total", "missing return"}, "./calc.go:3:9: undefined: total"},
 		"pytest -q": {"FAILED test_calc.py::TestSum::test_two[1-2] - AssertionError: sum is wrong\n1 failed in 0.01s\n", []string{"test_calc.py::TestSum::test_two[1-2] - AssertionError: sum is wrong"}, "test_calc.py::TestSum::test_two[1-2] - AssertionError: sum is wrong"},
@@ -191,8 +191,118 @@ func TestOtherFormsOfFailures(t *testing.T) {
 		"dotnet build": {"/src/Calc.cs(5,9): error CS0103: The name 'total' does not exist in the current context [/src/Calc.csproj]\n", []string{"error CS0103: The name 'total' does not exist"}, "/src/Calc.cs(5,9): error CS0103: The name 'total' does not exist in the current context [/src/Calc.csproj]"},
 		"new dotnet":   {"failed Calc.Tests.Adds (12ms)\n  Assert.Equal() Failure: Values differ\n  Expected: 3\n  Actual:   2\n    at Calc.Tests.Adds() in /src/CalcTest.cs:8\n", []string{"failed Calc.Tests.Adds", "Expected: 3", "Actual:   2"}, "Calc.Tests.Adds: Assert.Equal() Failure: Values differ"},
 		"phpunit 11":   {"There was 1 error:\n\n1) CalcTest::testAdds\nDivisionByZeroError: Division by zero\n\n/src/Calc.php:4\n\nERRORS!\n", []string{"1) CalcTest::testAdds\nDivisionByZeroError: Division by zero"}, "CalcTest::testAdds: DivisionByZeroError: Division by zero"},
-		"script":       {"checking prices\nnot twenty but 15\n", []string{"not twenty but 15"}, "not twenty but 15"},
-		"shell":        {"copying\nmake: *** [Makefile:3: all] Error 2\n", []string{"Error 2"}, "make: *** [Makefile:3: all] Error 2"},
+		"minitest": {
+			"  1) Error:\nCalcTest#test_raises:\nNoMethodError: undefined method `foo' for nil:NilClass\n\n  def test_raises; nil.foo; end\n                      ^^^^\n    mt.rb:5:in `test_raises'\n\n  2) Failure:\nCalcTest#test_adds_two_numbers [mt.rb:4]:\nthe sum is wrong.\nExpected: 3\n  Actual: 2\n\n3 runs, 1 assertions, 1 failures, 1 errors, 0 skips\n",
+			[]string{"CalcTest#test_raises:\nNoMethodError", "CalcTest#test_adds_two_numbers [mt.rb:4]:\nthe sum is wrong"},
+			"CalcTest#test_raises: NoMethodError: undefined method `foo' for nil:NilClass",
+		},
+		"test-unit": {
+			"====================\nFailure: test_adds_two_numbers(CalcTest)\ntu.rb:4:in `test_adds_two_numbers'\n     1: require \"test/unit\"\n     2: class CalcTest < Test::Unit::TestCase\n     3:   def test_zero; end\n  => 4:   def test_adds_two_numbers; assert_equal 3, 1 + 1, \"the sum is wrong\"; end\n     5:   def test_raises; nil.foo; end\n     6: end\nthe sum is wrong\n<3> expected but was\n<2>\n====================\nE\n====================\nError: test_raises(CalcTest):\n  NoMethodError: undefined method `foo' for nil:NilClass\n  \n    def test_raises; nil.foo; end\n                        ^^^^\ntu.rb:5:in `test_raises'\n     2: class CalcTest < Test::Unit::TestCase\n     3:   def test_zero; end\n     4:   def test_adds_two_numbers; assert_equal 3, 1 + 1, \"the sum is wrong\"; end\n  => 5:   def test_raises; nil.foo; end\n     6: end\n====================\n.\n",
+			[]string{"Failure: test_adds_two_numbers(CalcTest)", "the sum is wrong"},
+			"Error: test_raises(CalcTest):",
+		},
+		"exunit": {
+			"\n\n  1) test raises (CalcTest)\n     t.exs:6\n     ** (RuntimeError) boom happened\n     code: test \"raises\" do raise \"boom happened\" end\n     stacktrace:\n       t.exs:6: (test)\n\n.\n\n  2) test adds two numbers (CalcTest)\n     t.exs:5\n     Assertion with == failed\n     code:  assert 1 + 1 == 3\n     left:  2\n     right: 3\n     stacktrace:\n       t.exs:5: (test)\n\n\nFinished in 0.2 seconds (0.2s on load, 0.00s async, 0.01s sync)\n3 tests, 2 failures\n\nRandomized with seed 787820\n",
+			[]string{"1) test raises (CalcTest)", "boom happened", "2) test adds two numbers (CalcTest)", "left:  2"},
+			"test raises (CalcTest): t.exs:6",
+		},
+		"catch2": {
+			"--------------------\nadds two numbers\n  inner\n--------------------\nk.cpp:8\n...............................................................................\n\nk.cpp:8: FAILED:\n  REQUIRE( 1 + 1 == 3 )\nwith expansion:\n  2 == 3\nwith message:\n  ctx\n\n--------------------\nthrows\n--------------------\nk.cpp:9\n...............................................................................\n\nk.cpp:9: FAILED:\ndue to unexpected exception with message:\n  boom happened\n\n====================\ntest cases: 3 | 1 passed | 2 failed\nassertions: 3 | 1 passed | 2 failed\n\n",
+			[]string{"adds two numbers\n  inner", "k.cpp:8: FAILED:\n  REQUIRE( 1 + 1 == 3 )"},
+			"k.cpp:8: FAILED: REQUIRE( 1 + 1 == 3 )",
+		},
+		"doctest": {
+			"********************\nFile \"/src/dt.py\", line 3, in dt.f\nFailed example:\n    1+1\nExpected:\n    3\nGot:\n    2\n********************\n1 items had failures:\n   1 of   1 in dt.f\n***Test Failed*** 1 failures.\n",
+			[]string{"in dt.f", "Expected:\n    3\nGot:\n    2"},
+			"dt.f: Failed example: 1+1",
+		},
+		"bats": {
+			"\u001b[34;1ma.bats\n\u001b[0m\u001b[1G   zero\u001b[K\u001b[77G1/2\u001b[2G\u001b[1G ✓ zero\u001b[K\n\u001b[0m\u001b[1G   adds two numbers\u001b[K\u001b[77G2/2\u001b[2G\u001b[31;1m\u001b[1G ✗ adds two numbers\u001b[K\n\u001b[0m\u001b[31;22m   (in test file a.bats, line 2)\n\u001b[0m\u001b[31;22m     `@test \"adds two numbers\" { echo \"out of it\"; [ $((1+1)) -eq 3 ]; }' failed\n\u001b[0m\u001b[31;22m   out of it\n\u001b[0m\u001b[31;1m\n2 tests, 1 failure\n\u001b[0m\n",
+			[]string{"✗ adds two numbers", "in test file a.bats, line 2"},
+			"adds two numbers: (in test file a.bats, line 2)",
+		},
+		"eslint": {
+			"\n/src/e/x.js\n  1:7  error    'a' is assigned a value but never used  no-unused-vars\n  2:7  warning  Expected '===' and instead saw '=='     eqeqeq\n\n/src/e/y.js\n  1:11  error  Parsing error: Unexpected token ;\n\n✖ 3 problems (2 errors, 1 warning)\n\n",
+			[]string{"/src/e/x.js\n  1:7  error", "Unexpected token ;"},
+			"1:7 error 'a' is assigned a value but never used no-unused-vars",
+		},
+		"vitest suite": {
+			"RUN  v2.1.9 /src/js\n\n ❯ v/broken.test.mjs (0 test)\n\n⎯⎯⎯⎯⎯⎯ Failed Suites 1 ⎯⎯⎯⎯⎯⎯⎯\n\n FAIL  v/broken.test.mjs [ v/broken.test.mjs ]\nError: Failed to load url ./nothing.mjs (resolved id: ./nothing.mjs) in /src/v/broken.test.mjs. Does the file exist?\n ❯ loadAndTransform node_modules/vite/dist/node/chunks/dep-BK3b2jBa.js:51969:17\n\n⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[1/1]⎯\n\n Test Files  1 failed (1)\n      Tests  no tests\n   Start at  03:09:32\n   Duration  743ms (transform 65ms, setup 0ms, collect 0ms, tests 0ms, environment 0ms, prepare 162ms)\n",
+			[]string{"v/broken.test.mjs [ v/broken.test.mjs ]\nError: Failed to load url ./nothing.mjs"},
+			"v/broken.test.mjs [ v/broken.test.mjs ]: Error: Failed to load url ./nothing.mjs (resolved id: ./nothing.mjs) in /src/v/broken.test.mjs. Does the file exist?",
+		},
+		"go test -json of a package that does not compile": {
+			"{\"ImportPath\":\"calc/b [calc/b.test]\",\"Action\":\"build-output\",\"Output\":\"# calc/b [calc/b.test]\\n\"}\n{\"ImportPath\":\"calc/b [calc/b.test]\",\"Action\":\"build-output\",\"Output\":\"b/b.go:2:23: undefined: x\\n\"}\n{\"ImportPath\":\"calc/b [calc/b.test]\",\"Action\":\"build-fail\"}\n{\"Time\":\"2026-11-28T03:10:30.24769745Z\",\"Action\":\"start\",\"Package\":\"calc/b\"}\n{\"Time\":\"2026-11-28T03:10:30.247814147Z\",\"Action\":\"output\",\"Package\":\"calc/b\",\"Output\":\"FAIL\\tcalc/b [build failed]\\n\"}\n{\"Time\":\"2026-11-28T03:10:30.247823114Z\",\"Action\":\"fail\",\"Package\":\"calc/b\",\"Elapsed\":0,\"FailedBuild\":\"calc/b [calc/b.test]\"}\n",
+			[]string{"undefined: x"},
+			"b/b.go:2:23: undefined: x",
+		},
+		"nextest": {
+			"    Finished `test` profile [unoptimized] target(s) in 0.05s\n────────────\n Nextest run ID 9bd with nextest profile: default\n    Starting 2 tests across 1 binary\n        PASS [   0.004s] calc tests::zero\n        FAIL [   0.005s] calc tests::adds_two\n  stdout ───\n\n    running 1 test\n    test tests::adds_two ... FAILED\n\n    failures:\n\n    failures:\n        tests::adds_two\n\n  stderr ───\n\n    thread 'tests::adds_two' (123) panicked at src/lib.rs:14:44:\n    assertion `left == right` failed: the sum is wrong\n      left: 2\n     right: 3\n    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n\n  Cancelling due to test failure\n────────────\n     Summary [   0.006s] 2 tests run: 1 passed, 1 failed, 0 skipped\n        FAIL [   0.005s] calc tests::adds_two\nerror: test run failed\n",
+			[]string{"calc tests::adds_two", "the sum is wrong"},
+			"tests::adds_two: assertion `left == right` failed: the sum is wrong",
+		},
+		"ruff": {
+			"F401 [*] `os` imported but unused\n --> t.py:1:8\n  |\n1 | import os\n  |        ^^\n  |\nhelp: Remove unused import: `os`\n\nFound 1 error.\n",
+			[]string{"F401 [*] `os` imported but unused\n --> t.py:1:8"},
+			"F401 [*] `os` imported but unused",
+		},
+		"pyright": {
+			"/src/t.py\n  /src/t.py:2:12 - error: Type \"int\" is not assignable to return type \"str\"\n    \"int\" is not assignable to \"str\" (reportReturnType)\n1 error, 0 warnings, 0 informations \n",
+			[]string{"t.py:2:12 - error: Type \"int\""},
+			"/src/t.py:2:12 - error: Type \"int\" is not assignable to return type \"str\"",
+		},
+		"rubocop": {
+			"Inspecting 1 file\nC\n\nOffenses:\n\na.rb:1:7: C: [Correctable] Style/StringLiterals: Prefer single-quoted strings\nx = \"a\"\n    ^^^\n\n1 file inspected, 1 offense detected\n",
+			[]string{"a.rb:1:7: C: [Correctable]"},
+			"a.rb:1:7: C: [Correctable] Style/StringLiterals: Prefer single-quoted strings",
+		},
+		"jasmine": {
+			"Started\nF.\n\nFailures:\n1) calculator adds two numbers\n  Message:\n    Expected 2 to be 3.\n  Stack:\n        at <Jasmine>\n        at UserContext.<anonymous> (/src/spec/calc.spec.js:4:19)\n\n2 specs, 1 failure\nFinished in 0.009 seconds\n",
+			[]string{"1) calculator adds two numbers", "Expected 2 to be 3"},
+			"calculator adds two numbers: Message: Expected 2 to be 3.",
+		},
+		"dart": {
+			"00:00 +0: zero\n00:00 +1: adds two numbers\n00:00 +1 -1: adds two numbers [E]\n  Expected: <3>\n    Actual: <2>\n  the sum is wrong\n  package:matcher expect\n  test/calc_test.dart 6:5 main.<fn>\n\n00:00 +1 -1: Some tests failed.\n",
+			[]string{"adds two numbers [E]", "Expected: <3>"},
+			"adds two numbers: Expected: <3>",
+		},
+		"bun": {
+			"bun test v1.1.34 (5e5e7c60)\n\ncalc.test.ts:\n1 | import { test, expect, describe } from \"bun:test\";\n2 | describe(\"calculator\", () => {\n3 |   test(\"adds two numbers\", () => {\n4 |     expect(1 + 1).toBe(3);\n                      ^\nerror: expect(received).toBe(expected)\n\nExpected: 3\nReceived: 2\n\n      at <anonymous> (/src/calc.test.ts:4:19)\n(fail) calculator > adds two numbers [0.52ms]\n(pass) calculator > zero\n\n 1 pass\n 1 fail\n 1 expect() calls\nRan 2 tests across 1 files. [8.00ms]\n",
+			[]string{"(fail) calculator > adds two numbers", "Received: 2"},
+			"calculator > adds two numbers",
+		},
+		"deno": {
+			"running 2 tests from ./calc_test.ts\nzero ... ok (1ms)\nadds two numbers ... FAILED (3ms)\n\n ERRORS \n\nadds two numbers => ./calc_test.ts:4:6\nerror: AssertionError: Values are not equal: the sum is wrong\n\n\n    [Diff] Actual / Expected\n\n\n-   2\n+   3\n\n  throw new AssertionError(message);\n        ^\n    at assertEquals (https://jsr.io/@std/assert/1.0.0/equals.ts:64:9)\n\n FAILURES \n\nadds two numbers => ./calc_test.ts:4:6\n\nFAILED | 1 passed | 1 failed (10ms)\n\nerror: Test failed\n",
+			[]string{"adds two numbers =>", "the sum is wrong"},
+			"adds two numbers: AssertionError: Values are not equal: the sum is wrong",
+		},
+		"scalatest": {
+			"[info] CalcSpec:\n[info] Calculator\n[info] - should do nothing\n[info] - should add two numbers *** FAILED ***\n[info]   2 did not equal 3 the sum is wrong (CalcSpec.scala:7)\n[info] Run completed in 200 milliseconds.\n[info] *** 1 TEST FAILED ***\n[error] Failed tests:\n[error] \tCalcSpec\n[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful\n",
+			[]string{"should add two numbers", "the sum is wrong"},
+			"should add two numbers: [info] 2 did not equal 3 the sum is wrong (CalcSpec.scala:7)",
+		},
+		"kotlin": {
+			"> Task :compileKotlin FAILED\ne: file:///src/main/kotlin/Calc.kt:3:12 Unresolved reference: total\nw: file:///src/main/kotlin/Calc.kt:9:1 Parameter 'x' is never used\n\nFAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':compileKotlin'.\n> A failure occurred while executing org.jetbrains.kotlin.compilerRunner\n   > Compilation error. See log for more details\n",
+			[]string{"Calc.kt:3:12 Unresolved reference: total"},
+			"e: file:///src/main/kotlin/Calc.kt:3:12 Unresolved reference: total",
+		},
+		"linker": {
+			"/usr/bin/ld: /tmp/cc66TdQB.o: in function `main':\nl.cpp:(.text+0x5): undefined reference to `f()'\ncollect2: error: ld returned 1 exit status\n",
+			[]string{"undefined reference to"},
+			"l.cpp:(.text+0x5): undefined reference to `f()'",
+		},
+		"php": {
+			"PHP Parse error:  Unclosed '(' does not match '}' in broken.php on line 2\nErrors parsing broken.php\n",
+			[]string{"broken.php on line 2"},
+			"PHP Parse error: Unclosed '(' does not match '}' in broken.php on line 2",
+		},
+		"elixir": {
+			"warning: variable \"y\" does not exist and is being expanded to \"y()\", please use parentheses to remove the ambiguity or change the variable name\n  b.exs:2: X.f/0\n\n** (CompileError) b.exs:2: undefined function y/0 (expected X to define such a function or for it to be imported, but none are available)\n\n",
+			[]string{"undefined function y/0"},
+			"** (CompileError) b.exs:2: undefined function y/0 (expected X to define such a function or for it to be imported, but none are available)",
+		},
+		"script": {"checking prices\nnot twenty but 15\n", []string{"not twenty but 15"}, "not twenty but 15"},
+		"shell":  {"copying\nmake: *** [Makefile:3: all] Error 2\n", []string{"Error 2"}, "make: *** [Makefile:3: all] Error 2"},
 	} {
 		s := NewScanner(limit)
 		fmt.Fprint(s, terminal.Text(tt.output))
@@ -205,6 +315,29 @@ func TestOtherFormsOfFailures(t *testing.T) {
 				if !strings.Contains(got, want) && (name != "script" || kind == "alone") || len(got) > limit {
 					t.Errorf("%s, %s: no %q in %d bytes:\n%s", name, kind, want, len(got), got)
 				}
+			}
+		}
+	}
+}
+
+// Logs of passing tests have the forms of failures, too, and large values are in one line.
+func TestNoiseDoesNotHideAFailure(t *testing.T) {
+	const failure = "--- FAIL: TestAdds (0.00s)\n    calc_test.go:9: got 2, want 3\nFAIL\n"
+	long := strings.Repeat("x", 9000)
+	for name, tt := range map[string]struct {
+		output string
+		want   []string
+	}{
+		"forms of failures":       {strings.Repeat("FAILED to open\nnot ok x\n✖ x failed\n  ● note\nFAIL: mock\npanic: recovered\nthread 'w' panicked at x.rs:1:1:\nexpected\n", 1000) + failure, []string{"--- FAIL: TestAdds", "got 2, want 3"}},
+		"errors before an error":  {strings.Repeat("2026-01-02 ERROR worker 12 FAILED: cannot connect\n", 1000) + "cannot start the server\n" + strings.Repeat("file.go 80% of statements\n", 300), []string{"cannot start the server"}},
+		"errors around an error":  {strings.Repeat("Error: no connection\n    at x (a.js:1:2)\n", 500) + "Error: no such table\n" + strings.Repeat("Error: no connection\n    at x (a.js:1:2)\n", 500), []string{"Error: no such table"}},
+		"an expected long value":  {"  ● calc › adds\n\n    expect(received).toBe(expected)\n\n    Expected: \"A" + long + "\"\n    Received: \"B" + long + "\"\n", []string{"● calc › adds", "Expected: \"A", "Received: \"B"}},
+		"long values in a result": {"__ test_x __\n>       assert f('" + long + "') == 3\nE       AssertionError: wrong sum\nE       assert '" + long + "' == 3\n", []string{"test_x", "wrong sum", "' == 3"}},
+	} {
+		got := excerpt(tt.output)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) || len(got) > limit {
+				t.Errorf("%s: no %q in %d bytes:\n%s", name, want, len(got), got)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type kind struct {
 	message string // line of the message; its first group, if it has one, is the text. Empty: any line after the first
 	end     string // line after the failure
 	alone   bool   // the first line has everything
+	above   int    // lines before the first one that have the name
 }
 
 // table lists the kinds. The first that matches a line wins.
@@ -43,23 +44,24 @@ var table = []kind{
 	{program: "unittest", has: ": ", start: `^(?:FAIL|ERROR): (\w.*)`, message: `^([A-Za-z_][\w.]*(?:: .*)?)$`, end: `^Ran \d+ tests?|^={10,}$`},
 
 	{program: "jest", has: "● ", start: `^\s+● (.+)`, not: `● (?:Console$|Deprecation |.* Warning)`, end: `^(?:Test Suites:|PASS |FAIL )`},
-	{program: "vitest", has: "FAIL ", start: `^\s*FAIL\s+(\S+.* > .*)`, message: `^((?:[A-Za-z_][\w.]*)?(?:Error|Exception)\b.*)|^[-+] `, end: `^⎯+\[\d+/\d+\]⎯`},
-	{program: "vitest", has: "× ", start: `^\s*[×✕✗] (.+)`, message: `^\s*→ (.*)`, end: `^⎯+|^\s*[✓❯] `},
+	{program: "vitest", has: "FAIL ", start: `^\s*FAIL\s+(\S+.* > .*|\S+ \[ \S+ \]$)`, message: `^((?:[A-Za-z_][\w.]*)?(?:Error|Exception)\b.*)|^[-+] `, end: `^⎯+\[\d+/\d+\]⎯`},
+	{program: "vitest", has: "× ", start: `^\s*× (.+)`, message: `^\s*→ (.*)`, end: `^⎯+|^\s*[✓❯] `},
 	{program: "node", has: "not ok ", start: `^\s*not ok \d+(?: -)? (.+)`, not: `(?i)# (?:todo|skip)\b`, message: `^\s*(?:error|message): (.+)|^\s*#\s+(\S.*)`, end: `^\s*(?:\.\.\.|ok \d+.*|1\.\.\d+|# Subtest: .*)$`},
-	{program: "node", has: "✖ ", start: `^\s*✖ (.+?)(?: \([\d.]+m?s\))?$`, not: `✖ failing tests:$`, end: `^ℹ |^\s*[✔▶] |^✖ failing tests:|^test at `},
+	{program: "node", has: "✖ ", start: `^\s*✖ (.+?)(?: \([\d.]+m?s\))?$`, not: `✖ (?:failing tests:$|\d+ problems? )`, end: `^ℹ |^\s*[✔▶] |^✖ failing tests:|^test at `},
 	{program: "mocha", has: ") ", after: `^\s+\d+ failing\b`, start: `^\s+\d+\) (\S.*)`, message: `^\s+(\S*(?:Error|Exception)\b.*)`},
 
 	{program: "cargo", has: "---- ", start: `^---- (\S+) stdout ----`, message: `panicked at|^(assertion.*)|^Error: `, end: `^failures:$|^test result: `},
-	{program: "cargo", has: "panicked at", start: `^thread '(.+?)'.* panicked at`, end: `^note: |^test `},
+	{program: "cargo", has: "panicked at", start: `^\s*thread '(.+?)'.* panicked at`, end: `^\s*note: |^test `},
 	{program: "cargo", has: "... FAILED", start: `^test (\S+) (?:- .* )?\.\.\. FAILED`, alone: true},
 	{program: "nextest", has: "FAIL [", start: `^\s+FAIL \[.*\] (\S.*)`, alone: true},
 
 	{program: "maven", has: "<<< ", start: `^(?:\[ERROR\] )?\s*(\S.*?)\s+(?:-- )?Time elapsed: .*<<< (?:FAILURE|ERROR)!`, not: `Tests run:`, message: `^([A-Za-z_][\w.$]*(?:Error|Exception|Failure|Failed)\b.*)|^([a-z][\w$]*(?:\.[\w$]+)+(?::.*)?)$`, end: `^\[(?:INFO|WARNING|ERROR)\]`},
 	{program: "maven", has: "[ERROR]  ", start: `^\[ERROR\]\s{2,}(\S+?(?::\d+|»|->).*)`, alone: true},
 	{program: "gradle", has: " FAILED", start: `^([^>\s:].* > .*) FAILED$`},
-	{program: "rspec", has: ") ", after: `^Failures:$`, start: `^\s{1,3}\d+\) (\S.*)`, end: `^Finished in |^Failed examples:`},
+	{program: "rspec", has: ") ", after: `^Failures:$`, start: `^\s{0,3}\d+\) (\S.*)`, end: `^Finished in |^Failed examples:`},
 	{program: "rspec", has: "rspec ", start: `^(rspec \S+(?::\d+|\[[\d:]+\]).*)`, alone: true},
-	{program: "minitest", has: "):", after: `^\s+\d+\) (?:Failure|Error):`, start: `^(\S+#\S+(?: \[.*\])?:)$`},
+	{program: "minitest", has: "#", after: `^\s+\d+\) (?:Failure|Error):`, start: `^(\S+#\S.*?)(?: \[[^\]]*\])?:$`, end: `^\s+\d+\) (?:Failure|Error|Skipped):|^\d+ runs, `},
+	{program: "test-unit", has: "): ", start: `^(?:Failure|Error): (test\S+\(\S+\)):`, end: `^={10,}$`},
 	{program: "phpunit", has: ") ", after: `^There (?:was|were) \d+ `, start: `^\d+\) (\S.*)`, end: `^(?:FAILURES|ERRORS|WARNINGS)!|^--$`},
 	{program: "phpunit", has: "✘ ", start: `^\s*✘ (.+)`, message: `^\s*[│|┐┊├]\s*(\S.*)`, end: `^\s*[✔✓] `},
 	{program: "pest", has: "FAILED ", start: `^\s*FAILED\s+(\S.* > .*)`},
@@ -68,15 +70,29 @@ var table = []kind{
 	{program: "dotnet", has: "[FAIL]", start: `^\[xUnit\.net [\d:.]+\]\s+(\S.*) \[FAIL\]`, message: `^\[xUnit\.net [\d:.]+\]\s+(\S.*)`},
 	{program: "dotnet", has: "error TESTERROR", start: `^(.*error TESTERROR:.*)`},
 
+	{program: "exunit", has: ") ", start: `^\s{1,3}\d+\) ((?:test|property|doctest) .+ \(\S+\))$`, end: `^Finished in `},
+	{program: "scalatest", has: "*** FAILED ***", start: `^(?:\[info\] )?\s*- (.+) \*\*\* FAILED \*\*\*`, end: `^(?:\[info\] )?\s*- |^\[(?:error|warn)\]`},
+	{program: "deno", has: " => ", start: `^(.+) => \S+:\d+:\d+$`, message: `^error: (.*)`, end: `^ *(?:FAILURES|ERRORS)|^FAILED \|`},
+	{program: "bun", has: "(fail) ", start: `^\(fail\) (.+?)(?: \[[\d.]+m?s\])?$`, alone: true},
+	{program: "doctest", has: "File ", start: `^File ".+", line \d+, in (\S+)$`, end: `^\*{10,}$`},
+	{program: "dart", has: " [E]", start: `^\d+:\d+ .*-\d+: (.+) \[E\]$`, end: `^\d+:\d+ \+`},
+	{program: "bats", has: "✗ ", start: `^\s*✗ (.+)`, end: `^\s*✓ |^\d+ tests?, `},
+	{program: "catch2", has: ": FAILED", start: `^(\S+:\d+: FAILED:.*)`, end: `^(?:-{10,}|={10,})$`, above: 8},
 	{program: "gtest", has: ": Failure", start: `^(\S+:\d+: Failure)`, end: `^\[ +(?:OK|FAILED|RUN) +\]`},
 	{program: "gtest", has: "[  FAILED  ] ", start: `^\[  FAILED  \] (\S+\.\S+)`, alone: true},
 	{program: "ctest", has: "***", start: `^\s*\d+/\d+ Test\s+#\d+: (.+?) \.*\s*\*\*\*\s*(?:Failed|Timeout|Exception|Not Run|Bad)`, end: `^\s+Start\s+\d+: |^\s*\d+/\d+ Test\s+#|^\d+% tests passed`},
 	{program: "ctest", has: " (", start: `^\s+(\d+ - .+ \((?:Failed|Timeout|SEGFAULT|Not Run|ILLEGAL|BAD_COMMAND|NUMERICAL|OTHER_FAULT|Subprocess .*)\))`, alone: true},
 
 	{program: "rustc", rank: buildError, has: "error", start: `^(error(?:\[E\d+\])?: .*)`, not: `^error: (?:test failed|could not compile|aborting|\d+ target)`},
-	{program: "compiler", rank: buildError, has: "error", start: `^(\S.*?[:(]\d+(?:[:,]\d+)?\)?\s*(?::|-)\s*(?:fatal )?error\b.*)`},
+	{program: "compiler", rank: buildError, has: "error", start: `^(\s*\S.*?[:(]\d+(?:[:,]\d+)?\)?\s*(?::|-)\s*(?:fatal )?error\b.*)`},
+	{program: "linker", rank: buildError, has: "undefined reference to ", start: `^(.*\bundefined reference to .*)`},
+	{program: "kotlin", rank: buildError, has: "e: ", start: `^(e: \S+\.kts?:.*)`},
+	{program: "php", rank: buildError, has: "PHP ", start: `^(PHP (?:Parse|Fatal) error: .*)`},
+	{program: "elixir", rank: buildError, has: "** (", start: `^(\*\* \(\w+\) .*)`},
+	{program: "ruff", rank: buildError, start: "^([A-Z]{1,6}\\d{3,4} (?:\\[\\*\\]|`|[A-Z][a-z]).*)"},
+	{program: "eslint", rank: buildError, has: "error", start: `^\s+(\d+:\d+\s+error\s+\S.*)`, above: 1},
 	{program: "maven", rank: buildError, has: "[ERROR] ", start: `^\[ERROR\] (\S+\.(?:java|kt|scala|groovy):\[?\d+.*)`},
-	{program: "go", rank: buildError, has: ".go:", start: `^(?:vet: )?([\w./-]+\.go:\d+:\d+: .*)`},
+	{program: "linter", rank: buildError, has: ": ", start: `^(?:vet: )?([\w./@+-]+\.[A-Za-z]+:\d+:\d+: .*)`, not: `:\d+: (?:warning|note|info|debug|remark|help|convention)\b`},
 	{program: "gradle", rank: buildError, has: "went wrong", start: `^\* What went wrong:`},
 	{program: "python", rank: buildError, has: "Traceback", start: `^\s*Traceback \(most recent call last\)`, message: `^([A-Za-z_][\w.]*(?:: .*)?)$`},
 
@@ -117,6 +133,9 @@ var (
 	ctestStart  = lazyregexp.New(`^\d+: (?:Test command|Working Directory|Test timeout|Environment variables|$)`)
 	ctestResult = lazyregexp.New(`^\s*\d+/\d+ Test\s+#(\d+): `)
 )
+
+// withDigits matches words that differ between lines of a log: times, numbers, identifiers.
+var withDigits = lazyregexp.New(`\S*\d\S*`)
 
 // words are parts of words in each line that may report an error or a number of failures.
 var words = []string{"error", "fail", "fatal", "panic", "exception", "assert", "undefined", "unexpected", "segmentation fault", "not ok", "cannot", "mismatch"}
