@@ -175,7 +175,28 @@ func (m *Set) Check() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, m.refused()...)...)
+}
+
+// refused reports jobs whose output schema a provider refuses.
+func (m *Set) refused() (errs []error) {
+	said := map[string]bool{}
+	for _, j := range m.plan.Jobs {
+		if j.Schema == nil || said[j.Task] {
+			continue
+		}
+		for _, of := range append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...) {
+			_, kind, err := m.endpoint(of.ID)
+			if err != nil {
+				continue // a script, or reported
+			}
+			if property, found := kind.Refuses(j.Schema); found {
+				said[j.Task] = true
+				errs = append(errs, fmt.Errorf("%s refuses the output schema of task %s because of the property %q: rename it, to 1 to 64 letters of a-z and A-Z, digits and _ . -", of.Name, j.Task, property))
+			}
+		}
+	}
+	return errs
 }
 
 // Unpriced returns an error if a cost limit applies to a model with an unknown price.

@@ -71,6 +71,41 @@ func TestCheckReportsMissingModels(t *testing.T) {
 	}
 }
 
+func TestCheckReportsOutputSchemasThatAProviderRefuses(t *testing.T) {
+	const claude, gpt = "anthropic/claude-sonnet-4-5", "openai/gpt-4.1"
+	own := map[string]tasks.Provider{"mine": {Kind: "anthropic", BaseURL: "http://localhost:1"}}
+	names := func(names ...string) map[string]any {
+		properties := map[string]any{"good": map[string]any{"enum": []any{map[string]any{"properties": map[string]any{"$x": 1}}}}}
+		for _, name := range names {
+			properties[name] = map[string]any{"type": "string"}
+		}
+		return map[string]any{"type": "object", "properties": properties}
+	}
+	for _, c := range []struct {
+		model, fallback string
+		schema          map[string]any
+		want            string // part of the error; "" for none
+	}{
+		{claude, claude, nil, ""},
+		{claude, claude, names("a.b", "c-d", "properties"), ""},
+		{claude, gpt, names("$filter"), claude + ` refuses the output schema of task a because of the property "$filter"`},
+		{gpt, claude, names("a b"), `"a b"`},
+		{gpt, gpt, names("$filter", "日本"), ""},
+		{"mine/x", gpt, names(""), `mine/x refuses the output schema of task a because of the property ""`},
+		{claude, gpt, names(strings.Repeat("x", 65)), "refuses"},
+		{claude, gpt, map[string]any{"$defs": map[string]any{"x": names("日本")}}, "日本"},
+		{claude, gpt, map[string]any{"properties": map[string]any{"properties": names("@a")}}, "@a"},
+		{claude, gpt, map[string]any{"items": map[string]any{"anyOf": []any{names(), names("@b")}}}, "@b"},
+	} {
+		j := job("a", c.model, 0, c.fallback)
+		j.Task, j.Schema = "a", c.schema
+		err := newSet(&tasks.Plan{Jobs: []tasks.Job{j, j}, Providers: own}, map[string]string{"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}).Check()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || strings.Count(err.Error(), c.want) != 1) {
+			t.Errorf("%s, %v: error %v, want %q", c.model, c.schema, err, c.want)
+		}
+	}
+}
+
 func TestAMissingKeyIsAKeyError(t *testing.T) {
 	err := newSet(&tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0)}}, nil).Check()
 	if key := (*KeyError)(nil); !errors.As(err, &key) || key.Model != "openai/gpt-4.1" || len(key.Variables) == 0 {
