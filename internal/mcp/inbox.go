@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -63,6 +65,9 @@ func (b *inbox) take(text []byte) (jsonrpc.Message, *jsonrpc.Response) {
 		}
 		return message, nil
 	}
+	if response := b.unmatched(text); response != nil {
+		return response, nil
+	}
 	b.mu.Lock()
 	first := !b.noise
 	b.noise = true
@@ -95,11 +100,12 @@ func (b *inbox) repaired(response *jsonrpc.Response) jsonrpc.Message {
 	delete(b.sent, idText(response.ID))
 	b.mu.Unlock()
 	text, isText := response.ID.Raw().(string)
+	if isText && !known {
+		sent, known = b.only()
+	}
 	switch {
 	case isText && known && sent.id != response.ID: // the SDK would wait for another one
-		return &jsonrpc.Response{ID: sent.id, Error: &jsonrpc.Error{
-			Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("response id %q is a string; the request's id was the number %s", text, text),
-		}}
+		return invalid(sent, fmt.Sprintf("response id %q is a string; the request's id was the number %s", text, idText(sent.id)))
 	case response.Error != nil:
 	case sent.method == listTools:
 		response.Result = withoutInvalidTools(response.Result, b.notify)
@@ -107,6 +113,49 @@ func (b *inbox) repaired(response *jsonrpc.Response) jsonrpc.Message {
 		response.Result = withKnownContent(response.Result)
 	}
 	return response
+}
+
+// unmatched returns the response to the only request in progress if text is a response without a valid
+// id, for which the SDK would wait; nil for other text.
+func (b *inbox) unmatched(text []byte) jsonrpc.Message {
+	one := bytes.TrimSpace(text)
+	batch := len(one) > 1 && one[0] == '['
+	if batch {
+		one = one[1 : len(one)-1]
+	}
+	var response struct{ ID, Method, Result, Error json.RawMessage }
+	if json.Unmarshal(one, &response) != nil || response.Method != nil || response.Result == nil && response.Error == nil {
+		return nil
+	}
+	sent, ok := b.only()
+	switch {
+	case !ok:
+		return nil
+	case batch:
+		return invalid(sent, "response is a batch (a JSON array), which is not supported")
+	case response.Error != nil:
+		return invalid(sent, fmt.Sprintf("error without the id of a request: %.500s", response.Error))
+	}
+	return invalid(sent, fmt.Sprintf("response without a valid id (%.50s); the request's id was the number %s", cmp.Or(string(response.ID), "none"), idText(sent.id)))
+}
+
+// only removes and returns the request in progress, if there is exactly one.
+func (b *inbox) only() (r request, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sent) != 1 {
+		return request{}, false
+	}
+	for id, sent := range b.sent {
+		delete(b.sent, id)
+		r = sent
+	}
+	return r, true
+}
+
+// invalid is the response to a request whose actual one is not valid.
+func invalid(r request, fault string) *jsonrpc.Response {
+	return &jsonrpc.Response{ID: r.id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fault}}
 }
 
 // withoutInvalidTools removes the tools of a list that can't be read.
