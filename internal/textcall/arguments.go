@@ -36,7 +36,14 @@ func value(s string) (value, rest string, ok bool) {
 	if !opened.MatchString(s) {
 		return "", s, false
 	}
-	depth, quote := 0, byte(0)
+	n := balanced(s, 0, "{[", "}]", "<`")
+	return s[:n], s[n:], true
+}
+
+// balanced returns the length of the start of s that ends with the bracket for a depth of 0, outside of quotes, or
+// before one of other characters; all of s without them.
+func balanced(s string, depth int, opening, closing, ends string) int {
+	quote := byte(0)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case quote != 0 && c == '\\':
@@ -47,17 +54,17 @@ func value(s string) (value, rest string, ok bool) {
 			}
 		case c == '"', c == '\'':
 			quote = c
-		case c == '{', c == '[':
+		case strings.IndexByte(opening, c) >= 0:
 			depth++
-		case c == '}', c == ']':
+		case strings.IndexByte(closing, c) >= 0:
 			if depth--; depth == 0 {
-				return s[:i+1], s[i+1:], true
+				return i + 1
 			}
-		case c == '<', c == '`':
-			return s[:i], s[i:], true
+		case strings.IndexByte(ends, c) >= 0:
+			return i
 		}
 	}
-	return s, "", true
+	return len(s)
 }
 
 // nameKey is the key of a tool's name.
@@ -130,24 +137,5 @@ func keywords(s string) (rest string, ok bool) {
 	if !keyword.MatchString(s) {
 		return s, false
 	}
-	depth, quote := 1, byte(0)
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quote != 0 && c == '\\':
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"', c == '\'':
-			quote = c
-		case c == '(':
-			depth++
-		case c == ')':
-			if depth--; depth == 0 {
-				return s[i+1:], true
-			}
-		}
-	}
-	return "", true
+	return s[balanced(s, 1, "(", ")", ""):], true
 }
