@@ -26,10 +26,10 @@ const defaultBashTimeout = 2 * time.Minute
 const maxInvalid = 250
 
 type bashInput struct {
-	Command     string `json:"command" jsonschema:"bash command to run"`
-	Timeout     int    `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (default 120000)"`
-	Workdir     string `json:"workdir,omitempty" jsonschema:"working directory (default: the workspace root); use it instead of cd"`
-	Description string `json:"description,omitempty" jsonschema:"what the command does, in 5 to 10 words"`
+	Command     string  `json:"command" jsonschema:"bash command to run"`
+	Timeout     float64 `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (default 120000)"`
+	Workdir     string  `json:"workdir,omitempty" jsonschema:"working directory (default: the workspace root); use it instead of cd"`
+	Description string  `json:"description,omitempty" jsonschema:"what the command does, in 5 to 10 words"`
 }
 
 func bashTool() Tool {
@@ -41,7 +41,7 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 		return Pending{}, errors.New("command is empty")
 	}
 	if in.Timeout < 0 {
-		return Pending{}, fmt.Errorf("invalid timeout %d: must be a positive number of milliseconds", in.Timeout)
+		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of milliseconds", in.Timeout)
 	}
 	if in.Workdir == "" {
 		in.Workdir = "."
@@ -69,7 +69,7 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 		do = noting("the command had CRLF line endings and was run with LF", do)
 	}
 	if in.Timeout > 0 && in.Timeout < minBashTimeout {
-		do = warning(fmt.Sprintf("timeout is in milliseconds: %d was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)), do)
+		do = warning(fmt.Sprintf("timeout is in milliseconds: %g was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)), do)
 	}
 	return Pending{Title: title, Needs: needs, Do: do}, nil
 }
@@ -231,13 +231,13 @@ const minBashTimeout = 1000
 
 // bashTimeout returns the timeout of a command: the model's, within the
 // manifest's limit.
-func bashTimeout(env *Env, given int) time.Duration {
+func bashTimeout(env *Env, given float64) time.Duration {
 	t := defaultBashTimeout
 	switch {
 	case given >= minBashTimeout:
-		t = time.Duration(min(int64(given), maxBashTimeout.Milliseconds())) * time.Millisecond
+		t = time.Duration(min(given, float64(maxBashTimeout.Milliseconds())) * float64(time.Millisecond))
 	case given > 0:
-		t = time.Duration(given) * time.Second
+		t = time.Duration(given * float64(time.Second))
 	}
 	if env.Commands.MaxTime > 0 {
 		t = min(t, env.Commands.MaxTime)

@@ -152,7 +152,7 @@ func TestBashKillsBackgroundProcesses(t *testing.T) {
 
 func TestBashTimeouts(t *testing.T) {
 	tests := []struct {
-		ms   int
+		ms   float64
 		most time.Duration
 		want time.Duration
 	}{
@@ -164,13 +164,16 @@ func TestBashTimeouts(t *testing.T) {
 		{1000, time.Minute, time.Second},
 		{999, time.Hour, 999 * time.Second}, // seconds
 		{30, 0, 30 * time.Second},
+		{30.5, 0, 30500 * time.Millisecond},
+		{0.5, 0, 500 * time.Millisecond},
+		{1500.5, 0, 1500500 * time.Microsecond},
 		{500, time.Minute, time.Minute},
 		{1e13, 0, 24 * time.Hour}, // as nanoseconds it would not fit, and be no deadline at all
 		{1 << 62, time.Hour, time.Hour},
 	}
 	for _, tt := range tests {
 		if got := bashTimeout(&Env{Commands: Commands{MaxTime: tt.most}}, tt.ms); got != tt.want {
-			t.Errorf("%d ms, at most %s: got %s, want %s", tt.ms, tt.most, got, tt.want)
+			t.Errorf("%g ms, at most %s: got %s, want %s", tt.ms, tt.most, got, tt.want)
 		}
 	}
 }

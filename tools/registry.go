@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -122,16 +123,16 @@ func IsReadOnly(name string) bool {
 	return err == nil && r.ReadOnly(name)
 }
 
-// namespaces are the prefixes under which some models know their tools, from the templates that
-// present them.
-var namespaces = []string{"functions", "function", "tools", "tool", "default_api"}
+// calledName matches names of tools with what some models and servers leave around them, from the templates
+// that present tools: a recipient, namespaces, tokens, the number of the call. No tool has other
+// characters in its name than those of the group.
+var calledName = lazyregexp.New(`(?is)^(?:.*\bto=|<\|\w+\|>)?(?:(?:functions?|tools?|default_api)[./:])?([\w-]+)(?:<\|.*|:\d+|\(\))?$`)
 
-// plainToolName returns the name of a tool that a model calls, without a namespace and without the names of OpenCode 2: no tool
-// has a dot in its name.
+// plainToolName returns the name of a tool that a model calls, without what surrounds it and without the names of OpenCode 2.
 func plainToolName(name string) string {
 	name = strings.TrimSpace(name)
-	if space, rest, ok := strings.Cut(name, "."); ok && slices.Contains(namespaces, strings.ToLower(space)) {
-		name = rest
+	if found := calledName.FindStringSubmatch(name); found != nil {
+		name = found[1]
 	}
 	return permission.Alias(name)
 }

@@ -221,11 +221,14 @@ func TestNamesOfOpenCode2(t *testing.T) {
 
 func TestNamespacesOfToolsAreIgnored(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
-	for _, name := range []string{"functions.read", "default_api.read", " Tools.Read", "tool.read", "function.READ"} {
+	for _, name := range []string{
+		"functions.read", "default_api.read", " Tools.Read", "tool.read", "function.READ", "functions/read", "default_api:read",
+		"read<|channel|>commentary", "read<|channel|>json<|message|>", "functions.read:0", "read()", "<|tool_call|>read", "assistant<|channel|>commentary to=functions.read", "read\n",
+	} {
 		s.want(s.call(name, args{"filePath": "a.txt"}), Completed, "1: one")
 	}
 	s.want(s.call("functions.bash", args{"command": "touch x"}), Denied)
-	for _, name := range []string{"files.read", "functions.", "functions.functions.read", "read.functions", "functions.nonsense"} {
+	for _, name := range []string{"files.read", "functions.", "functions.functions.read", "read.functions", "functions.nonsense", "read<", "read: x", "files/read", "to=", "<|read|>", "read(x)"} {
 		s.want(s.call(name, args{"filePath": "a.txt"}), Failed, "not found; available tools")
 	}
 }

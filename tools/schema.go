@@ -200,7 +200,7 @@ func parseInput(input json.RawMessage) (any, error) {
 
 // coerce fixes common harmless mistakes of models: numbers and booleans written
 // as strings, lists and objects written as strings with JSON, integers written as 3.0, null or an
-// empty enum value for an optional argument.
+// empty text for an optional argument that has no such value.
 func coerce(v any, schema map[string]any) any {
 	switch want := schema["type"]; v := v.(type) {
 	case map[string]any:
@@ -222,7 +222,6 @@ func coerce(v any, schema map[string]any) any {
 		if want == "integer" {
 			return wholeNumber(v)
 		}
-		return v
 	}
 	return v
 }
@@ -233,7 +232,7 @@ func coerceObject(obj map[string]any, schema map[string]any) any {
 	for name, v := range obj {
 		sub, ok := props[name].(map[string]any)
 		switch {
-		case (v == nil || v == "" && sub["enum"] != nil) && !slices.Contains(required, any(name)):
+		case (v == nil || v == "" && (sub["enum"] != nil || slices.Contains([]any{"integer", "number", "boolean", "array", "object"}, sub["type"]))) && !slices.Contains(required, any(name)):
 			delete(obj, name)
 		case ok:
 			obj[name] = coerce(v, sub)
@@ -264,17 +263,17 @@ func coerceText(s string, schema map[string]any) any {
 }
 
 func coerceString(s string, want any) any {
-	switch want {
+	switch text := strings.TrimSpace(s); want {
 	case "integer", "number":
-		if _, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
+		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
 			if want == "integer" {
-				return wholeNumber(json.Number(s))
+				return wholeNumber(json.Number(text))
 			}
-			return json.Number(s)
+			return json.Number(text)
 		}
 	case "boolean":
-		if b, err := strconv.ParseBool(s); err == nil && (s == "true" || s == "false") {
-			return b
+		if text = strings.ToLower(text); text == "true" || text == "false" {
+			return text == "true"
 		}
 	}
 	return s
