@@ -114,6 +114,7 @@ func rooms() map[string]room {
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/filelock":        {"", "locks, without knowing what they protect"},
+		"internal/opencode/oracle": {"", "OpenCode's decisions, for tests only: it shares nothing with what it checks"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},
 		"internal/envfault":        {"internal/textcut internal/lazyregexp", "a table of texts; it runs nothing"},
 		"internal/failures":        {"internal/textcut internal/lazyregexp", "a table of texts and an excerpt; it runs nothing"},
