@@ -50,7 +50,7 @@ func TestEveryProblemHasAPositionAndAFix(t *testing.T) {
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: unknown key "promt"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands_from, effort, evidence, follow, forges, hooks, instructions, jobs, js, limits, lsp, lsp_diagnostics, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, rollout, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
+			`m.yaml:1:1: unknown key "promt"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands, commands_from, effort, evidence, follow, forges, hooks, instructions, jobs, js, limits, lsp, lsp_diagnostics, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, rollout, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
 		}},
 		{"a misspelt key with problems below it", `task:
 - id: a

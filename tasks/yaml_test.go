@@ -161,7 +161,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:3: a key must be a word; write WORD: VALUE`,
 			`m.yaml:3:3: a key must be a word; write WORD: VALUE`,
 			`m.yaml:5:1: a key must be a word; write WORD: VALUE`,
-			`m.yaml:6:1: unknown key "5"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands_from, effort, evidence, follow, forges, hooks, instructions, jobs, js, limits, lsp, lsp_diagnostics, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, rollout, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
+			`m.yaml:6:1: unknown key "5"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands, commands_from, effort, evidence, follow, forges, hooks, instructions, jobs, js, limits, lsp, lsp_diagnostics, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, rollout, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
 		}},
 		{"an alias to another type", `vars: {x: &x hello}
 limits: *x
