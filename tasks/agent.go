@@ -28,7 +28,7 @@ func BuiltInAgents() []Agent {
 		{Name: DefaultAgent},
 		{Name: "plan", Max: &review.Profile},
 		{
-			Name: "explore", Max: &review.Profile, Without: []string{"task", "todowrite", "todoread"},
+			Name: "explore", Max: &review.Profile, Without: []string{"task", "todowrite", "todoread", "skill"},
 			Description: "Searches the workspace and answers questions about it; changes nothing. Say what to find, and how thoroughly to look.",
 		},
 		{
