@@ -30,7 +30,7 @@ func Profile(config []byte, agent string) (permission.Profile, error) {
 	p := global.decider(profile{})
 	for _, section := range []string{"mode", "agent"} {
 		if rules := rights(merged.get(section, agent)); rules != nil {
-			p = c.agentProfile(global, rules).decider(global)
+			p = c.agentProfile(agent, global, rules).decider(global)
 		}
 	}
 	return p, c.guard.stopped()

@@ -300,7 +300,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	}
 	if rules := rights(n); rules != nil {
 		c.explain(n, rules)
-		p := c.agentProfile(global, rules)
+		p := c.agentProfile(name, global, rules)
 		c.check(p, p.decider(global))
 		if !p.empty() {
 			profiles.set("agent-"+name, p.node.node, "")

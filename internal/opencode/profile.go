@@ -39,9 +39,26 @@ func (c *converter) profile(rules []rule) profile {
 	return p
 }
 
+// ofBuiltIn are the rules of OpenCode's own agents, which come before those of the configuration. An agent with a
+// profile has no others.
+var ofBuiltIn = map[string][]rule{
+	"plan":    {{name: "edit", pattern: "*"}},
+	"explore": slices.Concat([]rule{{name: "*", pattern: "*"}}, allowed("read", "grep", "glob", "list", "bash", "webfetch", "websearch", "codesearch")),
+}
+
+func allowed(names ...string) (all []rule) {
+	for _, name := range names {
+		all = append(all, rule{name: name, pattern: "*", allow: true})
+	}
+	return all
+}
+
 // agentProfile converts the rules of an agent, which follow those of the configuration. It extends the
 // configuration's profile, or has the rules of both if that profile denies what the agent's rules allow again.
-func (c *converter) agentProfile(parent profile, rules []rule) profile {
+func (c *converter) agentProfile(name string, parent profile, rules []rule) profile {
+	if own := ofBuiltIn[name]; own != nil {
+		return c.profile(slices.Concat(own, parent.rules, rules))
+	}
 	if !parent.empty() {
 		if p, ok := c.extended(parent, own, rules); ok {
 			return p

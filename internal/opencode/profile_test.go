@@ -35,6 +35,14 @@ func TestProfileDecidesAsTheRules(t *testing.T) {
 		{"an agent that may do everything again", `{"permission": {"*": "deny"}, "agent": {"rev": {"permission": {"*": "allow"}}}}`, "rev", "read a: allow, edit a: allow, bash ls: allow, edit .github/a: deny"},
 		{"an agent without rules", `{"permission": {"bash": "deny"}, "agent": {"rev": {"prompt": "x"}}}`, "rev", "bash ls: deny, read a: allow"},
 
+		{"plan, which denies edits", `{"agent": {"plan": {"permission": {"webfetch": "deny"}}}}`, "plan", "edit a: deny, bash ls: allow"},
+		{"plan, which may edit some", `{"agent": {"plan": {"permission": {"edit": {"docs/*": "allow"}}}}}`, "plan", "edit docs/a: allow, edit a: deny"},
+		{"explore, which searches", `{"agent": {"explore": {"permission": {"read": {"x": "deny"}}}}}`, "explore", "read a: allow, read x: deny, edit a: deny, task general: deny"},
+
+		{"a switch of all tools after one, with a list", `{"tools": {"bash": true, "*": true}, "permission": {"bash": "deny"}, "permissions": []}`, "", "bash ls: deny, edit a: allow"},
+		{"a switch and commands, with agents of OpenCode 2", `{"tools": {"bash": false}, "permission": {"bash": {"cat *": "allow"}}, "agents": {}}`, "", "bash ls: deny, bash cat a: allow"},
+		{"a wildcard for the name of OpenCode 1, with a list", `{"permission": {"*": "ask", "?ash": "allow"}, "permissions": []}`, "", "bash ls: deny"},
+		{"a list of an agent of OpenCode 1, which allows nothing", `{"permissions": [{"action": "edit", "resource": "*", "effect": "deny"}], "agent": {"rev": {"permissions": [{"action": "edit", "resource": "*", "effect": "allow"}]}}}`, "rev", "edit a: deny"},
 		{"rules of OpenCode 2", `{"permissions": [{"action": "*", "resource": "*", "effect": "ask"}, {"action": "shell", "resource": "*", "effect": "allow"}, {"action": "shell", "resource": "git push *", "effect": "deny"}]}`, "", "bash ls: allow, bash git push origin: deny, read a: deny"},
 		{"rules of OpenCode 2 for subagents", `{"permissions": [{"action": "subagent", "resource": "*", "effect": "deny"}, {"action": "subagent", "resource": "explore", "effect": "allow"}]}`, "", "task explore: allow, task other: deny, bash ls: allow"},
 		{"a resource of every action", `{"permissions": [{"action": "*", "resource": "secret/*", "effect": "deny"}]}`, "", "read secret/a: deny, edit secret/a: deny, read a: allow"},

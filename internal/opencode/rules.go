@@ -24,6 +24,42 @@ func rights(owner *node) []rule {
 	return slices.Concat(mapped(owner), listed(owner))
 }
 
+// rootInOrder returns the rules of a file that only OpenCode 2 accepts: those of tools, permission and permissions, one
+// after another.
+func rootInOrder(root *node) []rule {
+	var all []rule
+	for _, key := range []string{"tools", "permission"} {
+		all = append(all, mapped(&node{object: true, fields: map[string]*node{key: root.get(key)}})...)
+	}
+	return slices.Concat(asActions(all), listed(root))
+}
+
+// agentInOrder returns the rules of an agent of such a file. OpenCode 2 reads only the list of one in agents, and not that of one
+// in agent; what the others deny is denied here, too.
+func agentInOrder(agent *node) []rule {
+	allows := func(r rule) bool { return r.allow }
+	mapped, listed := asActions(mapped(agent)), listed(agent)
+	if agent.second {
+		mapped = slices.DeleteFunc(mapped, allows)
+	} else {
+		listed = slices.DeleteFunc(listed, allows)
+	}
+	return slices.Concat(mapped, listed)
+}
+
+// asActions gives rules the names of OpenCode 2, which knows the names bash and task of OpenCode 1, but not wildcards that
+// match them.
+func asActions(rules []rule) []rule {
+	for i := range rules {
+		r := &rules[i]
+		r.action = true
+		if others := otherNames[r.name]; len(others) == 1 {
+			r.name = others[0]
+		}
+	}
+	return rules
+}
+
 // mapped returns the rules of the keys tools and permission of OpenCode 1. A tool's switch keeps its position
 // if permission has the same key, whose value replaces it: OpenCode merges the two mappings.
 func mapped(owner *node) []rule {

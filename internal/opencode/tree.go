@@ -28,9 +28,10 @@ type node struct {
 	value  hujson.Literal
 	at     string // FILE:LINE
 
-	// Rights of several files are not merged if one of them has rules of OpenCode 2.
+	// Rights of several files are not merged if only OpenCode 2 accepts one of them.
 	ordered bool
 	rules   []rule
+	second  bool // an agent in the form of OpenCode 2
 }
 
 // read returns the configuration of a directory, or nil if it has none. Later files
@@ -70,10 +71,11 @@ func parse(name string, data []byte) (*node, error) {
 // merged returns the configuration of several files in the form of OpenCode 1, nil for none.
 func merged(files []*node) *node {
 	var all *node
+	second := false
 	for _, n := range files {
-		older(n)
+		second = older(n) || second
 	}
-	order(files)
+	order(files, second)
 	for _, n := range files {
 		if all == nil {
 			all = n
@@ -134,7 +136,7 @@ func (n *node) set(key string, v *node) {
 // merge adds what a later file has. Its lists replace others, except those of
 // plugins, instructions and rules, which are appended.
 func (n *node) merge(later *node) {
-	n.ordered, n.rules = n.ordered || later.ordered, slices.Concat(n.rules, later.rules)
+	n.ordered, n.rules, n.second = n.ordered || later.ordered, slices.Concat(n.rules, later.rules), n.second || later.second
 	for _, key := range later.keys {
 		mine, theirs := n.fields[key], later.fields[key]
 		switch {

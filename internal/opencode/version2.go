@@ -19,9 +19,14 @@ var (
 	renamedModel    = map[string]string{"modelID": "id", "settings": "options"}
 )
 
-// older gives a configuration the form of OpenCode 1, except for permissions, which are ordered. Where a file has a key in both
+// older gives a configuration the form of OpenCode 1, except for permissions, which are ordered, and reports whether it had
+// keys that only OpenCode 2 accepts. Where a file has a key in both
 // forms, that of OpenCode 2 takes precedence, as in OpenCode; its rules come after the others.
-func older(n *node) {
+func older(n *node) (second bool) {
+	second = slices.ContainsFunc(n.keys, func(key string) bool { return renamedTop[key] != "" })
+	for _, name := range n.get("agents").keys {
+		n.get("agents", name).second = true
+	}
 	n.rename(renamedTop)
 	for _, section := range []string{"agent", "mode"} {
 		for _, name := range n.get(section).keys {
@@ -54,6 +59,7 @@ func older(n *node) {
 		}
 		n.set("skills", objectOf(skills.at, "paths", paths, "urls", urls))
 	}
+	return second
 }
 
 // rename renames keys. A value of OpenCode 1 under the new name is merged, or replaced.
@@ -204,10 +210,9 @@ func olderPlugin(n *node) *node {
 	return item
 }
 
-// order keeps the rules of several files in the order of the files if one of them has rules of OpenCode 2, which are not merged.
-func order(files []*node) {
-	owners := func(n *node) (all []*node) {
-		all = append(all, n)
+// order keeps the rules of several files in the order of the files if only OpenCode 2 accepts one of them: it does not merge them.
+func order(files []*node, second bool) {
+	agents := func(n *node) (all []*node) {
 		for _, section := range []string{"mode", "agent"} {
 			for _, name := range n.get(section).keys {
 				all = append(all, n.get(section, name))
@@ -215,13 +220,14 @@ func order(files []*node) {
 		}
 		return all
 	}
-	second := func(n *node) bool { return n.get("permissions").at != "" }
-	if !slices.ContainsFunc(files, func(n *node) bool { return slices.ContainsFunc(owners(n), second) }) {
+	lists := func(n *node) bool { return n.get("permissions").at != "" }
+	if !second && !slices.ContainsFunc(files, func(n *node) bool { return lists(n) || slices.ContainsFunc(agents(n), lists) }) {
 		return
 	}
 	for _, file := range files {
-		for _, owner := range owners(file) {
-			owner.ordered, owner.rules = true, slices.Concat(mapped(owner), listed(owner))
+		file.ordered, file.rules = true, rootInOrder(file)
+		for _, agent := range agents(file) {
+			agent.ordered, agent.rules = true, agentInOrder(agent)
 		}
 	}
 }

@@ -41,8 +41,8 @@ func TestManifestsDecideAsOpenCode(t *testing.T) {
 		converted++
 		for range callsPerConfig {
 			agent, call := pick(random, "build", "build", "build", "rev", "rev", "plan", "general", "explore"), g.call()
-			if agent == "explore" && (call.Tool == "skill" || call.Tool == "bash") {
-				continue // it has skills and commands that read; OpenCode's has no skills, and in version 2 no commands
+			if agent == "explore" && call.Tool == "bash" {
+				continue // it has commands that read; in version 2 it has none
 			}
 			want := b.openCode(s.oracle, agent, call)
 			denied, got := b.decide(s, agent, call)
@@ -108,6 +108,7 @@ type subject struct {
 	manifest []byte
 	job      tasks.Job
 	agents   []tasks.Agent
+	twice    bool // agents in the forms of both versions
 }
 
 // convert returns the readings of a configuration. Its error is that of the conversion.
@@ -133,7 +134,8 @@ func (b *bench) convert(text []byte) (subject, error) {
 	if err != nil {
 		b.t.Fatalf("%v\n%s\nmanifest:\n%s", err, text, manifest)
 	}
-	return subject{c, manifest, plan.Jobs[0], plan.Agents}, nil
+	twice := bytes.Contains(text, []byte(`"agent": `)) && bytes.Contains(text, []byte(`"agents": `))
+	return subject{c, manifest, plan.Jobs[0], plan.Agents, twice}, nil
 }
 
 // profile returns the profile of an agent, as a session has it.
@@ -185,6 +187,8 @@ func (b *bench) documented(s subject, agent string, call Call, d permission.Deci
 	// docs/opencode.md: "agent files | ... their rules can only restrict the task's profile",
 	// "they are also limited by the profile of the agent that starts them".
 	case !b.openCode(s.oracle, "", call), agent != "build" && !b.openCode(s.oracle, "build", call):
+	// docs/opencode.md: "What an agent denies in either form is denied".
+	case s.twice:
 	// docs/opencode.md: "subagents without to-do list and `task`".
 	case d.Source == "agent "+agent:
 	// docs/opencode.md: "`plan` and `explore` have commands that only read".
@@ -342,7 +346,8 @@ func (g generator) config() []byte {
 		keys = append(keys, pick(g.Rand, []string{"permission"}, []string{"tools"}, []string{"tools", "permission"}, []string{"permission", "agent"}, []string{"tools", "permission", "agent"})...)
 	}
 	if g.two {
-		keys = append(keys, pick(g.Rand, []string{"permissions"}, []string{"permissions", "agents"})...)
+		keys = append(keys, pick(g.Rand, []string{"permissions"}, []string{"permissions", "agents"}, []string{"tools", "permission", "agents"},
+			[]string{"permissions", "tools", "permission", "agent"}, []string{"permission", "agent", "agents"})...)
 	}
 	if g.IntN(2) == 0 {
 		keys = append(keys, "mcp")
@@ -363,7 +368,7 @@ func (g generator) config() []byte {
 			return key, json.RawMessage(`{"srv": {"type": "local", "command": ["srv"]}}`)
 		}
 		return key, g.pairs(1+g.IntN(2), func() (string, any) {
-			name := pick(g.Rand, "rev", "build", "rev")
+			name := pick(g.Rand, "rev", "build", "rev", "plan", "explore")
 			return name, g.pairs(3, func() (string, any) {
 				switch {
 				case g.IntN(3) == 0:
