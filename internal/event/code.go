@@ -137,7 +137,7 @@ func named() []Cause {
 
 		{CodeAuth, Provider, ExitAuth, "the API key is missing or rejected"},
 		{CodeModel, Provider, ExitAuth, "the model was not found"},
-		{CodeRequest, Provider, ExitAuth, "the provider rejected the request"},
+		{CodeRequest, Provider, ExitAuth, "the provider rejected the request, or the endpoint can't be used as configured: certificate, TLS, proxy"},
 		{CodeQuota, Provider, ExitAuth, "the account's quota or credit is exhausted"},
 		{CodeContext, Limit, ExitLimit, "the conversation exceeds the model's context window"},
 		{CodeRate, Provider, ExitUnavailable, "rate limited, after all retries"},
@@ -189,7 +189,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun, CodeRollout,
-		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeRequest, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

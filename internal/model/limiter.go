@@ -279,7 +279,7 @@ func (l *Limiter) rejectedBy(began time.Time, e *Error, err error) (announced ti
 	now := l.policy.Now()
 	if useless(e) && l.refused == nil {
 		l.rejected = now
-		l.refused = fmt.Errorf("not sent because the provider rejected an earlier request of the run: %w", err)
+		l.refused = fmt.Errorf("not sent because %s an earlier request of the run: %w", refuser(e), err)
 	}
 	if e.Class == ClassUnavailable {
 		if l.faults++; l.faults == 1 {
@@ -331,10 +331,18 @@ func (l *Limiter) Pause(d time.Duration) {
 	l.pause(now.Add(d))
 }
 
-// useless reports whether a failure is due to the key, whatever the request: other
-// rejections may be due to one model.
+// useless reports whether a failure is due to the key or the endpoint, whatever the request:
+// other rejections may be due to one model.
 func useless(e *Error) bool {
-	return e.Status == http.StatusUnauthorized || e.Class == ClassQuota
+	return e.Status == http.StatusUnauthorized || e.Class == ClassQuota || e.Unusable
+}
+
+// refuser is what failed a request that shows that others are useless.
+func refuser(e *Error) string {
+	if e.Unusable {
+		return "the endpoint failed"
+	}
+	return "the provider rejected"
 }
 
 // overloaded reports whether a provider rejects requests for their number: 429, 529,

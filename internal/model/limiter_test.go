@@ -410,6 +410,7 @@ func TestRejectedKeyIsNotSentAgain(t *testing.T) {
 		"no money":          {&Error{Class: ClassQuota, Status: 429, RetryAfter: -1, Err: errors.New("no credit")}, 1},
 		"no such model":     {&Error{Class: ClassUnknown, Status: 404, RetryAfter: -1, Err: errors.New("none")}, 5},
 		"a forbidden model": {&Error{Class: ClassAuth, Status: 403, RetryAfter: -1, Err: errors.New("not yours")}, 5},
+		"a wrong endpoint":  {&Error{Class: ClassRequest, RetryAfter: -1, Unusable: true, Err: errors.New("unknown authority")}, 1},
 		"a bad request":     {&Error{Class: ClassRequest, Status: 400, RetryAfter: -1, Err: errors.New("bad")}, 5},
 	}
 	for name, test := range refusals {

@@ -174,7 +174,7 @@ type ErrorClass string
 const (
 	ClassAuth        ErrorClass = "auth"        // the key is missing or was rejected: fatal
 	ClassUnknown     ErrorClass = "model"       // no such model: fatal
-	ClassRequest     ErrorClass = "request"     // the provider rejected the request: fatal
+	ClassRequest     ErrorClass = "request"     // the provider rejected the request, or the endpoint can't be used as configured: fatal
 	ClassQuota       ErrorClass = "quota"       // the quota of the account is exceeded: fatal
 	ClassContext     ErrorClass = "context"     // the conversation exceeds the model's context window
 	ClassRate        ErrorClass = "rate"        // too many requests: retry
@@ -189,6 +189,7 @@ type Error struct {
 	Class      ErrorClass
 	Status     int
 	RetryAfter time.Duration // what the provider requested; negative if it did not
+	Unusable   bool          // the endpoint can't be used as configured, whatever the request
 	Err        error
 }
 

@@ -88,7 +88,8 @@ func requestFailed(ctx context.Context, err error) *End {
 	case model.ClassContext:
 		return &End{Code: event.CodeContext, Reason: "conversation exceeds the context window of the model: " + err.Error()}
 	default:
-		return &End{Code: cmp.Or(event.Code(class), event.CodeNoModel), Reason: err.Error()}
+		var e *model.Error
+		return &End{Code: cmp.Or(event.Code(class), event.CodeNoModel), Reason: err.Error(), unusable: errors.As(err, &e) && e.Unusable}
 	}
 }
 

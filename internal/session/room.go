@@ -56,7 +56,7 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 			return failed
 		}
 	}
-	if (end.Code == event.CodeContext || end.Code == event.CodeRequest) && s.removeAttachments(end.Reason) {
+	if (end.Code == event.CodeContext || end.Code == event.CodeRequest && !end.unusable) && s.removeAttachments(end.Reason) {
 		return nil
 	}
 	return end

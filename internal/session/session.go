@@ -70,6 +70,8 @@ type End struct {
 	Reason string          // empty when done
 	Text   string          // the model's final message
 	Output json.RawMessage // the response that matches the schema, if there is a schema and the model is done
+
+	unusable bool // the endpoint failed, whatever the request
 }
 
 // Done reports whether the model completed the task.

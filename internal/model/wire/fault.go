@@ -59,13 +59,17 @@ func (f Faults) clean(s string) string {
 	return textcut.Head(textcut.OneLine(s), messageLength, "...")
 }
 
-// transport is the error of a failed connection.
-func (f Faults) transport(doing string, err error) error {
+// transport is the error of a failed connection to to.
+func (f Faults) transport(doing string, to *url.URL, err error) error {
 	var in *url.Error
 	if errors.As(err, &in) {
 		err = in.Err // the URL may contain a key
 	}
-	return model.Fail(model.ClassUnavailable, fmt.Errorf("%s: %s", doing, f.clean(err.Error())))
+	text := doing + ": " + f.clean(err.Error())
+	if fix := remedy(to, err); fix != "" {
+		return unusable(0, text, fix)
+	}
+	return model.Fail(model.ClassUnavailable, errors.New(text))
 }
 
 // Garbled is the error of an invalid response.
@@ -93,6 +97,9 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 	}
 	if id := cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Request-Id")); id != "" {
 		text += " [request " + textcut.Head(id, 100, "...") + "]"
+	}
+	if fix := refusedBefore(resp, text); fix != "" {
+		return unusable(resp.StatusCode, f.clean(text), fix)
 	}
 	return &model.Error{
 		Class:      classify(resp.StatusCode, said),

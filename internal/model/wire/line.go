@@ -43,6 +43,7 @@ type Endpoint struct {
 	refuse    error // the error of every request, or nil
 
 	uncounted atomic.Bool // waiting for the usage timed out before
+	answered  atomic.Bool // the server has answered a request, or was asked whether it speaks TLS
 }
 
 // NewEndpoint returns the endpoint of an API that o describes. With an invalid base URL
@@ -230,8 +231,9 @@ func (l *Endpoint) send(r *http.Request, body Body) (*http.Response, error) {
 		body.load(r)
 		resp, err := l.client.Do(r)
 		if err != nil {
-			return nil, l.Faults.transport("reach "+r.URL.Host, err)
+			return nil, l.unreachable(r, err)
 		}
+		l.answered.Store(true)
 		if resp.StatusCode != http.StatusUnauthorized || key == last {
 			return resp, nil
 		}
@@ -390,5 +392,5 @@ func (l *Endpoint) broken(err error) error {
 	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
 		return l.Faults.Garbled("read response: %v", err)
 	}
-	return l.Faults.transport("response interrupted", err)
+	return l.Faults.transport("response interrupted", l.url, err)
 }

@@ -65,13 +65,14 @@ func NewHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 		// location is more useful.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			Proxy:               proxy,
-			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			TLSHandshakeTimeout: dialTimeout,
-			ForceAttemptHTTP2:   true,
-			HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
-			MaxIdleConnsPerHost: idleConns,
-			IdleConnTimeout:     keepConn,
+			Proxy:                  checkedProxy(proxy),
+			OnProxyConnectResponse: checkTunnel,
+			DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout:    dialTimeout,
+			ForceAttemptHTTP2:      true,
+			HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
+			MaxIdleConnsPerHost:    idleConns,
+			IdleConnTimeout:        keepConn,
 		},
 	}
 }
