@@ -32,6 +32,12 @@ func TestTheUsageOfAFailedResponse(t *testing.T) {
 	}{
 		{"chat: nothing came", "openrouter", "", nil},
 		{"chat: an error alone", "openrouter", event(`{"error":{"message":"busy"}}`), nil},
+		{"chat: an error after keep-alives", "openrouter", ": PROCESSING\n\n" + event(`{"error":{"message":"busy"}}`), nil},
+		{"chat: a byte of the first event", "openrouter", "d", &money.Charge{Estimated: true}},
+		{"chat: half of the first event", "openrouter", "data: " + chatText[:20], &money.Charge{Estimated: true}},
+		{"chat: keep-alives", "openrouter", ": PROCESSING\n\n", &money.Charge{Estimated: true}},
+		{"responses: half of the first event", "openai-responses", `data: {"type":"resp`, &money.Charge{Estimated: true}},
+		{"messages: half of the first event", "anthropic", "event: message_start\ndata: " + message[:40], &money.Charge{Estimated: true}},
 		{"chat: no usage", "openrouter", event(chatText), &money.Charge{Estimated: true}},
 		{"chat: usage on the way", "openrouter", event(`{"choices":[{"index":0,"delta":{"content":"hel"}}],` + chatUsage + `}`), &money.Charge{Usage: told, CostUSD: &usd, Estimated: true}},
 		{"chat: usage with the end, which is an error", "openrouter", event(chatText) + event(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}],`+chatUsage+`}`) + event("[DONE]"), &money.Charge{Usage: told, CostUSD: &usd}},

@@ -113,8 +113,13 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 func (f Faults) Midstream(data []byte) error {
 	said := parseComplaint(data)
 	text := cmp.Or(said.text(), textcut.Head(string(data), headLength, "..."))
-	return model.Fail(classify(0, said), errors.New("provider error in the response: "+f.clean(text)))
+	return model.Fail(classify(0, said), complaintError("provider error in the response: "+f.clean(text)))
 }
+
+// complaintError is a provider's error instead of a response, or of the rest of it.
+type complaintError string
+
+func (e complaintError) Error() string { return string(e) }
 
 // complaint is a provider's error in any of its forms.
 type complaint struct {

@@ -154,31 +154,33 @@ func (l *Endpoint) Complete(ctx context.Context, r Request, a Decoder) (model.Re
 	}
 	guarded, guard := watch(ctx, l.header, l.total)
 	defer guard.stop()
-	resp, err := l.complete(guarded, guard, r, bounded{a, tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)})
+	resp, received, err := l.complete(guarded, guard, r, bounded{a, tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)})
 	if err != nil {
-		return model.Response{Lost: lost(a)}, reason(ctx, guarded, err)
+		return model.Response{Lost: lost(a, received > 0 && !errors.As(err, new(complaintError)))}, reason(ctx, guarded, err)
 	}
 	return resp, nil
 }
 
 // lost returns the reported usage of an interrupted response; nil if it never
 // started, because it is not charged.
-func lost(a Decoder) *money.Charge {
+func lost(a Decoder, started bool) *money.Charge {
 	told := a.Spent()
-	if a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
+	if !started && a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
 		return nil
 	}
 	return &told
 }
 
-func (l *Endpoint) complete(ctx context.Context, guard *watchdog, r Request, a bounded) (model.Response, error) {
+// complete returns the response, and the number of bytes of its body.
+func (l *Endpoint) complete(ctx context.Context, guard *watchdog, r Request, a bounded) (model.Response, int64, error) {
 	raw, err := l.exchange(ctx, guard, r) //nolint:bodyclose // the tap closes it
 	if err != nil {
-		return model.Response{}, err
+		return model.Response{}, 0, err
 	}
 	received := &tap{ReadCloser: raw.Body, progress: guard.progress}
 	defer received.Close()
-	return l.read(guard, raw.Header.Get("Content-Type"), received, a)
+	resp, err := l.read(guard, raw.Header.Get("Content-Type"), received, a)
+	return resp, received.read, err
 }
 
 // exchange sends a request and returns the response, whose body the caller closes, or the
