@@ -17,9 +17,6 @@ type LimitPolicy struct {
 	Widest   time.Duration // longest gap after one request, and longest pause that no provider requested
 	Patience time.Duration // longest pause that a provider may request; beyond it requests fail immediately
 	Total    time.Duration // longest delay of one request
-	Faults   int           // so many consecutive ones, of all requests, for Outage, and the provider is down
-	Outage   time.Duration // which retries can bridge
-	Probe    time.Duration // how often a provider that is down gets a request
 	Rejected time.Duration // how long a rejected key is not sent; 0: never again
 
 	// Now returns the current time.
@@ -30,9 +27,8 @@ type LimitPolicy struct {
 
 // DefaultLimitPolicy is the policy for a real provider: rates that double every
 // second up to what the provider was observed to accept, and every half minute above
-// that, a pause of at most two minutes, as in [DefaultRetryPolicy], no request
-// delayed for longer than ten minutes, and four requests per minute to a provider
-// that failed ten consecutive ones, for a minute or more.
+// that, a pause of at most two minutes, as in [DefaultRetryPolicy], and no request
+// delayed for longer than ten minutes.
 func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 	return LimitPolicy{
 		Requests: 120,
@@ -41,9 +37,6 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 		Widest:   10 * time.Second,
 		Patience: 120 * time.Second,
 		Total:    10 * time.Minute,
-		Faults:   10,
-		Outage:   time.Minute,
-		Probe:    15 * time.Second,
 		Now:      now,
 		Sleep:    sleep,
 	}
@@ -64,9 +57,6 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 //
 // A key that the provider rejects, or whose quota is exceeded, is not sent again:
 // every other request fails immediately with the error of the first one.
-//
-// A provider that fails many consecutive requests is down for all: except for one
-// now and then, requests fail immediately, so that not every job waits for it.
 //
 // With OnPause, other processes use the same key: a rejection delays the requests of all
 // of them, also a single one. That does not lower the rate.
@@ -91,9 +81,6 @@ type Limiter struct {
 	paused    time.Time   // nothing is sent before
 	refused   error       // why the key can't be used any more, or nil
 	rejected  time.Time   // since when
-	faults    int         // in a row
-	since     time.Time   // the first of them
-	probe     time.Time   // when a provider that is down gets the next request
 }
 
 // NewLimiter returns a Limiter for one key of one provider.
@@ -164,7 +151,7 @@ func (l *Limiter) enter(ctx context.Context, notify func(time.Duration)) (time.T
 func (l *Limiter) position(now time.Time) (at float64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.open(now); err != nil {
+	if err := l.rejection(now); err != nil {
 		return 0, err
 	}
 	l.advance(now)
@@ -187,23 +174,6 @@ func (l *Limiter) advance(now time.Time) {
 // left is how long a request at a position has to wait.
 func (l *Limiter) left(at float64, now time.Time) time.Duration {
 	return latest(now, l.paused).Sub(now) + l.rate.reach(at, l.policy)
-}
-
-// open fails if no request can succeed: with a rejected key, or while the provider
-// is down.
-func (l *Limiter) open(now time.Time) error {
-	left := l.probe.Sub(now)
-	err := l.rejection(now)
-	switch {
-	case err != nil:
-		return err
-	case l.policy.Faults == 0 || l.faults < l.policy.Faults || now.Sub(l.since) < l.policy.Outage:
-		return nil
-	case left > 0: // beyond Patience: a retry would only delay the job
-		return &Error{Class: ClassUnavailable, RetryAfter: l.policy.Patience + left, Err: fmt.Errorf("the provider failed the last %d requests of this run, for %v", l.faults, now.Sub(l.since).Round(time.Second))}
-	}
-	l.probe = now.Add(l.policy.Probe)
-	return nil
 }
 
 // rejection returns why the key is not sent, nil if it is.
@@ -253,7 +223,6 @@ func (l *Limiter) depart(now time.Time) {
 func (l *Limiter) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.faults = 0
 	l.responses++
 }
 
@@ -281,12 +250,6 @@ func (l *Limiter) rejectedBy(began time.Time, e *Error, err error) (announced ti
 		l.rejected = now
 		l.refused = fmt.Errorf("not sent because %s an earlier request of the run: %w", refuser(e), err)
 	}
-	if e.Class == ClassUnavailable {
-		if l.faults++; l.faults == 1 {
-			l.since = now
-		}
-		l.probe = now.Add(l.policy.Probe)
-	}
 	if !overloaded(e) {
 		return 0, err
 	}
@@ -305,7 +268,7 @@ func (l *Limiter) rejectedBy(began time.Time, e *Error, err error) (announced ti
 	}
 	l.pause(now.Add(l.pauseFor(e.RetryAfter)))
 	refusal := *e
-	refusal.RetryAfter = l.paused.Sub(now)
+	refusal.RetryAfter, refusal.Undated = l.paused.Sub(now), e.RetryAfter <= 0
 	if news || l.paused.Sub(before) >= shortestPause {
 		announced = refusal.RetryAfter
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -437,9 +438,11 @@ func TestRejectedKeyIsNotSentAgain(t *testing.T) {
 func TestOutageIsSharedByJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hole := &blackHole{until: time.Now().Add(20 * time.Minute)}
-		l := NewLimiter(limits())
+		l, g := NewLimiter(limits()), NewGate(time.Now)
+		var jobs atomic.Int32
 		ask := func() error {
-			_, err := Retrying(Limited(hole, l, nil), DefaultRetryPolicy(), nil).Stream(t.Context(), Request{}, nil)
+			o := Outage{Job: jobs.Add(1), Wait: 5 * time.Minute}
+			_, err := Retrying(Gated(Limited(hole, l, nil), g, o), waiting(o.Wait), nil).Stream(t.Context(), Request{}, nil)
 			return err
 		}
 		began := time.Now()

@@ -189,7 +189,9 @@ type Error struct {
 	Class      ErrorClass
 	Status     int
 	RetryAfter time.Duration // what the provider requested; negative if it did not
+	Undated    bool          // RetryAfter is not the provider's, but that of a [Limiter]
 	Unusable   bool          // the endpoint can't be used as configured, whatever the request
+	Brief      bool          // probably no outage: is retried for seconds only
 	Err        error
 }
 

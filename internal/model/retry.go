@@ -20,7 +20,14 @@ type RetryPolicy struct {
 	Longest  time.Duration // maximum of that growth
 	Patience time.Duration // longest wait that a provider may request; beyond it the request fails
 	Total    time.Duration // longest total wait of one request
+	// Wait is how long a request is retried while its provider may be down (see [Gated]), from its
+	// first failure, instead of Retries, Refusals and Total; 0 for no difference.
+	Wait time.Duration
+	// Pause is called around the waits of such retries. It may be nil.
+	Pause func() (resume func())
 
+	// Now returns the current time; required by Wait.
+	Now func() time.Time
 	// Sleep waits for d, or returns the context's cause when that ends first.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Rand returns a number in [0, 1), so that parallel jobs wait differently.
@@ -79,21 +86,32 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		if err == nil {
 			return resp, nil
 		}
-		wait, again := r.policy.again(&spent, err)
+		wait, again := r.policy.again(&spent, resp, err)
 		if !again {
 			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
 		if exceeded := req.Reservation.Retry(ctx); exceeded != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
-		if ctx.Err() == nil { // else no retry follows
-			r.notify(spent.made, wait, err)
-		}
-		if cause := r.policy.Sleep(ctx, wait); cause != nil {
+		if cause := r.sleep(ctx, &spent, wait, err); cause != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, while waiting to retry after: %v", cause, err) //nolint:errorlint // callers branch on the cause, not on the failure
 		}
 		restart(emit)
 	}
+}
+
+// sleep waits before a retry, unless that waits at a gate.
+func (r retrying) sleep(ctx context.Context, spent *retries, wait time.Duration, err error) error {
+	if spent.gated {
+		return nil
+	}
+	if ctx.Err() == nil { // else no retry follows
+		r.notify(spent.made, wait, err)
+	}
+	if spent.down && r.policy.Pause != nil {
+		defer r.policy.Pause()()
+	}
+	return r.policy.Sleep(ctx, wait)
 }
 
 // restart informs emit, which may be nil, that the response starts again.
@@ -106,8 +124,12 @@ func restart(emit func(Delta)) {
 // retries counts the retries of one request for its policy.
 type retries struct {
 	made    int // failed attempts that were followed by another
+	counted int // of these, the ones that the policy's Retries limit
 	garbled int
 	waited  time.Duration
+	failed  time.Time // the first failure
+	down    bool      // the provider may be down, since the last attempt
+	gated   bool      // the next attempt waits at a gate
 }
 
 // describe adds the number of attempts to an error, if there were several.
@@ -129,29 +151,60 @@ func (p RetryPolicy) explain(err error) error {
 }
 
 // again reports whether to retry after err, and after which wait. It counts both.
-func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
+func (p RetryPolicy) again(spent *retries, resp Response, err error) (time.Duration, bool) {
 	var failed *Error
-	if !errors.As(err, &failed) || !failed.Retryable() {
+	if !errors.As(err, &failed) || !failed.Retryable() || failed.RetryAfter > p.Patience {
 		return 0, false
 	}
 	wait := p.backoff(spent.made)
 	if asked := failed.RetryAfter; asked > 0 {
 		wait = asked + min(wait, asked/4)
 	}
-	garbled := failed.Class == ClassProtocol
-	switch {
-	case spent.made >= p.Retries && (!overloaded(failed) || spent.waited >= p.Refusals),
-		garbled && spent.garbled >= p.Garbled,
-		failed.RetryAfter > p.Patience,
-		spent.waited+wait > p.Total:
+	var at verdict
+	if v := (*verdict)(nil); errors.As(err, &v) {
+		at = *v
+	}
+	if at.final || at.alone {
+		return 0, false
+	}
+	spent.down, spent.gated = p.Wait > 0 && temporary(failed, resp) && !failed.Brief, at.closed
+	if spent.down {
+		wait = p.remaining(spent, wait)
+	} else if !p.allows(*spent, failed, wait) {
+		return 0, false
+	}
+	if wait < 0 {
 		return 0, false
 	}
 	spent.made++
-	spent.waited += wait
-	if garbled {
+	if !spent.down {
+		spent.counted++
+		spent.waited += wait
+	}
+	if failed.Class == ClassProtocol {
 		spent.garbled++
 	}
 	return wait, true
+}
+
+// remaining returns a wait within the time of an outage, negative if that is over.
+func (p RetryPolicy) remaining(spent *retries, wait time.Duration) time.Duration {
+	now := p.Now()
+	if spent.failed.IsZero() {
+		spent.failed = now
+	}
+	left := spent.failed.Add(p.Wait).Sub(now)
+	if left <= 0 {
+		return -1
+	}
+	return min(wait, left)
+}
+
+// allows reports whether another retry is within the limits.
+func (p RetryPolicy) allows(spent retries, failed *Error, wait time.Duration) bool {
+	return (spent.counted < p.Retries || overloaded(failed) && spent.waited < p.Refusals) &&
+		(failed.Class != ClassProtocol || spent.garbled < p.Garbled) &&
+		spent.waited+wait <= p.Total
 }
 
 // backoff is a random fraction of the maximum wait before the retry with the given

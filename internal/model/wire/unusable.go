@@ -166,7 +166,11 @@ func (l *Endpoint) unreachable(r *http.Request, err error) error {
 	if r.URL.Scheme == "http" && cut && !l.answered.Swap(true) && l.speaksTLS(r.Context()) {
 		return unusable(0, doing+": "+l.Faults.clean(errors.Unwrap(err).Error()), useHTTPS)
 	}
-	return l.Faults.transport(doing, l.url, err)
+	failed := l.Faults.transport(doing, l.url, err)
+	if e := (*model.Error)(nil); errors.As(failed, &e) && unknownHost(err) && !l.answered.Load() {
+		e.Brief = true // more likely misspelt than down
+	}
+	return failed
 }
 
 // speaksTLS reports whether the server of a plain http endpoint expects TLS: then many close the
