@@ -68,6 +68,7 @@ type turn struct {
 	cost    *money.USD  // nil if unknown, and until the turn ends
 	calls   int
 	retries int
+	waitMS  int64
 	started time.Time
 	end     event.Turn // zero until it ends
 }
@@ -472,6 +473,7 @@ func (j *job) reportSessions(out *Job) {
 				out.ModelServed = cmp.Or(t.end.ModelServed, out.ModelServed)
 			}
 			out.Retries += t.retries
+			out.WaitMS += t.waitMS
 			out.Lost = out.Lost.Plus(t.end.Lost)
 		}
 	}

@@ -124,6 +124,7 @@ type Job struct {
 	DeniedCost   *money.USD          `json:"denied_cost_usd"`
 	Sessions     []Session           `json:"sessions"`
 	Retries      int                 `json:"retries"`   // retried requests
+	WaitMS       int64               `json:"wait_ms"`   // waits of its requests before retries and for providers that were down
 	Lost         *money.Charge       `json:"lost"`      // usage and cost of requests without a response; nil for none
 	Fallbacks    []Fallback          `json:"fallbacks"` // to other models
 	Network      []NetworkDenial     `json:"network"`   // denied attempts of commands, each host and port once

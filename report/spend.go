@@ -20,7 +20,11 @@ func (j *job) takeRetry(e event.Event) {
 	case r.To != "":
 		j.changed = append(j.changed, Fallback{Session: e.Session, Turn: r.Turn, From: r.From, To: r.To, Error: r.Error})
 	default:
-		j.session(e.Session).turn(r.Turn).retries++
+		t := j.session(e.Session).turn(r.Turn)
+		t.waitMS += r.WaitMS
+		if !r.Outage || r.Attempt > 0 {
+			t.retries++
+		}
 	}
 }
 

@@ -70,15 +70,15 @@ func TestProcessesShareTheRunsBudget(t *testing.T) {
 }
 
 // costsADollar opens a model whose requests cost one dollar each.
-func costsADollar(t *testing.T) func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+func costsADollar(t *testing.T) func(tasks.Job, string, Notices) (Conversation, error) {
 	t.Helper()
 	var turns strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	return func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
-		c, err := open(j, child, retry)
+	return func(j tasks.Job, child string, on Notices) (Conversation, error) {
+		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		c.Price = func(money.Usage) money.USD { return money.Dollar }
 		return c, err

@@ -69,12 +69,19 @@ type Options struct {
 	Costs      Costs
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
-	// retry is called for each retried request, and for each change of the
-	// model; the turn is not its concern.
-	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
+	OpenModel func(j tasks.Job, child string, on Notices) (Conversation, error)
 	Equipment Equipment
 	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
+}
+
+// Notices are what the model of a session calls.
+type Notices struct {
+	// Retry is called for each retried request, for each wait for a provider that is down, and for
+	// each change of the model; the turn is not its concern.
+	Retry func(event.Retry)
+	// Pause stops the job's time limit until resume is called, because its provider is down.
+	Pause func() (resume func())
 }
 
 // Costs are what else than the plan's own budget counts the cost of a run.

@@ -142,13 +142,13 @@ func (s *stage) job(id string, needs ...string) tasks.Job {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, Notices) (Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ tasks.Job, child string, _ func(event.Retry)) (Conversation, error) {
+	return func(_ tasks.Job, child string, _ Notices) (Conversation, error) {
 		p, err := sc.Player(child)
 		return Conversation{Model: p, Finish: p.Finish}, err
 	}
@@ -179,11 +179,11 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestPanicFailsOnlyItsJob(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
-		return open(j, child, retry)
+		return open(j, child, on)
 	}
 	exit := s.run(t.Context(), &tasks.Plan{Parallel: 2, Jobs: []tasks.Job{s.job("one"), s.job("two"), s.job("three")}})
 	want := map[string]string{"one": "passed 0", "two": "error 70", "three": "passed 0"}
@@ -260,8 +260,8 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
-		c, err := open(j, child, retry)
+	s.opts.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+		c, err := open(j, child, on)
 		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		return c, err
 	}
@@ -287,7 +287,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
@@ -309,7 +309,7 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		t.Error("a model was opened")
 		return Conversation{}, errors.New("no")
 	}

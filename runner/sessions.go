@@ -147,7 +147,7 @@ func sessionFailed(err error) *stop {
 func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
-	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), func(r event.Retry) { w.retried(o, r) }); err != nil {
+	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), Notices{Retry: func(r event.Retry) { w.retried(o, r) }, Pause: func() func() { return w.job.timeLimit.pause(w.job.opts.Now) }}); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.task.Model)

@@ -89,17 +89,22 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 
 func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 	began := time.Now()
-	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}}
-	ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
-	defer cancel()
-	if at, ok := ctx.Deadline(); !ok || !at.Equal(began.Add(time.Hour)) {
-		t.Errorf("the deadline is %s", at)
+	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{Now: time.Now}}
+	for _, ago := range []time.Duration{59 * time.Minute, 61 * time.Minute} {
+		ctx, cancel := j.inTime(t.Context(), &site{prepared: began.Add(-ago)})
+		defer cancel()
+		if ended := ctx.Err() != nil; ended != (ago > time.Hour) {
+			t.Errorf("prepared %v ago, the job has ended: %t", ago, ended)
+		}
+	}
+	if left, again := j.timeLimit.left(began.Add(59*time.Minute), began, time.Hour); left != time.Minute || again != left {
+		t.Errorf("%v left, to be examined after %v", left, again)
 	}
 	j.spec.Limits.Time = 0
-	ctx, cancel = j.inTime(t.Context(), &site{prepared: began})
+	ctx, cancel := j.inTime(t.Context(), &site{prepared: began.Add(-time.Hour)})
 	defer cancel()
-	if _, ok := ctx.Deadline(); ok {
-		t.Error("there is a deadline without a limit")
+	if ctx.Err() != nil {
+		t.Error("the job ended without a limit")
 	}
 }
 

@@ -271,16 +271,6 @@ func (w *work) refused(f faults) *stop {
 	return nil
 }
 
-// inTime returns a context that ends at the job's time limit, which starts when the job
-// is prepared and includes setup and session.
-func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.CancelFunc) {
-	if j.spec.Limits.Time == 0 {
-		return context.WithCancel(ctx)
-	}
-	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", j.spec.Limits.Time)}
-	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
-}
-
 // checkScripts checks that the sessions used all turns of scripted models.
 func (w *work) checkScripts(main *open) *stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {

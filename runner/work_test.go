@@ -74,7 +74,7 @@ func TestAttemptsEnd(t *testing.T) {
 
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
@@ -163,7 +163,7 @@ func TestPromptIncludesMentions(t *testing.T) {
 		tasks.Mention{Name: "helper"}, tasks.Mention{Name: "team/x.go"}, tasks.Mention{Name: "nobody"})
 	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}, {Name: "hidden"}}}
 	var asked string
-	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, Notices) (Conversation, error) {
 		return Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
 			data, err := json.Marshal(r.Messages)
 			asked = string(data)
@@ -282,9 +282,9 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	w := newWork(j, s.prepared(j))
 	var opened tasks.Job
 	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: found}, {text: more}]}\n")
-	j.opts.OpenModel = func(of tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
+	j.opts.OpenModel = func(of tasks.Job, child string, on Notices) (Conversation, error) {
 		opened = of
-		return play(of, child, retry)
+		return play(of, child, on)
 	}
 	spawn := w.spawner("r1/a")
 	main, err := w.openSession(t.Context(), w.ownSpec(), nil)
@@ -395,9 +395,9 @@ func TestASecretThatAManifestNames(t *testing.T) {
 
 func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(_ tasks.Job, _ string, retry func(event.Retry)) (Conversation, error) {
+	s.opts.OpenModel = func(_ tasks.Job, _ string, on Notices) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
-			retry(event.Retry{})
+			on.Retry(event.Retry{})
 			return model.Response{Text: "ok"}, nil
 		})}, nil
 	}

@@ -356,6 +356,7 @@ func (p *provider) keys() keys {
 		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
 		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
 		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
+		{"retry", into(&p.Retry, mapping((*Retry).keys)), "", "How long jobs wait for the provider while it is down"},
 	}
 }
 
@@ -381,6 +382,13 @@ func (t *Timeouts) keys() keys {
 		{"header", into(&t.Header, durationForm), "", "Wait until a response starts (5m; 10m for ollama, vllm, lmstudio and openai)"},
 		{"idle", into(&t.Idle, durationForm), "", "Wait without any data of a response (2m; 10m for ollama, vllm, lmstudio and openai)"},
 		{"total", into(&t.Total, durationForm), "", "Duration of a response (1h)"},
+	}
+}
+
+func (r *Retry) keys() keys {
+	return keys{
+		{"max_wait", into(&r.MaxWait, durationForm), "", "Longest wait for a provider that is down; then the job ends with exit code 75 (15m)"},
+		{"fallback_after", into(&r.FallbackAfter, durationForm), "", "Wait for a provider that is down until the next model of a fallback list is used (1m)"},
 	}
 }
 

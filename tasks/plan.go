@@ -366,6 +366,7 @@ type Provider struct {
 	Models  map[string]ModelFacts `json:",omitempty"` // what it serves, by name
 
 	Timeouts Timeouts
+	Retry    Retry `json:",omitzero"`
 }
 
 // Forge is a git host of a manifest: what it is, and where its tokens come from. Without
@@ -420,6 +421,12 @@ type Timeouts struct {
 	Header time.Duration // until it starts
 	Idle   time.Duration // without any byte of it
 	Total  time.Duration // of all of it
+}
+
+// Retry limits the waits for a provider that is down. Zero values are the defaults.
+type Retry struct {
+	MaxWait       time.Duration `json:",omitempty"`
+	FallbackAfter time.Duration `json:",omitempty"` // with another model to use
 }
 
 // Search is a service for the tools websearch and codesearch. The zero value

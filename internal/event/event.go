@@ -350,6 +350,11 @@ type Retry struct {
 	// provider of the previous one is down. Attempt and WaitMS are 0 then.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"` // name of a model, like From
+
+	// Outage is set if the request waits because the provider is down. WaitMS is 0 for a notice, of
+	// which a run has one per minute, else how long it has waited. Attempt is 0 if it has not
+	// failed itself.
+	Outage bool `json:"outage,omitempty"`
 }
 
 // Prune is the payload of prune: the results of old calls were removed from the

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Accounts are accounts of providers, each with the limiter of its requests. Sets that share
+// Accounts are accounts of providers, each with the limiter and the gate of its requests. Sets that share
 // them stay within the limits of an account together. It is safe for concurrent use.
 //
 // An account has an id, which other processes with the same key compute, too: the start of the
@@ -26,6 +26,7 @@ type Accounts struct {
 
 	mu       sync.Mutex
 	limiters map[string]*model.Limiter
+	gates    map[string]*model.Gate
 }
 
 // NewAccounts returns accounts for a process that runs many plans: a key that was rejected is
@@ -41,7 +42,7 @@ func NewAccounts(now func() time.Time, proxy func(*http.Request) (*url.URL, erro
 }
 
 func newAccounts(policy model.LimitPolicy, onPause func(account string, d time.Duration)) *Accounts {
-	return &Accounts{policy: policy, onPause: onPause, limiters: map[string]*model.Limiter{}}
+	return &Accounts{policy: policy, onPause: onPause, limiters: map[string]*model.Limiter{}, gates: map[string]*model.Gate{}}
 }
 
 // Limiter returns the limiter of an account, which may not have been used yet.
@@ -57,6 +58,18 @@ func (a *Accounts) Limiter(account string) *model.Limiter {
 		a.limiters[account] = l
 	}
 	return l
+}
+
+// Gate returns the gate of an account, which is closed while its provider is down.
+func (a *Accounts) Gate(account string) *model.Gate {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g := a.gates[account]
+	if g == nil {
+		g = model.NewGate(a.policy.Now)
+		a.gates[account] = g
+	}
+	return g
 }
 
 // accountID returns the id of an account.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -34,10 +34,11 @@ func TestSetsShareAccounts(t *testing.T) {
 		if accounts != nil {
 			s.Accounts = accounts
 		}
-		if _, err := s.Open(plan.Jobs[0], "", func(event.Retry) {}); err != nil {
+		if _, err := s.Open(plan.Jobs[0], "", runner.Notices{}); err != nil {
 			t.Fatal(err)
 		}
-		return s.limiter("openai/gpt-4.1")
+		l, _ := s.limits("openai/gpt-4.1")
+		return l
 	}
 	one := limiter("sk-1", accounts)
 	if one != limiter("sk-1", accounts) || one == limiter("sk-2", accounts) || one == limiter("sk-1", nil) {
@@ -78,7 +79,7 @@ func TestSetsShareConnections(t *testing.T) {
 			if shared {
 				s.Accounts = accounts
 			}
-			c, err := s.Open(plan.Jobs[0], "", func(event.Retry) {})
+			c, err := s.Open(plan.Jobs[0], "", runner.Notices{})
 			if err == nil {
 				_, err = c.Model.Stream(t.Context(), model.Request{Messages: []model.Message{{Role: model.User, Text: "Work."}}}, nil)
 			}

@@ -301,29 +301,30 @@ func (m *Set) suggestion(id string) string {
 }
 
 // Open opens the model of a job; see [runner.Options]. The wrappers of each wire are,
-// from the inside, the rate limiter of the account, the price, and retrying; then
+// from the inside, the rate limiter and the gate of the account, the price, and retrying; then
 // the fallback and the recorder. Scripts and recordings have no retries and no
 // limiter.
-func (m *Set) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.Conversation, error) {
+func (m *Set) Open(j tasks.Job, child string, on runner.Notices) (runner.Conversation, error) {
 	name := j.ID
 	if child != "" {
 		name += "/" + child
 	}
-	main, err := m.wrapped(tasks.Model{ID: j.Model, Name: j.ModelName}, child, name, retry)
+	of := session{job: jobKey{m, j.ID}, child: child, name: name, on: on}
+	main, err := m.wrapped(tasks.Model{ID: j.Model, Name: j.ModelName}, of, len(j.Fallback) > 0)
 	if err != nil {
 		return main, err
 	}
 	if len(j.Fallback) > 0 {
 		chain := []model.Named{{Name: j.ModelName, Model: main.Model}}
-		for _, f := range j.Fallback {
-			c, err := m.wrapped(f, child, name, retry)
+		for i, f := range j.Fallback {
+			c, err := m.wrapped(f, of, i+1 < len(j.Fallback))
 			if err != nil {
 				return c, err
 			}
 			chain = append(chain, model.Named{Name: f.Name, Model: c.Model})
 		}
 		main.Model = model.Fallback(chain, func(from, to string, err error) {
-			retry(event.Retry{From: from, To: to, Error: err.Error()})
+			on.Retry(event.Retry{From: from, To: to, Error: err.Error()})
 		})
 	}
 	main.Price = m.maxPrice(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
@@ -360,39 +361,56 @@ func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
 	}
 }
 
-func (m *Set) wrapped(of tasks.Model, child, name string, retry func(event.Retry)) (runner.Conversation, error) {
-	c, err := m.open(of.ID, of.Name, child, name)
+// session is a session whose model is opened.
+type session struct {
+	job         jobKey
+	child, name string
+	on          runner.Notices
+}
+
+// jobKey identifies a job among those of all plans in a process.
+type jobKey struct {
+	of *Set
+	id string
+}
+
+// wrapped opens a model of a session; more reports whether there is another one to fall back to.
+func (m *Set) wrapped(of tasks.Model, s session, more bool) (runner.Conversation, error) {
+	c, err := m.open(of.ID, of.Name, s.child, s.name)
 	if err != nil {
 		return c, err
 	}
 	if declared, _ := m.declared(of.ID); declared.Reasoning != nil {
 		c.Model = sampled{c.Model, *declared.Reasoning}
 	}
-	l := m.limiter(of.ID)
+	l, g := m.limits(of.ID)
+	wait := m.patience(of.ID, more)
 	if l != nil {
-		c.Model = model.Limited(c.Model, l, nil)
+		c.Model = model.Gated(model.Limited(c.Model, l, nil), g, s.outage(of.Name, wait))
 	}
 	if price, _ := m.price(of.ID, of.Name); !recorded(of.ID) {
 		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return m.cost(of.ID, price, u) })
 	}
 	if l != nil {
-		c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), func(attempt int, wait time.Duration, err error) {
-			retry(event.Retry{Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error()})
+		policy := model.DefaultRetryPolicy()
+		policy.Wait, policy.Now, policy.Pause = wait, m.now, s.on.Pause
+		c.Model = model.Retrying(c.Model, policy, func(attempt int, wait time.Duration, err error) {
+			s.on.Retry(event.Retry{Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error()})
 		})
 	}
 	return c, nil
 }
 
-// limiter returns the rate limiter of an open model's account; nil for scripts and
+// limits returns the rate limiter and the gate of an open model's account; nil for scripts and
 // recordings.
-func (m *Set) limiter(id string) *model.Limiter {
+func (m *Set) limits(id string) (*model.Limiter, *model.Gate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w, ok := m.wires[id]
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return m.Accounts.Limiter(w.account)
+	return m.Accounts.Limiter(w.account), m.Accounts.Gate(w.account)
 }
 
 // open opens a model's wire, script or recording. name identifies the session in a

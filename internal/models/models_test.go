@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -150,12 +150,17 @@ func TestPoliciesApplyToEndpointsOfTheEnvironment(t *testing.T) {
 func TestModelsOfOneAccountShareALimiter(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0, "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5")}}
 	s := newSet(plan, map[string]string{"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"})
-	if _, err := s.Open(plan.Jobs[0], "", func(event.Retry) {}); err != nil {
+	if _, err := s.Open(plan.Jobs[0], "", runner.Notices{}); err != nil {
 		t.Fatal(err)
 	}
-	one, two, other := s.limiter("openai/gpt-4.1"), s.limiter("openai/gpt-4.1-mini"), s.limiter("anthropic/claude-sonnet-4-5")
+	one, gate := s.limits("openai/gpt-4.1")
+	two, sameGate := s.limits("openai/gpt-4.1-mini")
+	other, otherGate := s.limits("anthropic/claude-sonnet-4-5")
 	if one == nil || one != two || one == other || other == nil {
 		t.Errorf("limiters %p, %p and %p", one, two, other)
+	}
+	if gate == nil || gate != sameGate || gate == otherGate || otherGate == nil {
+		t.Errorf("gates %p, %p and %p", gate, sameGate, otherGate)
 	}
 }
 

@@ -185,6 +185,9 @@ func (f *fields) model(e event.Event) {
 		f.text("error", e.Retry.Error)
 		f.text("from", e.Retry.From)
 		f.text("to", e.Retry.To)
+		if e.Retry.Outage {
+			f.Bool("outage", true)
+		}
 	case e.Call != nil:
 		f.call(e.Call)
 	case e.Prune != nil:

@@ -170,6 +170,12 @@ func sessionEntry(e event.Event) entry {
 		if e.Retry.To != "" {
 			return warning("%s failed, falling back to %s: %s", e.Retry.From, e.Retry.To, e.Retry.Error)
 		}
+		if e.Retry.Outage && e.Retry.WaitMS == 0 {
+			return warning("%s", e.Retry.Error)
+		}
+		if e.Retry.Outage {
+			return debug("waited %s for the provider, sending a request", figures.Duration(e.Retry.WaitMS))
+		}
 		return warning("model request failed, retrying in %s: %s", figures.Duration(e.Retry.WaitMS), e.Retry.Error)
 	case event.CallUpdated:
 		return callEntry(e.Call)

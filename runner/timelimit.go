@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/session"
+)
+
+// timeLimit is what a job's time limit does not count: waits for a provider that is down.
+type timeLimit struct {
+	mu      sync.Mutex
+	waiting int // sessions
+	since   time.Time
+	paused  time.Duration // before since
+}
+
+// pause stops the job's time limit until resume is called.
+func (l *timeLimit) pause(now func() time.Time) (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting++; l.waiting == 1 {
+		l.since = now()
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.waiting--; l.waiting == 0 {
+			l.paused += now().Sub(l.since)
+		}
+	}
+}
+
+// left returns the rest at now of a limit that started at from, and when to look again.
+func (l *timeLimit) left(now, from time.Time, limit time.Duration) (left, again time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left = limit + l.paused - now.Sub(from)
+	if l.waiting == 0 {
+		return left, left
+	}
+	left += now.Sub(l.since)
+	return left, max(left, time.Second)
+}
+
+// inTime returns a context that ends at the job's time limit, which starts when the job
+// is prepared and includes setup and session.
+func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	limit := j.spec.Limits.Time
+	if limit == 0 {
+		return ctx, func() { cancel(nil) }
+	}
+	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", limit)}
+	left, again := j.timeLimit.left(j.opts.Now(), s.prepared, limit)
+	if left <= 0 {
+		cancel(timeout)
+		return ctx, func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for left > 0 {
+			timer := time.NewTimer(again)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			left, again = j.timeLimit.left(j.opts.Now(), s.prepared, limit)
+		}
+		cancel(timeout)
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+	}
+}

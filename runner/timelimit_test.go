@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tasks"
+)
+
+// A job's time limit does not count the waits for a provider that is down.
+func TestTimeLimitPauses(t *testing.T) {
+	type wait struct{ from, to time.Duration }
+	for name, test := range map[string]struct {
+		waits []wait
+		want  time.Duration // when the job is ended
+	}{
+		"none":                      {nil, time.Minute},
+		"one":                       {[]wait{{10 * time.Second, 10 * time.Minute}}, 10*time.Minute + 50*time.Second},
+		"two":                       {[]wait{{10 * time.Second, 20 * time.Second}, {30 * time.Second, 90 * time.Second}}, 130 * time.Second},
+		"two sessions concurrently": {[]wait{{10 * time.Second, 30 * time.Second}, {20 * time.Second, 40 * time.Second}}, 90 * time.Second},
+		"at the end":                {[]wait{{59*time.Second + 999*time.Millisecond, 2 * time.Minute}}, 2*time.Minute + time.Millisecond},
+		"after the end":             {[]wait{{2 * time.Minute, 3 * time.Minute}}, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+			began := time.Now()
+			ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
+			defer cancel()
+			for _, w := range test.waits {
+				go func() {
+					time.Sleep(w.from)
+					resume := j.timeLimit.pause(time.Now)
+					time.Sleep(w.to - w.from)
+					resume()
+				}()
+			}
+			<-ctx.Done()
+			if took := time.Since(began); took < test.want || took > test.want+2*time.Second {
+				t.Errorf("%s: ended after %v, want %v", name, took, test.want)
+			}
+			if cause, ok := context.Cause(ctx).(session.Timeout); !ok || cause.Code != event.CodeLimit || cause.Reason != "job timed out after 1m0s" { //nolint:errorlint // a cause is never wrapped
+				t.Errorf("%s: the cause is %v", name, context.Cause(ctx))
+			}
+			time.Sleep(5 * time.Minute) // for the waits
+		})
+	}
+}
+
+func TestTimeLimitThatHasPassed(t *testing.T) {
+	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+	ctx, cancel := j.inTime(t.Context(), &site{prepared: time.Now().Add(-time.Hour)})
+	defer cancel()
+	if ctx.Err() == nil {
+		t.Error("the job has time left")
+	}
+}
