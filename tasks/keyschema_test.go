@@ -149,6 +149,7 @@ func TestSchemaAcceptsForms(t *testing.T) {
 		"version: 1\nvars: {n: 5, on: true}\ntasks: [{id: a, prompt: x, matrix: {n: [1, 2.5, true]}, if: true, setup: make, verify: [true, {run: 1}]}]",
 		"version: 1\nlimits: {time: 1.5h30m, disk: 2.5 GiB}\nmodel: [a/b, c/d]\ntasks: [{id: a, prompt: x, commit: false, verify: make}]",
 		"version: 1\nlsp: true\nmcp: {m: {command: [x, 1], timeout: 5000, environment: {A: 1}}}\nprofiles: {p: {permission: {git: write, bash: {\"*\": deny}}}}\ntasks: []",
+		"version: 1\ntasks: [{id: a, prompt: x, commit: {\"include\": [\"setup\", \"verify\", \"hooks\", \"build\"]}}, {id: b, prompt: x, commit: {include: []}}]",
 		"version: 1\nlsp: {go: {disabled: true}}\nprofiles: {p: {permission: allow, network: [example.com], cache: none}}\ntasks: []",
 	} {
 		var doc any
