@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/tools"
 )
 
 // differences are what differs in the workspace of a job since its start, and who made it. Files that
@@ -19,7 +20,9 @@ type differences struct {
 	site    *site
 	include []string // see tasks.Commit
 	emit    func(event.Event)
-	found   *found // at the end of the last attempt; nil if files can have changed since
+	found   *found      // at the end of the last attempt; nil if files can have changed since
+	tree    *tools.Tree // of the sessions; nil before them
+	watched watched
 
 	files map[string]leftover    // that others than the agent left
 	dirs  map[string]event.Maker // build artifacts that an earlier process recorded without their files, by their paths with a slash
@@ -38,8 +41,15 @@ const base = "base"
 // the files that are recorded.
 func (d *differences) note(by event.Maker, before, after gitops.States) []event.LeftFile {
 	var changed []event.LeftFile
+	moved := map[string]bool{} // states of the agent's files that are elsewhere now
+	for path, was := range before {
+		if was != after[path] && gitops.HasContent(was) && !d.has(path, was) {
+			moved[was] = true
+		}
+	}
 	for path, state := range after {
-		if was, known := before[path]; was == state || known && !d.has(path, was) { // the agent's, and stays so
+		was, known := before[path]
+		if was == state || known && !d.has(path, was) || !known && moved[state] { // the agent's, and stays so
 			continue
 		}
 		changed = append(changed, event.LeftFile{Path: path, State: state})
@@ -164,17 +174,39 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 	d.emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: by, Files: brief}})
 }
 
-// recall replaces what is recorded by what earlier processes, or the run that this one is a fork of,
-// have found in the state that the job continues from.
-func (d *differences) recall(past *pastJob) {
-	d.files, d.dirs, d.wrote = nil, nil, nil
+// recall adds to what is recorded what earlier processes, or the run that this one is a fork of, have found
+// in the state that the job continues from. It is often an earlier one than their last, so all states that were left count.
+func (d *differences) recall(ctx context.Context, past *pastJob) *stop {
+	left := map[string]map[string]event.Maker{} // by paths and states
+	note := func(path string) {
+		if f := d.files[path]; f.by != "" {
+			if left[path] == nil {
+				left[path] = map[string]event.Maker{}
+			}
+			left[path][f.state] = f.by
+		}
+	}
+	for path := range d.files {
+		note(path)
+	}
 	for _, e := range past.allLeft() {
 		if e.By == event.ByAgent {
 			d.addWritten(e.Files)
-		} else {
-			d.add(e.By, e.Files)
+			continue
+		}
+		d.add(e.By, e.Files)
+		for _, f := range e.Files {
+			note(f.Path)
 		}
 	}
+	now, end := d.states(ctx)
+	clear(d.files)
+	for path, state := range now {
+		if by := left[path][state]; by != "" {
+			d.files[path] = leftover{by, state}
+		}
+	}
+	return end
 }
 
 // allLeft returns what others than the agent have left, in the order of their events.

@@ -58,9 +58,10 @@ func (r jobHooks) start(ctx context.Context) *stop {
 			g.within = s.sandbox
 			return LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
 		},
-		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
-		Warn: j.warn,
-		Stop: func(reason string) { j.end(session.Timeout{Code: event.CodeExtension, Reason: reason}) },
+		Emit:  func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn:  j.warn,
+		Stop:  func(reason string) { j.end(session.Timeout{Code: event.CodeExtension, Reason: reason}) },
+		Watch: r.watch,
 	})
 	return r.run(ctx, tasks.JobStart, event.CodeExtension, func(*hook.Input) {})
 }

@@ -184,8 +184,21 @@ func responseOf(state *journal.State, turn int) *event.Turn {
 }
 
 // restore gives the worktree of a job that is resumed the state of the last complete turn,
-// or that it started from.
-func (w *work) restore(ctx context.Context, from *continuation) error {
+// or that it started from, with what others than the agent left in it.
+func restore(ctx context.Context, w *work, from *continuation) *stop {
+	if err := w.restoreTree(ctx, from); err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		return &stop{code: event.CodeRepository, detail: err.Error()}
+	}
+	if from == nil && (w.job.past == nil || w.job.past.fork == nil || w.job.past.fresh) {
+		return nil
+	}
+	return w.site.diff.recall(ctx, w.job.past)
+}
+
+func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	tree := ""
 	if from != nil {
 		tree = from.state.Tree()
@@ -195,9 +208,6 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 	}
 	if past := w.job.past; tree == "" && past != nil && past.start != nil {
 		tree = past.start.Tree
-	}
-	if from != nil || w.job.past != nil && w.job.past.fork != nil && !w.job.past.fresh {
-		w.site.diff.recall(w.job.past)
 	}
 	if rebasedAfter(w.job, from) {
 		return w.job.start.onto.apply(ctx, w.site)

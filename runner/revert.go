@@ -240,9 +240,11 @@ func (v reverting) tree(s *site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
-	s.diff.recall(j.past)
 	l := &landing{job: j, site: s}
-	end := l.findChanges(ctx)
+	end := s.diff.recall(ctx, j.past)
+	if end == nil {
+		end = l.findChanges(ctx)
+	}
 	if l.changes == nil {
 		return errors.New(end.detail)
 	}

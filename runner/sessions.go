@@ -239,7 +239,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
-		Hooks:  slices.Concat(w.extensions.Hooks(w.job.sessionID(s.name)), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
+		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
 		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}
 	known := w.job.opts.facts(s.speaks)

@@ -59,6 +59,7 @@ const searchMemory = 4 << 20
 
 func newWork(j *job, s *site) *work {
 	w := &work{job: j, site: s, tree: tools.NewTree(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD), before: noResult().totals}
+	s.diff.tree = w.tree
 	if s.opening != nil {
 		w.tree.Written() // nothing has run in it so far
 	}
@@ -92,11 +93,8 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	}
 	w.continued = from != nil
 	w.site.touched = w.site.touched || w.continued
-	if err := w.restore(ctx, from); err != nil {
-		if ctx.Err() != nil {
-			return stopped(ctx)
-		}
-		return &stop{code: event.CodeRepository, detail: err.Error()}
+	if end := restore(ctx, w, from); end != nil {
+		return end
 	}
 	if from == nil {
 		if done, end := w.tryScript(ctx); done {

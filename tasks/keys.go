@@ -178,7 +178,7 @@ func (c *commit) keys() keys {
 		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
 		{"protect", into(&c.protect, protectForm), "", "Globs of paths that nothing may change"},
 		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
-		{"include", into(&c.include, listOf(oneOf([]string{"setup", "verify", "hooks", "build"}))), "", "What is committed although the agent did not make it: files that setup, verify or hooks of job_start left, and build artifacts"},
+		{"include", into(&c.include, listOf(oneOf([]string{"setup", "verify", "hooks", "build"}))), "", "What is committed although the agent did not make it: files that setup, verify or hooks left, and build artifacts"},
 	}
 }
 

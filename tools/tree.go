@@ -19,6 +19,7 @@ type Tree struct {
 
 	mu      sync.Mutex
 	changes int64
+	active  int             // calls and programs that may change files now
 	written map[string]bool // absolute paths of files that built-in tools changed
 	only    bool            // nothing else changed since Written
 }
@@ -85,18 +86,34 @@ func (t *Tree) Touch() {
 // are invalidated then and now, because other calls may run concurrently.
 func (t *Tree) Changing(program bool) (done func()) {
 	unread := t.searches.Changing(program)
-	t.touch(program)
+	t.touch(program, 1)
 	return func() {
-		t.touch(program)
+		t.touch(program, -1)
 		unread()
 	}
 }
 
-// touch counts a change, of a program or of a file.
-func (t *Tree) touch(program bool) {
+// Watch returns a function that reports whether a call can have changed the workspace since Watch was called.
+func (t *Tree) Watch() (changed func() bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	busy, before := t.active > 0, t.changes
+	return func() bool { return busy || t.count() != before }
+}
+
+// Wrote reports whether a built-in tool changed a file, given by its absolute path, since Written was called.
+func (t *Tree) Wrote(file string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.written[file]
+}
+
+// touch counts the start or the end of a change, of a program or of a file.
+func (t *Tree) touch(program bool, active int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes++
+	t.active += active
 	t.only = t.only && !program
 }
 

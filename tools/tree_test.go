@@ -46,3 +46,24 @@ func TestWhatCallsWrite(t *testing.T) {
 		})
 	}
 }
+
+func TestChangesWhileWatched(t *testing.T) {
+	tree := NewTree(0)
+	tree.Changing(true)()
+	quiet := tree.Watch()
+	if quiet() {
+		t.Error("a call that has ended counts")
+	}
+	done := tree.Changing(false)
+	if !quiet() {
+		t.Error("a call that began later does not count")
+	}
+	during := tree.Watch()
+	done()
+	if !during() {
+		t.Error("a call that ended later does not count")
+	}
+	if after := tree.Watch(); after() {
+		t.Error("a call that ended before counts")
+	}
+}

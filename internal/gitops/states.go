@@ -12,6 +12,9 @@ const (
 	refused = "refused" // Commit would refuse it
 )
 
+// HasContent reports whether a state is that of a file or symlink that a commit can have.
+func HasContent(state string) bool { return state != gone && state != refused }
+
 // Since returns the paths that differ from an earlier snapshot.
 func (s *Snapshot) Since(earlier *Snapshot) States {
 	all, was := States{}, earlier.files()

@@ -42,7 +42,7 @@ func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
 	if !h.spec.For(c.Tool) {
 		return nil
 	}
-	_, f := h.run(ctx, in.of(c))
+	_, f := h.watched(ctx, in.of(c))
 	switch {
 	case f == nil:
 		return nil
@@ -61,6 +61,15 @@ func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
 	return f
 }
 
+// watched is run for a hook around a call.
+func (h *hook) watched(ctx context.Context, in Input) (output string, failed *failure) {
+	if h.config.Watch == nil { // of a single call
+		return h.run(ctx, in)
+	}
+	h.config.Watch(ctx, func() { output, failed = h.run(ctx, in) })
+	return output, failed
+}
+
 func (h *hook) isStuck() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +84,7 @@ func (h *hook) after(ctx context.Context, c tools.HookCall, r tools.HookResult, 
 	}
 	in = in.of(c)
 	in.Result = &Result{r.Title, r.Output, r.Error}
-	out, f := h.run(ctx, in)
+	out, f := h.watched(ctx, in)
 	switch {
 	case f == nil:
 		if out = strings.TrimRight(out, "\r\n"); out != "" {
