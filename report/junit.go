@@ -71,6 +71,7 @@ type testcase struct {
 	Error     *problem   `xml:"error"`
 	Failure   *problem   `xml:"failure"`
 	SystemOut *systemOut `xml:"system-out"`
+	SystemErr xmlText    `xml:"system-err,omitempty"`
 }
 
 // systemOut is the output of a test case, with properties as lines of the form
@@ -195,6 +196,7 @@ func jobCase(j *Job) testcase {
 		Name:      xmlText(j.ID),
 		Time:      seconds(j.ElapsedMS),
 		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), jobProperties(j)},
+		SystemErr: xmlText(head(warningLines(j), maxJUnitText)),
 	}
 	p := &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
 	switch j.Outcome {
@@ -207,6 +209,15 @@ func jobCase(j *Job) testcase {
 		c.Error = p
 	}
 	return c
+}
+
+// warningLines returns the warnings about a job, each as a line.
+func warningLines(j *Job) string {
+	var b strings.Builder
+	for _, w := range j.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", spaced(w))
+	}
+	return b.String()
 }
 
 // spaced returns a text in one line.

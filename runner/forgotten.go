@@ -2,6 +2,8 @@ package runner
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
@@ -10,28 +12,50 @@ import (
 
 // refusals are the denied calls of a job. They show whether its profile was forgotten: if another preset allows each of them.
 type refusals struct {
-	mu      sync.Mutex
-	presets []string // for each call, the narrowest that allows it; "" for none
+	mu  sync.Mutex
+	all []denial
 }
 
-// see records a call that was denied under the job's profile.
-func (d *refusals) see(p permission.Profile, e event.Event) {
-	if e.Type != event.CallUpdated || e.Call.Status != event.CallDenied || e.Call.Decision == nil {
-		return
+type denial struct {
+	tool   string
+	preset string // the narrowest that allows it; "" for none
+	solved bool   // the agent called the tool later in a way that is allowed
+}
+
+// see records a call that was denied under the job's profile, or one that was completed.
+func (d *refusals) see(p permission.Profile, c event.Call) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	tool := strings.ToLower(c.Tool)
+	switch {
+	case c.Status == event.CallCompleted:
+		for i := range d.all {
+			d.all[i].solved = d.all[i].solved || d.all[i].tool == tool
+		}
+	case c.Status == event.CallDenied && c.Decision != nil:
+		d.all = append(d.all, denial{tool: tool, preset: p.AllowedBy(c.Tool, c.Decision.Rule, c.Decision.Source)})
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.presets = append(d.presets, p.AllowedBy(e.Call.Tool, e.Call.Decision.Rule, e.Call.Decision.Source))
 }
 
-// advice returns which profile to set instead of the job's; "" if no call was denied, or one that no preset allows.
-func (d *refusals) advice(p permission.Profile) string {
+// recall records the calls of earlier processes.
+func (d *refusals) recall(p permission.Profile, past *pastJob) {
+	for _, c := range past.called() {
+		d.see(p, c)
+	}
+}
+
+// advice returns which profile to set instead of the job's; "" if no call was denied, one that no preset allows, or, unless the
+// task asks for changes, only calls of tools that were completed later.
+func (d *refusals) advice(p permission.Profile, changing bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !changing && !slices.ContainsFunc(d.all, func(r denial) bool { return !r.solved }) {
+		return ""
+	}
 	widest := ""
 	for _, name := range permission.Presets() { // from the narrowest
-		for _, needed := range d.presets {
-			switch needed {
+		for _, r := range d.all {
+			switch r.preset {
 			case "":
 				return ""
 			case name:
@@ -52,7 +76,7 @@ func (d *refusals) advice(p permission.Profile) string {
 // fails.
 func (l *landing) forgotten() *stop {
 	j := l.job
-	text := j.refused.advice(j.spec.Profile)
+	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
 	switch {
 	case text == "":
 		return nil

@@ -22,7 +22,7 @@ type job struct {
 	breach breach                  // of git's own files, by a command
 	told   toldHosts               // denied hosts that are in the stream
 
-	refused   refusals // of its sessions in this process
+	refused   refusals // of its sessions
 	timeLimit timeLimit
 }
 

@@ -89,6 +89,7 @@ type pastTurn struct {
 	end    *event.Turn // nil for a turn that did not end
 	calls  int         // completed, denied or failed
 	denied int
+	called []event.Call // those that were completed or denied
 }
 
 // Emit adds an event. It always returns nil.
@@ -123,7 +124,7 @@ func (p *Past) repeatCalls() {
 		for _, s := range j.sessions {
 			for number, t := range s.turns {
 				if t.end == nil {
-					t.calls, t.denied = 0, 0
+					t.calls, t.denied, t.called = 0, 0, nil
 					s.turns[number] = t
 				}
 			}
@@ -277,7 +278,21 @@ func (s *pastSession) addCall(c *event.Call) {
 	if c.Status == event.CallDenied {
 		t.denied++
 	}
+	if c.Status != event.CallError {
+		t.called = append(t.called, event.Call{Tool: c.Tool, Status: c.Status, Decision: c.Decision})
+	}
 	s.turns[c.Turn] = t
+}
+
+// called returns the calls of all sessions that were completed or denied; those of a session are in their order.
+func (j *pastJob) called() (all []event.Call) {
+	for _, id := range slices.Sorted(maps.Keys(j.sessions)) {
+		turns := j.sessions[id].turns
+		for _, number := range slices.Sorted(maps.Keys(turns)) {
+			all = append(all, turns[number].called...)
+		}
+	}
+	return all
 }
 
 // totals returns the sums of the turns that ended, and the number of the last one. Calls of

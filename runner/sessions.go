@@ -197,7 +197,9 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 // emitter emits events of a session, also to plugins.
 func (w *work) emitter(ctx context.Context) func(event.Event) {
 	return func(e event.Event) {
-		w.job.refused.see(w.job.spec.Profile, e)
+		if e.Type == event.CallUpdated {
+			w.job.refused.see(w.job.spec.Profile, *e.Call)
+		}
 		w.job.opts.Emit(e)
 		w.extensions.Tell(ctx, e)
 	}

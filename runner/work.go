@@ -91,7 +91,9 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	if err != nil {
 		return &stop{code: event.CodeInternal, detail: fmt.Sprintf("resume the job: %v", err)}
 	}
-	w.continued = from != nil
+	if w.continued = from != nil; w.continued {
+		w.job.refused.recall(w.job.spec.Profile, w.job.past)
+	}
 	w.site.touched = w.site.touched || w.continued
 	if end := restore(ctx, w, from); end != nil {
 		return end
