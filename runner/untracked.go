@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/tasks"
@@ -180,24 +181,31 @@ func (j *job) warnOfUntracked(s *site) {
 // maxUntracked is the maximum number of entries in a report.
 const maxUntracked = 100
 
-// generated lists names of directories that package managers and build tools fill. A
-// report has one entry for each.
-const generated = " node_modules bower_components vendor .venv venv site-packages __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .eggs" +
-	" target dist build out bin obj .next .nuxt .svelte-kit .turbo .parcel-cache .angular .gradle .bundle Pods .dart_tool _build deps elm-stuff" +
-	" dist-newstyle .stack-work zig-cache zig-out .zig-cache coverage .nyc_output .terraform .cache .m2 "
+// generated are names of directories that package managers and build tools fill. A report has one entry for each. Names that
+// are artifacts only beside some file count, too: nothing but the length of the report depends on it.
+type generated map[string]bool
+
+func (g generated) has(name string) bool {
+	found, known := g[name]
+	if !known {
+		found = name == ".cache" || name == ".m2" || ecosystem.NamesArtifacts(name)
+		g[name] = found
+	}
+	return found
+}
 
 // summarize returns the entries for files, at most so many: one for each file, but only
 // one for a generated directory, and for directories that would exceed the number.
 func summarize(kinds map[string]gitops.Kind, most int) []event.Untracked {
 	files := slices.Sorted(maps.Keys(kinds))
-	depth := 0
+	depth, known := 0, generated{}
 	for _, file := range files {
 		depth = max(depth, strings.Count(file, "/"))
 	}
 	for ; ; depth-- {
 		entries := map[string]event.Untracked{}
 		for _, file := range files {
-			name, kind := entryOf(file, depth), string(kinds[file])
+			name, kind := entryOf(file, depth, known), string(kinds[file])
 			e, ok := entries[name]
 			if ok && e.Kind != kind {
 				kind = string(gitops.Modified)
@@ -216,7 +224,7 @@ func summarize(kinds map[string]gitops.Kind, most int) []event.Untracked {
 
 // entryOf returns the path of the entry for a file: its own, or that of the directory
 // that summarizes it, with a slash. depth is the maximum number of directories above.
-func entryOf(file string, depth int) string {
+func entryOf(file string, depth int, known generated) string {
 	if depth < 0 {
 		return "./"
 	}
@@ -225,7 +233,7 @@ func entryOf(file string, depth int) string {
 		dirs = nil
 	}
 	for i, name := range dirs {
-		if i == depth || strings.Contains(generated, " "+name+" ") {
+		if i == depth || known.has(name) {
 			return path.Join(dirs[:i+1]...) + "/"
 		}
 	}

@@ -47,6 +47,14 @@ func artifacts() []artifact {
 	}
 }
 
+// NamesArtifacts reports whether a directory with a name is one of artifacts in some workspace, whatever is beside it.
+func NamesArtifacts(dir string) bool {
+	return slices.ContainsFunc(artifacts(), func(r artifact) bool {
+		r.beside = ""
+		return r.matches(dir, true, nil)
+	})
+}
+
 // Artifacts recognizes build artifacts by their paths. The zero value is ready to use.
 type Artifacts struct {
 	// Has reports whether the workspace has a file whose name matches a pattern, as of path.Match, in

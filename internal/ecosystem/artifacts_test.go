@@ -28,3 +28,14 @@ func TestArtifactsAreFoundByPath(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesOfArtifacts(t *testing.T) {
+	for name, want := range map[string]bool{
+		"node_modules": true, "vendor": true, "build": true, "venv": true, "deps": true, "x.egg-info": true, "bin": true,
+		"src": false, "core": false, "a.pyc": false, "bundle": false, "vendored": false,
+	} {
+		if NamesArtifacts(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
