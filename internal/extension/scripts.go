@@ -274,14 +274,16 @@ func (p *plugin) before(ctx context.Context, c tools.HookCall) (json.RawMessage,
 }
 
 func (p *plugin) ask(ctx context.Context, c tools.HookCall, r permission.Request) error {
-	denied, err := p.host.live.Ask(ctx, p.call(c), jshost.Permission{Permission: r.Permission, Patterns: r.Subjects})
+	status, err := p.host.live.Ask(ctx, p.call(c), jshost.Permission{Permission: r.Permission, Patterns: r.Subjects})
 	switch {
 	case err != nil:
 		return p.guard(ctx, err)
-	case denied:
-		return errors.New("denied by its hook permission.ask")
+	case status == jshost.Allowed:
+		return nil
+	case status == "ask":
+		return errors.New("its hook permission.ask asks for approval, which nobody can give in an unattended run")
 	}
-	return nil
+	return errors.New("denied by its hook permission.ask")
 }
 
 // guard returns the reason of a denial. A plugin that does not work denies its calls, and ends

@@ -42,10 +42,10 @@ func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
 	if !h.spec.For(c.Tool) {
 		return nil
 	}
-	_, f := h.watched(ctx, in.of(c))
+	out, f := h.watched(ctx, in.of(c))
 	switch {
 	case f == nil:
-		return nil
+		return h.objection([]byte(out))
 	case ctx.Err() != nil:
 		return errors.New("the call was interrupted")
 	case h.denied(f):
@@ -68,6 +68,39 @@ func (h *hook) watched(ctx context.Context, in Input) (output string, failed *fa
 	}
 	h.config.Watch(ctx, func() { output, failed = h.run(ctx, in) })
 	return output, failed
+}
+
+// objection returns the denial that a before_tool hook of other agents prints as a JSON object instead
+// of its exit code; nil for all other output. A request for approval is one, because nobody can give it.
+func (h *hook) objection(out []byte) error {
+	type answer struct {
+		Decision           string `json:"decision"`
+		Permission         string `json:"permission"`
+		PermissionDecision string `json:"permissionDecision"`
+		Reason             string `json:"reason"`
+		PermissionReason   string `json:"permissionDecisionReason"`
+	}
+	var printed struct {
+		answer
+		Continue *bool  `json:"continue"`
+		Specific answer `json:"hookSpecificOutput"`
+	}
+	json.Unmarshal(out, &printed) //nolint:errcheck // what can be read of it counts: it can be a guard's
+	reason := h.text([]byte(cmp.Or(printed.Specific.PermissionReason, printed.Reason, printed.PermissionReason, printed.Specific.Reason)))
+	for _, a := range []answer{printed.answer, printed.Specific} {
+		for _, word := range []string{a.Decision, a.Permission, a.PermissionDecision} {
+			switch strings.ToLower(word) {
+			case "ask":
+				return errors.New("it asks for approval, which nobody can give in an unattended run: " + cmp.Or(reason, "no reason given"))
+			case "deny", "block":
+				return errors.New(cmp.Or(reason, "no reason given"))
+			}
+		}
+	}
+	if printed.Continue != nil && !*printed.Continue {
+		return errors.New(cmp.Or(reason, "no reason given"))
+	}
+	return nil
 }
 
 func (h *hook) isStuck() bool {

@@ -196,7 +196,7 @@ export const Guard: Plugin = async ({ client, directory, $ }) => {
       if (input.tool === "hang") while (true);
     },
     "tool.execute.after": async (input, output) => { output.title = "after " + input.args.command; output.output += "\nchecked"; output.metadata.b = 2; },
-    "permission.ask": async (input, output) => { if (input.pattern[0].endsWith(".env")) output.status = "deny"; },
+    "permission.ask": async (input, output) => { if (input.pattern[0].endsWith(".env")) output.status = "deny"; if (input.pattern[0] === "asks") output.status = "ask"; },
     "shell.env": async (input, output) => { output.env.FROM_PLUGIN = input.cwd; },
     event: async ({ event }) => { seen.push(event.type); },
     dispose: async () => writeFileSync(directory + "/disposed", seen.join()),
@@ -205,6 +205,7 @@ export const Guard: Plugin = async ({ client, directory, $ }) => {
     other: async () => {},
   };
 };
+export const Approves = async () => ({ "permission.ask": async (input, output) => { output.status = "allow"; } });
 `,
 	"plugin/session.js": `export default { id: "x", server: async ({ client }) => { await client.session.prompt({}); } };`,
 	"plugin/auth.js":    `export const A = async () => ({ auth: {} });`,
@@ -243,9 +244,9 @@ func TestPlugins(t *testing.T) {
 	if got, err := h.After(ctx, c, Result{Title: "t", Output: "o", Metadata: json.RawMessage(`{"a":1}`)}); err != nil || got.Title != "after ls" || got.Output != "o\nchecked" || string(got.Metadata) != `{"a":1,"b":2}` {
 		t.Errorf("after: %+v, %v", got, err)
 	}
-	for pattern, want := range map[string]bool{"a.env": true, "a.txt": false} {
+	for pattern, want := range map[string]string{"a.env": "deny", "a.txt": Allowed, "asks": "ask"} {
 		if got, err := h.Ask(ctx, c, Permission{"read", []string{pattern}}); err != nil || got != want {
-			t.Errorf("ask %s: %t, %v", pattern, got, err)
+			t.Errorf("ask %s: %s, %v", pattern, got, err)
 		}
 	}
 	if env, err := h.Env(ctx, c, "/w"); err != nil || env["FROM_PLUGIN"] != "/w" {

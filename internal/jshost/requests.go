@@ -91,14 +91,18 @@ func (h *Host) After(ctx context.Context, c HookedCall, r Result) (made Result, 
 	return made, err
 }
 
-// Ask calls the hook permission.ask of a plugin, and reports whether it denies the permission.
-func (h *Host) Ask(ctx context.Context, c HookedCall, p Permission) (denied bool, err error) {
-	var res struct{ Denied bool }
+// Allowed is the status of a permission that no hook objects to. Others are deny, ask, or what a
+// plugin made of it.
+const Allowed = "allow"
+
+// Ask calls the hook permission.ask of a plugin, and returns the status of the permission.
+func (h *Host) Ask(ctx context.Context, c HookedCall, p Permission) (status string, err error) {
+	var res struct{ Status string }
 	err = h.hook(ctx, "ask", struct {
 		HookedCall
 		Permission
 	}{c, p}, &res)
-	return res.Denied, err
+	return res.Status, err
 }
 
 // Env calls the hook shell.env of a plugin, and returns the variables that it adds.

@@ -250,8 +250,11 @@ const methods = {
   async ask(params) {
     const output = { status: "allow" };
     const input = { id: params.call, type: params.permission, pattern: params.patterns, sessionID: params.session, messageID: `msg_${params.call}`, callID: params.call, title: params.permission, metadata: { tool: params.tool }, time: { created: Date.now() } };
-    for (const hooks of plugins[params.plugin]) await hooks["permission.ask"]?.(input, output);
-    return { denied: output.status === "deny" };
+    for (const hooks of plugins[params.plugin]) {
+      await hooks["permission.ask"]?.(input, output);
+      if (output.status !== "allow") return { status: String(output.status) }; // no later one can allow it
+    }
+    return { status: "allow" };
   },
 
   async env(params) {
