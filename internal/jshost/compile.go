@@ -49,7 +49,7 @@ type Program struct {
 // provided are the modules that the process provides, by what files import.
 var provided = map[string]string{
 	"@opencode-ai/plugin": "./plugin.mjs", "@opencode-ai/plugin/tool": "./plugin.mjs",
-	"zod": "./zod.mjs", "zod/v4": "./zod.mjs", "bun": "./bun.mjs",
+	"zod": "./zod.mjs", "zod/v4": "./zod.mjs",
 }
 
 // Compile makes modules for Node and Bun of tool files and plugins. What several of them import
@@ -78,6 +78,7 @@ func Compile(entries []Entry, ws *Workspace) (*Program, error) {
 			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) { return c.resolve(b, a) })
 			b.OnLoad(api.OnLoadOptions{Filter: `\.[cm]?[jt]sx?$`, Namespace: "file"}, c.load)
 			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, c.loadOther)
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: standIns}, loadStandIn)
 		}}},
 	})
 	if len(res.Errors) > 0 {
@@ -133,6 +134,9 @@ func (c *compiler) resolve(b api.PluginBuild, a api.OnResolveArgs) (api.OnResolv
 	if _, own := a.PluginData.(resolving); own || a.Kind == api.ResolveEntryPoint {
 		return api.OnResolveResult{}, nil
 	}
+	if a.Path == "bun" || a.Namespace == standIns {
+		return resolveStandIn(a), nil
+	}
 	shim, isProvided := provided[a.Path]
 	if isProvided && !strings.HasPrefix(a.Path, "zod") {
 		return api.OnResolveResult{Path: shim, External: true}, nil
@@ -141,8 +145,8 @@ func (c *compiler) resolve(b api.PluginBuild, a api.OnResolveArgs) (api.OnResolv
 	switch {
 	case len(found.Errors) > 0 && isProvided:
 		return api.OnResolveResult{Path: shim, External: true}, nil
-	case len(found.Errors) > 0 && strings.HasPrefix(a.Path, "bun:"):
-		return api.OnResolveResult{Path: a.Path, External: true}, nil
+	case len(found.Errors) > 0 && (strings.HasPrefix(a.Path, "bun:") || isVersion2(a.Path)):
+		return resolveStandIn(a), nil
 	case len(found.Errors) > 0:
 		text := found.Errors[0].Text
 		if a.Path != "" && !strings.ContainsAny(a.Path[:1], "./") {

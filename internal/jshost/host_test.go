@@ -18,7 +18,12 @@ import (
 // start starts a host of files, given with their names; those that contain "plugin" are plugins.
 func start(t *testing.T, files map[string]string, entries ...string) (h *Host, loaded []Loaded) {
 	t.Helper()
-	runtime, err := FindRuntime("auto", os.Getenv("PATH"))
+	return startWith(t, "auto", files, entries...)
+}
+
+func startWith(t *testing.T, runtime string, files map[string]string, entries ...string) (h *Host, loaded []Loaded) {
+	t.Helper()
+	runtime, err := FindRuntime(runtime, os.Getenv("PATH"))
 	if err != nil {
 		t.Skip(err)
 	}
@@ -212,6 +217,35 @@ export const Approves = async () => ({ "permission.ask": async (input, output) =
 	"plugin/none.js":    `export const a = 1;`,
 }
 
+// What packages export beside and instead of a plugin.
+func TestExportsOfPlugins(t *testing.T) {
+	for name, tt := range map[string]struct{ text, err, problems, hooks string }{
+		"helpers":     {`export const same = (of) => of; export const text = () => "abc"; export const list = () => ["event"]; export const A = async () => ({ event() {} });`, "", "its export list returns no hooks, and is ignored; its export text returns no hooks, and is ignored", "event"},
+		"the same":    {`export const same = (of) => of; export const A = async () => ({ event() {} }); export default A;`, "", "", "event"},
+		"no plugin":   {`export const same = (of) => of;`, "it exports no plugin", "", ""},
+		"no hooks":    {`export const A = async () => {};`, "", "", ""},
+		"unknown":     {`export const A = async () => ({ event() {}, one() {}, two() {} });`, "", "unknown hooks are never called: one, two", "event"},
+		"not set":     {`export const A = async () => ({ event() {}, auth: undefined, provider: null });`, "", "", "event"},
+		"commands":    {`export const A = async () => ({ event() {}, "command.execute.before": async () => {} });`, "", "its hook command.execute.before is never called: no commands are typed in an unattended run", "event"},
+		"only that":   {`export const A = async () => ({ "command.execute.before": async () => {} });`, "", "its hook command.execute.before is never called: no commands are typed in an unattended run", ""},
+		"provider":    {`export const A = async () => ({ event() {}, provider: {} });`, "the hook provider is not supported", "", ""},
+		"version 2":   {`import { Plugin } from "@opencode/plugin"; export default Plugin.define({ id: "x", setup() {} });`, "it is written for OpenCode 2, whose plugins are not supported", "", ""},
+		"its tools":   {`import { Plugin, Tool } from "@opencode/plugin/tool"; const t = Tool.make({}); export default Plugin.define({ id: "x", setup() {} });`, "it is written for OpenCode 2, whose plugins are not supported", "", ""},
+		"of promises": {`import { define } from "@opencode-ai/plugin/v2/promise"; export default define({ id: "x", setup() {} });`, "it is written for OpenCode 2, whose plugins are not supported", "", ""},
+		"of effects":  {`export const P = { id: "x", effect: () => {} };`, "it is written for OpenCode 2, whose plugins are not supported", "", ""},
+		"both":        {`import { Plugin } from "@opencode/plugin"; export default Plugin.define({ id: "x", setup() {}, server: async () => ({ event() {} }) });`, "", "", "event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, loaded := start(t, map[string]string{"plugin/p.js": tt.text}, "plugin/p.js")
+			l := loaded[0]
+			if got, _, _ := strings.Cut(l.Error, " (at "); got != tt.err || strings.Join(l.Problems, "; ") != tt.problems || strings.Join(l.Hooks, " ") != tt.hooks {
+				t.Errorf("error %q, problems %q, hooks %q", l.Error, l.Problems, l.Hooks)
+			}
+		})
+	}
+}
+
 // logged waits until a text is in standard error, which is read concurrently.
 func logged(t *testing.T, h *Host, text string) {
 	t.Helper()
@@ -229,7 +263,7 @@ func TestPlugins(t *testing.T) {
 			t.Errorf("plugin %d: error %q, want %q", i, got, want)
 		}
 	}
-	if got := strings.Join(loaded[0].Problems, "; "); got != "the hook other is unknown and is never called; its hook config changed the configuration, which has no effect" {
+	if got := strings.Join(loaded[0].Problems, "; "); got != "unknown hooks are never called: other; its hook config changed the configuration, which has no effect" {
 		t.Errorf("problems %q", got)
 	}
 	if got := strings.Join(loaded[0].Hooks, " "); got != "tool.execute.before tool.execute.after permission.ask shell.env event dispose config" {
@@ -300,6 +334,45 @@ func TestHooksThatChangeTheirOutput(t *testing.T) {
 	}
 	if len(problems) != 2 || !strings.HasPrefix(problems[0], "plugin plugin/two.js: no (at ") || !strings.HasPrefix(problems[1], "plugin plugin/three.js: ") {
 		t.Errorf("problems %q", problems)
+	}
+}
+
+// What only Bun has is imported, and throws under Node when it is used.
+func TestImportsOfBun(t *testing.T) {
+	for _, runtime := range runtimes {
+		t.Run(runtime, func(t *testing.T) {
+			if _, err := FindRuntime(runtime, os.Getenv("PATH")); err != nil {
+				t.Skip(err)
+			}
+			h, loaded := startWith(t, runtime, map[string]string{"tools/b.ts": `import { Glob, which, $ } from "bun";
+import { Database } from "bun:sqlite";
+import * as all from "bun";
+import Default, { inspect as shown } from "bun";
+const part = await import("bun");
+export const used = { description: "Uses", args: {}, execute: async () => [typeof which("sh"), typeof all.file, typeof Default.which, typeof part.spawn, (await $` + "`echo a`" + `.text())] };
+export const glob = { description: "Glob", args: {}, execute: () => typeof new Glob("*") };
+export const inspect = { description: "Inspect", args: {}, execute: () => shown({}) };
+export const data = { description: "Data", args: {}, execute: () => typeof new Database(":memory:") };
+`}, "tools/b.ts")
+			if loaded[0].Error != "" {
+				t.Fatal(loaded[0].Error)
+			}
+			for name, want := range map[string]struct{ node, bun string }{
+				"b_used":    {`["string","function","function","function","a\n"]`, `["string","function","function","function","a\n"]`},
+				"b_glob":    {"Bun.Glob is not available under Node: set js.runtime to bun", "object"},
+				"b_inspect": {"Bun.inspect is not available under Node: set js.runtime to bun", "{}"},
+				"b_data":    {"bun:sqlite is not available under Node: set js.runtime to bun", "object"},
+			} {
+				text := map[string]string{"node": want.node, "bun": want.bun}[runtime]
+				res, err := call(t, h, name, `{}`)
+				if err != nil {
+					res.Output = err.Error()
+				}
+				if !strings.HasPrefix(res.Output, text) {
+					t.Errorf("%s: %q, %v", name, res.Output, err)
+				}
+			}
+		})
 	}
 }
 

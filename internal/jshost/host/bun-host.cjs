@@ -199,7 +199,7 @@ function spawnSync(first, rest) {
 const known = { $: shell(), file, write, spawn, spawnSync, which, env: process.env, argv: process.argv, version: "0.0.0", sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms instanceof Date ? ms - Date.now() : ms)) };
 module.exports = new Proxy(known, {
   get: (target, key) => {
-    if (key in target || typeof key === "symbol" || key === "then") return target[key];
+    if (key in target || typeof key === "symbol" || key === "then" || key === "__esModule") return target[key];
     throw notHere(String(key));
   },
 });

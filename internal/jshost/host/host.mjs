@@ -125,18 +125,38 @@ async function addTool(name, definition, owner) {
   return { name, description: String(definition.description ?? ""), schema, checks, owner };
 }
 
-const unsupported = ["auth", "provider", "command.execute.before"];
+const unsupported = ["auth", "provider"];
+const idle = { "command.execute.before": "no commands are typed in an unattended run", "experimental.provider.small_model": "sessions have no second model" };
 const used = [
   "tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config",
   "tool.definition", "chat.message", "chat.params", "chat.headers", "experimental.chat.system.transform", "experimental.session.compacting",
 ];
 
-// The functions of a plugin's module.
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const isVersion2 = (value) => isObject(value) && typeof value.id === "string" && (typeof value.setup === "function" || typeof value.effect === "function");
+
+// The functions of a plugin's module, with the names of its exports.
 function servers(module) {
-  if (typeof module.default === "object" && module.default !== null && typeof module.default.server === "function") return [module.default.server];
-  const all = new Set(Object.values(module).filter((value) => typeof value === "function"));
-  if (all.size === 0) throw new Error("it exports no plugin");
-  return [...all];
+  if (isObject(module.default) && typeof module.default.server === "function") return [["default", module.default.server]];
+  const all = Object.entries(module).filter(([name, value], index, list) => typeof value === "function" && list.findIndex(([, other]) => other === value) === index);
+  if (all.length > 0) return all;
+  throw new Error(Object.values(module).some(isVersion2) ? "it is written for OpenCode 2, whose plugins are not supported" : "it exports no plugin");
+}
+
+// The hooks of a plugin, and what is wrong with them. An export that is called as a plugin, because
+// nothing shows what it is, may return something else.
+function hooksOf(name, made, context) {
+  if (made === undefined || made === null) return { made: {} };
+  const names = isObject(made) ? Object.keys(made).filter((hook) => made[hook] !== undefined && made[hook] !== null) : [];
+  const refused = names.find((hook) => unsupported.includes(hook) || (hook.startsWith("experimental.") && !used.includes(hook) && !(hook in idle)));
+  if (made === context) return {};
+  if (refused) throw new Error(`the hook ${refused} is not supported`);
+  const known = names.filter((hook) => used.includes(hook) || hook in idle);
+  if (!isObject(made) || (known.length === 0 && names.length > 0)) return { problems: [`its export ${name} returns no hooks, and is ignored`] };
+  const problems = known.filter((hook) => hook in idle).map((hook) => `its hook ${hook} is never called: ${idle[hook]}`);
+  const unknown = names.filter((hook) => !known.includes(hook));
+  if (unknown.length > 0) problems.push(`unknown hooks are never called: ${unknown.join(", ")}`);
+  return { made, problems };
 }
 
 function client() {
@@ -151,21 +171,26 @@ function client() {
         return new Proxy(reject(`${path}${key}`), { get: (_, inner) => (typeof inner === "symbol" || inner === "then" ? undefined : reject(`${path}${key}.${inner}`)) });
       },
     });
-  const quiet = new Proxy({}, { get: (_, key) => (typeof key === "symbol" || key === "then" ? undefined : async () => ({ data: true })) });
+  // A toast is shown to nobody; all else asks a person to do something.
+  const quiet = new Proxy({}, { get: (_, key) => (typeof key === "symbol" || key === "then" ? undefined : async () => ({ data: key === "showToast" })) });
   const app = { log: async ({ body = {} } = {}) => (log(`${body.level ?? "info"}: ${body.service ? body.service + ": " : ""}${body.message ?? ""}`), { data: true }) };
   return tree("", { app: tree("app.", app), tui: quiet });
 }
+
+const contextOf = () => ({
+  client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree,
+  experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), get $() { return globalThis.Bun.$; },
+});
 
 async function addPlugin(entry, module) {
   const hooks = [];
   const found = [];
   const problems = [];
-  for (const server of servers(module)) {
-    const made = (await server({ client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree, experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), get $() { return globalThis.Bun.$; } }, entry.options)) ?? {};
-    for (const name of Object.keys(made)) {
-      if (unsupported.includes(name) || (name.startsWith("experimental.") && !used.includes(name))) throw new Error(`the hook ${name} is not supported`);
-      if (!used.includes(name)) problems.push(`the hook ${name} is unknown and is never called`);
-    }
+  for (const [name, server] of servers(module)) {
+    const context = contextOf();
+    const { made, problems: own = [] } = hooksOf(name, await server(context, entry.options), context);
+    problems.push(...own);
+    if (made === undefined) continue;
     if (made.config) {
       const before = JSON.stringify(site.config);
       const copy = structuredClone(site.config);
@@ -177,6 +202,7 @@ async function addPlugin(entry, module) {
     }
     hooks.push(made);
   }
+  if (hooks.length === 0) throw new Error("it exports no plugin");
   plugins[entry.index] = hooks;
   const has = (name) => hooks.some((made) => typeof made[name] === "function");
   return { tools: found, hooks: used.filter(has), problems };
