@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/textcut"
@@ -26,6 +27,8 @@ type Chat struct {
 	Request func(context.Context, model.Request) model.Request
 	// Summary changes the instructions for a summary of the conversation.
 	Summary func(ctx context.Context, instructions string) string
+	// Finished informs of a call that has ended, with the result for the model.
+	Finished func(ctx context.Context, c event.Call, output string)
 }
 
 // The names of the hooks.
@@ -68,6 +71,11 @@ func (set *Set) Chat(session, agent, of string) (all Chat) {
 	}
 	if has(hookSummary) {
 		all.Summary = c.summary
+	}
+	if set.host.listeners != nil {
+		all.Finished = func(ctx context.Context, c event.Call, output string) {
+			set.host.listeners.tell(ctx, finished(session, set.host.scripts.Load.Directory, c, output))
+		}
 	}
 	return all
 }

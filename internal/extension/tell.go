@@ -1,8 +1,10 @@
 package extension
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -133,6 +135,55 @@ func ofCall(e event.Event, properties map[string]any) []pluginEvent {
 		all = append(all, pluginEvent{"file.edited", map[string]any{"file": input.FilePath}})
 	case c.Tool == "todowrite":
 		all = append(all, pluginEvent{"todo.updated", map[string]any{"sessionID": e.Session, "todos": input.Todos}})
+	}
+	return all
+}
+
+// finished returns the event of a call that has ended, in the form of OpenCode's tool parts.
+func finished(session, dir string, c event.Call, output string) pluginEvent {
+	input := map[string]any{}
+	json.Unmarshal(c.Input, &input) //nolint:errcheck // arguments that are no object are left out
+	state := map[string]any{
+		"status": "completed", "input": input, "title": c.Title, "output": output, "metadata": metadataOf(dir, c, input),
+		"time": map[string]any{"start": c.StartedAt.UnixMilli(), "end": c.StartedAt.UnixMilli() + c.ElapsedMS},
+	}
+	if c.Status != event.CallCompleted {
+		state["status"], state["error"] = "error", cmp.Or(c.Error, output)
+		delete(state, "output")
+	}
+	part := map[string]any{"id": "prt_" + c.ID, "sessionID": session, "messageID": "msg_" + c.ID, "type": "tool", "callID": c.ID, "tool": c.Tool, "state": state}
+	return pluginEvent{"message.part.updated", map[string]any{"sessionID": session, "part": part, "time": c.StartedAt.UnixMilli() + c.ElapsedMS}}
+}
+
+// metadataOf returns the metadata of a call in the form of OpenCode's tools, as far as it is known.
+func metadataOf(dir string, c event.Call, input map[string]any) map[string]any {
+	all := map[string]any{}
+	absolute := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	m := c.Metadata
+	if m == nil {
+		m = &event.CallMetadata{}
+	}
+	json.Unmarshal(m.Custom, &all) //nolint:errcheck // empty without any
+	file, _ := input["filePath"].(string)
+	switch {
+	case c.Tool == "bash" && m.ExitCode != nil:
+		all["exit"] = *m.ExitCode
+	case c.Tool == "edit" && m.Added != nil && m.Removed != nil:
+		all["filediff"] = map[string]any{"file": absolute(file), "additions": *m.Added, "deletions": *m.Removed}
+	case c.Tool == "write":
+		all["filepath"] = absolute(file)
+	case c.Tool == "apply_patch":
+		patch, _ := input["patchText"].(string)
+		files := []any{}
+		for _, found := range patched.FindAllStringSubmatch(patch, -1) {
+			files = append(files, map[string]any{"filePath": absolute(found[1]), "relativePath": found[1]})
+		}
+		all["files"] = files
 	}
 	return all
 }

@@ -112,6 +112,9 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 		record.Decision = &event.Decision{Effect: d.Effect.String(), Rule: d.Rule, Source: d.Source}
 	}
 	s.emitCall(record)
+	if finished := s.cfg.Hooks.Finished; finished != nil {
+		finished(ctx, record, out.Text())
+	}
 	return out, record
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -19,6 +20,8 @@ type Hooks struct {
 	Request func(context.Context, model.Request) model.Request
 	// Summary changes the instructions for a summary of the conversation.
 	Summary func(ctx context.Context, instructions string) string
+	// Finished is called after a call has ended, with the result for the model.
+	Finished func(ctx context.Context, c event.Call, output string)
 }
 
 // start changes what the next request starts with, and reports whether that differs from the last one.
