@@ -173,7 +173,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
-		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(), Hooks: session.Hooks{System: chat.System, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
+		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(), Hooks: session.Hooks{System: chat.System, Messages: chat.Messages, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary, Finished: chat.Finished},
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),

@@ -20,6 +20,8 @@ import (
 type Chat struct {
 	Prompt func(ctx context.Context, text string) string
 	System func(ctx context.Context, text string) string
+	// Messages changes the messages of a request.
+	Messages func(context.Context, []model.Message) []model.Message
 	// Tool changes the description and the schema of an offered tool.
 	Tool func(context.Context, model.ToolSpec) model.ToolSpec
 	// Request changes the sampling and the headers of a request, whose MaxOutput is the limit; 0
@@ -33,12 +35,13 @@ type Chat struct {
 
 // The names of the hooks.
 const (
-	hookPrompt  = "chat.message"
-	hookSystem  = "experimental.chat.system.transform"
-	hookTool    = "tool.definition"
-	hookParams  = "chat.params"
-	hookHeaders = "chat.headers"
-	hookSummary = "experimental.session.compacting"
+	hookPrompt   = "chat.message"
+	hookSystem   = "experimental.chat.system.transform"
+	hookMessages = "experimental.chat.messages.transform"
+	hookTool     = "tool.definition"
+	hookParams   = "chat.params"
+	hookHeaders  = "chat.headers"
+	hookSummary  = "experimental.session.compacting"
 )
 
 // chat are the hooks for a session.
@@ -62,6 +65,9 @@ func (set *Set) Chat(session, agent, of string) (all Chat) {
 	}
 	if has(hookSystem) {
 		all.System = c.system
+	}
+	if has(hookMessages) {
+		all.Messages = c.messages
 	}
 	if has(hookTool) {
 		all.Tool = c.tool

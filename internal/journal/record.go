@@ -16,6 +16,7 @@ const (
 	compactionLine kind = "compaction"
 	turnLine       kind = "turn"
 	resumeLine     kind = "resume"
+	sentLine       kind = "sent" // for people: nothing reads it
 )
 
 // Session describes a conversation.
@@ -65,6 +66,23 @@ type Turn struct {
 type Resume struct {
 	After string    `json:"after"` // id of the last message that remains
 	Time  time.Time `json:"time"`
+}
+
+// Sent is how the messages of a request differ from the conversation, because a plugin changed them:
+// what is new since the last one in the file.
+type Sent struct {
+	Turn     int           `json:"turn"`               // of the request
+	Changed  []SentMessage `json:"changed,omitempty"`  // as they were sent
+	Removed  []string      `json:"removed,omitempty"`  // ids of those that were not sent
+	Restored []string      `json:"restored,omitempty"` // ids of those that were sent as they are, unlike before
+	Time     time.Time     `json:"time"`
+}
+
+// SentMessage is a message as it was sent, without attachments.
+type SentMessage struct {
+	ID    string `json:"id,omitempty"`    // "" for one that a plugin added
+	After string `json:"after,omitempty"` // id of the message before one that was added
+	model.Message
 }
 
 // line is a line of a file: its type and one of the others.

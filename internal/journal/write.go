@@ -54,6 +54,14 @@ func (w *Writer) Compaction(c Compaction) {
 	}
 }
 
+// Sent records what was sent instead of the conversation.
+func (w *Writer) Sent(s Sent) {
+	if w != nil {
+		s.Time = w.now().UTC()
+		w.write(sentLine, s)
+	}
+}
+
 // Turn completes a turn.
 func (w *Writer) Turn(t Turn) {
 	if w != nil {

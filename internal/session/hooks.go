@@ -15,6 +15,9 @@ type Hooks struct {
 	// Tool changes the description and the schema of a tool when it is offered. Calls are checked
 	// against the tool's own schema.
 	Tool func(context.Context, model.ToolSpec) model.ToolSpec
+	// Messages returns what is sent instead of the conversation, or the conversation. Messages that
+	// are in it have their ids, others none.
+	Messages func(context.Context, []model.Message) []model.Message
 	// Request returns a request with other sampling parameters and headers. MaxOutput of its
 	// argument is the limit; 0 for none.
 	Request func(context.Context, model.Request) model.Request

@@ -112,6 +112,7 @@ type Session struct {
 	ids     counter
 	resumed *resumed // response of an earlier process that is not complete
 	turns   checkpoints
+	sent    sent
 
 	counted   int64 // tokens of the first countedTo messages and of what is fixed
 	countedTo int

@@ -34,7 +34,7 @@ func (s *Session) turn(ctx context.Context) *End {
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits are checked again first
 	}
-	req, n := s.request()
+	req, n := s.request(ctx)
 	resp, ended, end := s.ask(ctx, req, n)
 	if end != nil {
 		return s.refused(ctx, end)
@@ -89,12 +89,18 @@ type need struct {
 
 // request returns the next request of the conversation, and the most that it can
 // use. It has the previous request as its prefix, which providers cache.
-func (s *Session) request() (model.Request, need) {
+func (s *Session) request(ctx context.Context) (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
 		Sampling: c.Sampling, System: s.head.system, Messages: s.messages, Tools: s.head.specs, Output: c.Schema, CacheKey: c.ID,
 	}
 	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
+	if c.Hooks.Messages != nil {
+		req.Messages = c.Hooks.Messages(ctx, s.messages)
+		if s.sent.record(c.Journal, s.Turn()+1, s.messages, req.Messages) {
+			input = s.head.tokens + tokensOf(req.Messages)
+		}
+	}
 	if room := max(c.Window-int(input), minOutputLimit); c.Window > 0 && output > room {
 		output, req.MaxOutput = room, room
 	}

@@ -129,7 +129,7 @@ const unsupported = ["auth", "provider"];
 const idle = { "command.execute.before": "no commands are typed in an unattended run", "experimental.provider.small_model": "sessions have no second model" };
 const used = [
   "tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config",
-  "tool.definition", "chat.message", "chat.params", "chat.headers", "experimental.chat.system.transform", "experimental.session.compacting",
+  "tool.definition", "chat.message", "chat.params", "chat.headers", "experimental.chat.system.transform", "experimental.chat.messages.transform", "experimental.session.compacting",
 ];
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
