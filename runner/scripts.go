@@ -259,7 +259,7 @@ func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, 
 			process, g := s.Process, g
 			process.Command = jshost.Command(runtime, dir)
 			g.Profile = ProcessProfile(g.Profile, "js", process)
-			g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable)
+			g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable, p.compiled.Packages)
 			return Launch(ctx, g, process, work, own)
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
 
@@ -44,6 +45,9 @@ type Workspace struct {
 type Program struct {
 	Files   map[string][]byte
 	Modules []string // the file of each entry
+	// Packages are the directories of installed packages that the entries belong to or import: they
+	// may read data files of theirs.
+	Packages []string
 }
 
 // provided are the modules that the process provides, by what files import.
@@ -55,7 +59,7 @@ var provided = map[string]string{
 // Compile makes modules for Node and Bun of tool files and plugins. What several of them import
 // exists once. The error lists all that is wrong, with file and line.
 func Compile(entries []Entry, ws *Workspace) (*Program, error) {
-	c := compiler{ws: ws}
+	c := compiler{ws: ws, packages: map[string]bool{}}
 	var points []api.EntryPoint
 	for i, e := range entries {
 		points = append(points, api.EntryPoint{InputPath: e.Path, OutputPath: fmt.Sprintf("entry%d", i)})
@@ -91,6 +95,7 @@ func Compile(entries []Entry, ws *Workspace) (*Program, error) {
 	for i := range entries {
 		p.Modules = append(p.Modules, fmt.Sprintf("entry%d.mjs", i))
 	}
+	p.Packages = packageDirs(c.packages)
 	return p, p.addHost()
 }
 
@@ -123,7 +128,12 @@ func gunzip(data []byte) ([]byte, error) {
 }
 
 // compiler is the state of one Compile.
-type compiler struct{ ws *Workspace }
+type compiler struct {
+	ws *Workspace
+
+	mu       sync.Mutex
+	packages map[string]bool // by directory, of the files that were read
+}
 
 // resolving marks a resolution that this package began itself.
 type resolving struct{}
@@ -175,6 +185,11 @@ func (c *compiler) read(name string) (string, error) {
 		return string(data), err
 	}
 	data, err := os.ReadFile(name)
+	if dir, ok := packageOf(name); ok && err == nil {
+		c.mu.Lock()
+		c.packages[dir] = true
+		c.mu.Unlock()
+	}
 	return string(data), err
 }
 

@@ -2,6 +2,7 @@ package jshost
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,28 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o700), os.WriteFile(full, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// The packages that a plugin imports are those whose files it may read.
+func TestPackages(t *testing.T) {
+	for file, want := range map[string]string{
+		"/p/node_modules/a/dist/index.js": "/p/node_modules/a", "/p/node_modules/@s/a/index.js": "/p/node_modules/@s/a",
+		"/p/node_modules/a/node_modules/b/x.js": "/p/node_modules/a/node_modules/b", "/p/lib/a.js": "", "/p/node_modules/a.js": "", "/p/node_modules/@s/a.js": "",
+	} {
+		if got, ok := packageOf(file); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %s, %t", file, got, ok)
+		}
+	}
+	all, many := map[string]bool{"/p/node_modules/a": true, "/p/node_modules/a/node_modules/b": true, "/p/node_modules/ab": true}, map[string]bool{}
+	for i := range maxPackages + 1 {
+		many[fmt.Sprintf("/p/node_modules/a%d/node_modules/b", i)] = true
+	}
+	if got := strings.Join(packageDirs(all), " "); got != "/p/node_modules/a /p/node_modules/ab" {
+		t.Errorf("directories %s", got)
+	}
+	if got := strings.Join(packageDirs(many), " "); got != "/p/node_modules" {
+		t.Errorf("directories of many: %s", got)
 	}
 }
 
