@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,9 +160,36 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		env = proc.Set(env, name, value)
 	}
 	start = func(ctx context.Context) (*proc.Service, error) {
-		return proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
+		service, err := proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
+		if err != nil && g.confines() {
+			err = hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)
+		}
+		return service, err
 	}
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
+}
+
+// hidden adds to the error of a process that did not start that its program exists, where the sandbox
+// hides it; key is that of the process in the manifest.
+func hidden(err error, program, dir string, env []string, key string) error {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	path, found := program, error(nil)
+	if !strings.Contains(program, "/") {
+		path, found = proc.Look(program, env)
+	} else if !filepath.IsAbs(program) {
+		path = filepath.Join(dir, program)
+	}
+	real, missing := filepath.EvalSymlinks(path)
+	if found != nil || missing != nil {
+		return err
+	}
+	dirs := filepath.Dir(path)
+	if of := filepath.Dir(real); of != dirs {
+		dirs += " and " + of
+	}
+	return fmt.Errorf("%w: the file exists, but the sandbox hides it; add its directory (%s) to %s.read", err, dirs, key)
 }
 
 // opens checks that the user of a process can open the paths of the process.

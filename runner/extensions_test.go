@@ -1,7 +1,13 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -56,5 +62,31 @@ func TestGrantedFilesAreShown(t *testing.T) {
 	g.Profile = ProcessProfile(build.Under(build), "lsp.x", s)
 	if got := g.shown(slices.Clone(all), s)[0].Hidden; !slices.Equal(got, all[0].Hidden) {
 		t.Errorf("hidden under a maximum %q", got)
+	}
+}
+
+// A program that exists and that the sandbox hides is named with the key that shows it.
+func TestHiddenPrograms(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o700), os.WriteFile(filepath.Join(dir, "server"), nil, 0o700), os.Symlink("../server", filepath.Join(dir, "bin", "link"))); err != nil {
+		t.Fatal(err)
+	}
+	var env []string
+	for program, want := range map[string]string{
+		filepath.Join(dir, "server"): " (" + dir + ") to lsp.x.read", "server": " (" + dir + ") to", "./bin/link": "bin and " + dir + ") to lsp.x.read",
+		"link": "bin and " + dir + ") to", "./missing": "", "missing": "",
+	} {
+		if program == "server" {
+			env = []string{"PATH=" + dir}
+		} else {
+			env = []string{"PATH=" + filepath.Join(dir, "bin")}
+		}
+		err := hidden(fmt.Errorf("start: %w", fs.ErrNotExist), program, dir, env, "lsp.x")
+		if got := strings.Contains(err.Error(), "the sandbox hides it"); got != (want != "") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
+	if err := hidden(errors.New("other"), filepath.Join(dir, "server"), dir, env, "lsp.x"); err.Error() != "other" {
+		t.Error(err)
 	}
 }

@@ -155,6 +155,9 @@ func (set *Languages) edit(ctx context.Context, paths []string) func(context.Con
 		after.Wait()
 		for i, s := range servers {
 			found.Files = append(found.Files, all[i]...)
+			if text := edits[i].Logged(); text != "" {
+				found.Notes = append(found.Notes, fmt.Sprintf("the language server %s logged an error, so its diagnostics may be incomplete: %s", s.spec.Name, text))
+			}
 			if late[i] {
 				found.Notes = append(found.Notes, fmt.Sprintf("no diagnostics from the language server %s within %s", s.spec.Name, s.config.LSP.Wait))
 			}
@@ -267,7 +270,7 @@ func (s *languageServer) notice(n lsp.Notice) {
 	case n.Kind == lsp.Noise:
 		s.config.Warn(fmt.Sprintf("%s wrote text to its standard output that is not a message, and that is ignored: %s", name, textcut.OneLine(n.Text)))
 	case n.Kind == lsp.Slow:
-		s.config.Warn(fmt.Sprintf("%s twice had no diagnostics within %s after an edit; edits don't wait for it any more", name, s.config.LSP.Wait))
+		s.config.Warn(fmt.Sprintf("%s had no diagnostics within %s after several edits in a row; edits don't wait for it any more", name, s.config.LSP.Wait))
 	}
 }
 

@@ -35,7 +35,12 @@ type Edit struct {
 	server *Server
 	paths  []string
 	before *snapshot // nil if unknown
+	logged string    // by the server instead of diagnostics
 }
+
+// Logged returns the error that the server logged while After waited, if it found no errors in the
+// files; "" for none. A server that fails can respond as if there were none.
+func (e *Edit) Logged() string { return e.logged }
 
 // snapshot is what a server has found at some time.
 type snapshot struct {
@@ -49,7 +54,7 @@ type snapshot struct {
 // they are, unless the server is known to be slow.
 func (s *Server) Before(ctx context.Context, paths []string) *Edit {
 	e := &Edit{server: s, paths: paths}
-	if s.slow() {
+	if s.slow() || s.silent() {
 		s.Open(paths...)
 		return e
 	}
@@ -67,7 +72,21 @@ func (e *Edit) After(ctx context.Context) (files []FileErrors, late bool) {
 		s.Open(e.paths...)
 		return nil, false
 	}
+	s.mu.Lock()
+	l, errors := s.live, 0
+	s.mu.Unlock()
+	if l != nil {
+		_, errors = l.logs()
+	}
 	shot := s.look(ctx, e.paths, true)
+	if shot != nil && (shot.late || !shot.finds(e.paths)) {
+		if shot.live != l {
+			errors = 0
+		}
+		if text, n := shot.live.logs(); n > errors {
+			e.logged = text
+		}
+	}
 	if shot == nil || shot.late {
 		return nil, s.wasLate(ctx)
 	}
@@ -81,11 +100,42 @@ func (e *Edit) After(ctx context.Context) (files []FileErrors, late bool) {
 	return shot.since(before, e.paths), false
 }
 
+// finds reports whether there is an error in one of the files.
+func (s *snapshot) finds(paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return slices.ContainsFunc(s.found[uriOf(path)], func(d diagnostic) bool { return d.Severity == severityError })
+	})
+}
+
+// silent reports whether the first diagnostics of the server were waited for and have not arrived.
+func (s *Server) silent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.answered && s.first == 0
+}
+
+// heard notes that the server sends diagnostics. Edits wait for one that was silent until then.
+func (s *Server) heard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.answered {
+		s.answered, s.late = true, 0
+	}
+}
+
 // slow reports whether edits don't wait for the server.
 func (s *Server) slow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.late >= maxLate || s.failed != nil
+	return s.late >= s.maxLate() || s.failed != nil
+}
+
+// maxLate is after how many late edits in a row edits don't wait. The caller holds the lock.
+func (s *Server) maxLate() int {
+	if s.answered {
+		return maxLate
+	}
+	return maxSilent
 }
 
 // wasLate counts an edit without diagnostics in time; false if the server can't be used, or the
@@ -96,7 +146,7 @@ func (s *Server) wasLate(ctx context.Context) bool {
 	if s.failed != nil || s.closed || ctx.Err() != nil {
 		return false
 	}
-	if s.late++; s.late == maxLate {
+	if s.late++; s.late == s.maxLate() {
 		s.tell(Notice{Kind: Slow})
 	}
 	return true
@@ -105,7 +155,11 @@ func (s *Server) wasLate(ctx context.Context) bool {
 // look returns what the server has found in the files as they are, and in others; nil if it
 // can't be used, or does not read its input. settle waits for others.
 func (s *Server) look(ctx context.Context, paths []string, settle bool) *snapshot {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Wait, errLate)
+	s.mu.Lock()
+	wait := max(s.config.Wait, s.first)
+	s.first = 0
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errLate)
 	defer cancel()
 	done := make(chan *snapshot, 1)
 	if !s.spawn(func() { done <- s.examine(ctx, paths, settle) }) {
@@ -329,6 +383,7 @@ func (l *live) pull(ctx context.Context, uris []string) bool {
 		if err != nil {
 			return false
 		}
+		l.server.heard()
 		l.publish(publication{uri, &version, list})
 	}
 	return true

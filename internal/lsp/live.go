@@ -44,6 +44,9 @@ type live struct {
 	found map[string]*findings // by URI, of files in the workspace
 	uses  int                  // of documents, so far
 	news  chan struct{}        // closed with the next diagnostics
+
+	logged string // the last error that the server logged, one line
+	errors int    // that it logged so far
 }
 
 // document is a file that the server was told to be open.
@@ -249,20 +252,49 @@ func (l *live) publish(p publication) {
 	l.news = make(chan struct{})
 }
 
+// notified handles a notification of the server.
+func (l *live) notified(method string, params *json.RawMessage) {
+	if params == nil {
+		return
+	}
+	switch method {
+	case "textDocument/publishDiagnostics":
+		var p publication
+		if json.Unmarshal(*params, &p) == nil {
+			l.server.heard()
+			l.publish(p)
+		}
+	case "window/logMessage", "window/showMessage":
+		var p struct {
+			Type    int    `json:"type"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(*params, &p) == nil && p.Type == severityError {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.logged, l.errors = textcut.Head(textcut.OneLine(p.Message), maxShown, "..."), l.errors+1
+		}
+	}
+}
+
+// logs returns the last error that the server logged, and how many there were so far.
+func (l *live) logs() (last string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.logged, l.errors
+}
+
 // Handle implements jsonrpc2.Handler. It never changes files, and answers no questions.
 func (l *live) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	if r.Notif {
-		var p publication
-		if r.Method == "textDocument/publishDiagnostics" && r.Params != nil && json.Unmarshal(*r.Params, &p) == nil {
-			l.publish(p)
-		}
+		l.notified(r.Method, r.Params)
 		return
 	}
 	var result any
 	switch r.Method {
 	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create":
 	case "workspace/configuration":
-		result = noSettings(r.Params)
+		result = settings(l.server.config.Initialization, r.Params)
 	case "workspace/workspaceFolders":
 		result = []any{map[string]any{"uri": uriOf(l.server.config.Root), "name": "workspace"}}
 	case "workspace/applyEdit":
@@ -275,15 +307,4 @@ func (l *live) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Requ
 		return
 	}
 	conn.Reply(ctx, r.ID, result) //nolint:errcheck // the server can't be told
-}
-
-// noSettings returns one null for each setting that a server asks for.
-func noSettings(params *json.RawMessage) []any {
-	var p struct {
-		Items []struct{} `json:"items"`
-	}
-	if params != nil {
-		json.Unmarshal(*params, &p) //nolint:errcheck // an invalid request gets no settings
-	}
-	return make([]any, len(p.Items))
 }

@@ -45,7 +45,11 @@ func (s *Server) query(ctx context.Context, q Query) ([]json.RawMessage, error) 
 	done := make(chan result, 1)
 	if !s.spawn(func() {
 		l.sync([]string{q.Path})
+		_, before := l.logs()
 		list, err := l.query(ctx, q)
+		if text, n := l.logs(); err == nil && len(list) == 0 && n > before {
+			err = fmt.Errorf("the server found nothing and logged an error: %s", text)
+		}
 		done <- result{list, err}
 	}) {
 		return nil, fmt.Errorf("it has ended with the job")

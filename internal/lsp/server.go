@@ -16,7 +16,9 @@ const (
 	maxRestarts    = 3 // in a job
 	startTimeout   = time.Minute
 	requestTimeout = 10 * time.Second
-	maxLate        = 2 // edits in a row without diagnostics in time, after which edits don't wait
+	maxLate        = 2                // edits in a row without diagnostics in time, after which edits don't wait
+	maxSilent      = 5                // likewise, of a server that has sent no diagnostics yet
+	firstWait      = 10 * time.Second // for the first diagnostics of a server, which loads a project
 )
 
 // Kind is what a [Notice] is about.
@@ -71,6 +73,8 @@ type Server struct {
 	starting chan struct{} // closed when the start in progress ends; nil for none
 	failed   error         // why it is not started again
 	late     int           // edits in a row without diagnostics in time
+	answered bool          // it has sent diagnostics
+	first    time.Duration // how long the next wait may be at least: firstWait, then 0
 	info     Info
 	stderr   []byte // of a process that did not complete the handshake
 }
@@ -78,7 +82,7 @@ type Server struct {
 // New returns a server, which is started by its first use. It ends with ctx; the caller closes
 // it.
 func New(ctx context.Context, c Config) *Server {
-	s := &Server{config: c}
+	s := &Server{config: c, first: firstWait}
 	s.life, s.end = context.WithCancel(ctx)
 	return s
 }

@@ -64,6 +64,7 @@ func setUp(t *testing.T, wait time.Duration, faults string) *stage {
 			s.notices = append(s.notices, n)
 		},
 	})
+	s.first = wait
 	t.Cleanup(s.Close)
 	return s
 }
@@ -188,9 +189,9 @@ func TestSlowServersAreNotWaitedFor(t *testing.T) {
 		t.Run(faults, func(t *testing.T) {
 			t.Parallel()
 			s := setUp(t, 200*time.Millisecond, faults)
-			for n := range 4 {
+			for n := range maxSilent + 2 {
 				found, late := s.edit("a.txt", fmt.Sprintf("ERROR %d\n", n))
-				if len(found) > 0 || late != (n < maxLate) {
+				if len(found) > 0 || late != (n < maxSilent) {
 					t.Errorf("edit %d: got %q, late %v", n, found, late)
 				}
 			}
@@ -199,6 +200,59 @@ func TestSlowServersAreNotWaitedFor(t *testing.T) {
 				t.Errorf("notices are %v", s.notices)
 			}
 		})
+	}
+}
+
+// A server that loads a project first is waited for once, and does not count as late before that.
+func TestSlowFirstStart(t *testing.T) {
+	s := setUp(t, 200*time.Millisecond, "late")
+	for n := range 4 {
+		if found, late := s.edit("a.txt", fmt.Sprintf("ERROR %d\n", n)); len(found) > 0 || !late {
+			t.Errorf("edit %d: got %q, late %v", n, found, late)
+		}
+	}
+	s.config.Wait = time.Minute
+	s.expect("a.txt", "ERROR found\nLOADED\n", "a.txt!? 1:7 found")
+	if s.has(Notice{Kind: Slow}) {
+		t.Errorf("notices are %v", s.notices)
+	}
+	s = setUp(t, time.Millisecond, "")
+	s.first = time.Minute
+	s.write("a.txt", "ERROR found\n")
+	if e := s.Before(t.Context(), []string{s.path("a.txt")}); e.before == nil {
+		t.Error("the first diagnostics were not waited for")
+	}
+}
+
+// An error that a server logs instead of diagnostics is not taken for a clean file.
+func TestLoggedErrors(t *testing.T) {
+	s := setUp(t, time.Minute, "logs")
+	e := s.Before(t.Context(), []string{s.path("a.txt")})
+	s.write("a.txt", "ERROR lost\n")
+	if files, late := e.After(t.Context()); len(files) > 0 || late || e.Logged() != "cannot read settings" {
+		t.Errorf("got %v, late %v, logged %q", files, late, e.Logged())
+	}
+	s = setUp(t, time.Minute, "")
+	e = s.Before(t.Context(), []string{s.path("a.txt")})
+	s.write("a.txt", "fine\n")
+	if e.After(t.Context()); e.Logged() != "" {
+		t.Errorf("logged %q", e.Logged())
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct{ initialization, sections, want string }{
+		{``, `{"items":[{"section":"css"},{}]}`, `[{},{}]`},
+		{`null`, `{"items":[{"section":"a.b"}]}`, `[{}]`},
+		{`{"css":{"validate":false},"a":{"b":{"c":[1]}},"x.y":{"z":2}}`, `{"items":[{"section":"css"},{"section":"a.b.c"},{"section":"x.y"},{"section":"x.y.z"},{"section":"a.c"},{"section":"css.validate"},{"section":"css.validate.x"}]}`, `[{"validate":false},[1],{"z":2},2,{},false,{}]`},
+		{`{"a":1}`, `{"items":[{"scopeUri":"file:///x"}]}`, `[{"a":1}]`},
+		{`[1]`, `{"items":[{"section":"a"}]}`, `[{}]`},
+		{`{}`, `4711`, `[]`},
+	} {
+		params := json.RawMessage(tt.sections)
+		if got, err := json.Marshal(settings(json.RawMessage(tt.initialization), &params)); err != nil || string(got) != tt.want {
+			t.Errorf("%s of %s: %s, %v, want %s", tt.sections, tt.initialization, got, err, tt.want)
+		}
 	}
 }
 
@@ -242,7 +296,7 @@ func TestRequestsOfServersAreRefused(t *testing.T) {
 	s := setUp(t, time.Minute, "asks")
 	s.expect("a.txt", "fine\n")
 	for _, want := range []string{
-		`response 1 {"applied":false,"failureReason":"not supported: this is an unattended run"}`, "response 2 [null,null]", "response 3 null",
+		`response 1 {"applied":false,"failureReason":"not supported: this is an unattended run"}`, "response 2 [{},{}]", "response 3 null",
 		`response 4 {"code":-32601,"message":"window/showMessageRequest is not supported: this is an unattended run"}`, "response 5 {",
 	} {
 		for !strings.Contains(s.Info().Stderr, want) {

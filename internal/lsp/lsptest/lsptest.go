@@ -67,7 +67,7 @@ type object = map[string]any
 // Main runs the server with flags, and returns the exit code. environ and exit are those of
 // package os.
 //
-//	-fault LIST  exit, silent, deaf, mute, hang, stale, unversioned, pull, noise, huge, flood, asks, stubborn
+//	-fault LIST  exit, silent, deaf, mute, hang, stale, unversioned, pull, noise, huge, flood, asks, stubborn, logs, late
 func Main(args []string, environ func() []string, exit func(code int)) int {
 	flags := flag.NewFlagSet("language-server", flag.ExitOnError)
 	faults := flags.String("fault", "", "")
@@ -213,6 +213,12 @@ func (s *server) publish(uri string, version int) {
 	}
 	switch {
 	case s.faults["mute"] || s.faults["pull"]:
+		return
+	case s.faults["logs"]:
+		send(object{"method": "window/logMessage", "params": object{"type": 1, "message": "cannot read\nsettings"}})
+		publish(object{"uri": uri, "version": version, "diagnostics": []object{}})
+		return
+	case s.faults["late"] && !strings.Contains(s.docs[uri], "LOADED"):
 		return
 	case s.faults["huge"]:
 		fmt.Printf("Content-Length: %d\r\n\r\n", 1<<30)
