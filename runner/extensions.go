@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -160,11 +160,10 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		env = proc.Set(env, name, value)
 	}
 	start = func(ctx context.Context) (*proc.Service, error) {
-		service, err := proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
-		if err != nil && g.confines() {
-			err = hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)
-		}
-		return service, err
+		return proc.StartService(ctx, proc.Command{
+			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor(),
+			Explain: func(err error) error { return hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name) },
+		})
 	}
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
 }
@@ -172,7 +171,8 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 // hidden adds to the error of a process that did not start that its program exists, where the sandbox
 // hides it; key is that of the process in the manifest.
 func hidden(err error, program, dir string, env []string, key string) error {
-	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+	text := err.Error() // of the sandbox's child
+	if !strings.HasSuffix(text, syscall.ENOENT.Error()) && !strings.HasSuffix(text, syscall.EACCES.Error()) {
 		return err
 	}
 	path, found := program, error(nil)

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,20 +66,20 @@ func TestGrantedFilesAreShown(t *testing.T) {
 // A program that exists and that the sandbox hides is named with the key that shows it.
 func TestHiddenPrograms(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o700), os.WriteFile(filepath.Join(dir, "server"), nil, 0o700), os.Symlink("../server", filepath.Join(dir, "bin", "link"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o700), os.WriteFile(filepath.Join(dir, "server"), nil, 0o700), os.Symlink("../server", filepath.Join(dir, "bin", "alias"))); err != nil {
 		t.Fatal(err)
 	}
 	var env []string
 	for program, want := range map[string]string{
-		filepath.Join(dir, "server"): " (" + dir + ") to lsp.x.read", "server": " (" + dir + ") to", "./bin/link": "bin and " + dir + ") to lsp.x.read",
-		"link": "bin and " + dir + ") to", "./missing": "", "missing": "",
+		filepath.Join(dir, "server"): " (" + dir + ") to lsp.x.read", "server": " (" + dir + ") to", "./bin/alias": "bin and " + dir + ") to lsp.x.read",
+		"alias": "bin and " + dir + ") to", "./missing": "", "missing": "",
 	} {
 		if program == "server" {
 			env = []string{"PATH=" + dir}
 		} else {
 			env = []string{"PATH=" + filepath.Join(dir, "bin")}
 		}
-		err := hidden(fmt.Errorf("start: %w", fs.ErrNotExist), program, dir, env, "lsp.x")
+		err := hidden(errors.New("start: no such file or directory"), program, dir, env, "lsp.x")
 		if got := strings.Contains(err.Error(), "the sandbox hides it"); got != (want != "") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", program, err)
 		}

@@ -212,7 +212,7 @@ func TestNoLanguages(t *testing.T) {
 
 // After several edits without diagnostics in time, edits don't wait for the server.
 func TestTimeoutsInARow(t *testing.T) {
-	t.Parallel() // the first one takes ten seconds
+	t.Parallel() // the first wait is ten seconds
 	w := open(t, 50*time.Millisecond, language("mute", ".txt", "-fault", "mute"))
 	late := "no diagnostics from the language server mute within 50ms"
 	for _, want := range []string{late, late, late, late, late, "", ""} {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -120,7 +119,7 @@ func (c *chat) pluginMessage(m model.Message, done []model.Message) pluginMessag
 
 func attachmentURL(n int) string { return fmt.Sprintf("attachment:%d", n) }
 
-// ofCallID returns the index of the result of a call, -1 if there is none.
+// ofCallID returns the index of the result of a call, or -1.
 func ofCallID(results []model.Message, id string) int {
 	return slices.IndexFunc(results, func(r model.Message) bool { return r.CallID == id })
 }
@@ -191,7 +190,7 @@ var errCalls = errors.New("its calls are not those of the conversation")
 // addResponse adds a message of the model with the results of its calls, unless it is empty. A call
 // is removed with its result.
 func (b *rebuilt) addResponse(m pluginMessage, own model.Message, done []model.Message) {
-	made, answers := own, []model.Message{}
+	made, replies := own, []model.Message{}
 	made.Calls = nil
 	var texts []string
 	for _, p := range m.Parts {
@@ -201,7 +200,7 @@ func (b *rebuilt) addResponse(m pluginMessage, own model.Message, done []model.M
 		case "tool":
 			call := slices.IndexFunc(own.Calls, func(c model.ToolCall) bool { return c.ID == p.CallID })
 			at := ofCallID(done, p.CallID)
-			if call < 0 || at < 0 || p.State == nil || ofCallID(answers, p.CallID) >= 0 {
+			if call < 0 || at < 0 || p.State == nil || ofCallID(replies, p.CallID) >= 0 {
 				b.failed = errCalls
 				return
 			}
@@ -212,21 +211,21 @@ func (b *rebuilt) addResponse(m pluginMessage, own model.Message, done []model.M
 			if r.Text = p.State.Output; p.State.Status == "error" {
 				r.Text = p.State.Error
 			}
-			made.Calls, answers = append(made.Calls, c), append(answers, r)
+			made.Calls, replies = append(made.Calls, c), append(replies, r)
 		}
 	}
 	if made.Text = strings.Join(texts, "\n\n"); own.State != nil && (made.Text != own.Text || !slices.Equal(made.Calls, own.Calls)) {
-		b.chat.warn(hookMessages, "a response with encrypted or signed reasoning is sent as it was received, or not at all")
+		b.chat.warn(hookMessages, "a response with encrypted or signed reasoning is sent as it was received, or left out")
 		all := slices.Clone(done)
 		for i, r := range all {
-			if at := ofCallID(answers, r.CallID); at >= 0 {
-				all[i] = answers[at]
+			if at := ofCallID(replies, r.CallID); at >= 0 {
+				all[i] = replies[at]
 			}
 		}
-		made, answers = own, all
+		made, replies = own, all
 	}
 	if made.Text != "" || len(made.Calls) > 0 || made.State != nil {
-		b.messages = append(append(b.messages, made), answers...)
+		b.messages = append(append(b.messages, made), replies...)
 	}
 }
 
@@ -250,7 +249,7 @@ func (b *rebuilt) check() error {
 	case b.messages[len(b.messages)-1].Role == model.Assistant:
 		return errors.New("its last message is one of the model")
 	case grown > maxGrown:
-		return fmt.Errorf("it added %s, more than %s", figures.Bytes(int64(grown)), figures.Bytes(int64(maxGrown)))
+		return fmt.Errorf("it added %d bytes, more than %d", grown, maxGrown)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestMessagesOfPlugins(t *testing.T) {
 		"a call without state": {func(m []pluginMessage) []pluginMessage { m[1].Parts[1].State = nil; return m }, "", errCalls.Error()},
 		"too much": {func(m []pluginMessage) []pluginMessage {
 			return append(m, prompt("user", strings.Repeat("x", maxGrown+1)))
-		}, "", "it added 262.1 kB, more than 262.1 kB"},
+		}, "", "it added 262145 bytes, more than 262144"},
 	} {
 		c := &chat{host: &host{config: &Config{Warn: func(string) {}}}, session: "s"}
 		b := rebuilt{chat: c, of: map[string]int{}, conversation: conversation}

@@ -151,8 +151,8 @@ func finished(session, dir string, c event.Call, output string) pluginEvent {
 		state["status"], state["error"] = "error", cmp.Or(c.Error, output)
 		delete(state, "output")
 	}
-	part := map[string]any{"id": "prt_" + c.ID, "sessionID": session, "messageID": "msg_" + c.ID, "type": "tool", "callID": c.ID, "tool": c.Tool, "state": state}
-	return pluginEvent{"message.part.updated", map[string]any{"sessionID": session, "part": part, "time": c.StartedAt.UnixMilli() + c.ElapsedMS}}
+	made := map[string]any{"id": "prt_" + c.ID, "sessionID": session, "messageID": "msg_" + c.ID, "type": "tool", "callID": c.ID, "tool": c.Tool, "state": state}
+	return pluginEvent{"message.part.updated", map[string]any{"sessionID": session, "part": made, "time": c.StartedAt.UnixMilli() + c.ElapsedMS}}
 }
 
 // metadataOf returns the metadata of a call in the form of OpenCode's tools, as far as it is known.

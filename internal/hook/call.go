@@ -73,7 +73,7 @@ func (h *hook) watched(ctx context.Context, in Input) (output string, failed *fa
 // objection returns the denial that a before_tool hook of other agents prints as a JSON object instead
 // of its exit code; nil for all other output. A request for approval is one, because nobody can give it.
 func (h *hook) objection(out []byte) error {
-	type answer struct {
+	type verdict struct {
 		Decision           string `json:"decision"`
 		Permission         string `json:"permission"`
 		PermissionDecision string `json:"permissionDecision"`
@@ -81,13 +81,13 @@ func (h *hook) objection(out []byte) error {
 		PermissionReason   string `json:"permissionDecisionReason"`
 	}
 	var printed struct {
-		answer
+		verdict
 		Continue *bool  `json:"continue"`
-		Specific answer `json:"hookSpecificOutput"`
+		Specific verdict `json:"hookSpecificOutput"`
 	}
 	json.Unmarshal(out, &printed) //nolint:errcheck // what can be read of it counts: it can be a guard's
 	reason := h.text([]byte(cmp.Or(printed.Specific.PermissionReason, printed.Reason, printed.PermissionReason, printed.Specific.Reason)))
-	for _, a := range []answer{printed.answer, printed.Specific} {
+	for _, a := range []verdict{printed.verdict, printed.Specific} {
 		for _, word := range []string{a.Decision, a.Permission, a.PermissionDecision} {
 			switch strings.ToLower(word) {
 			case "ask":

@@ -348,8 +348,8 @@ func TestImportsOfBun(t *testing.T) {
 import { Database } from "bun:sqlite";
 import * as all from "bun";
 import Default, { inspect as shown } from "bun";
-const part = await import("bun");
-export const used = { description: "Uses", args: {}, execute: async () => [typeof which("sh"), typeof all.file, typeof Default.which, typeof part.spawn, (await $` + "`echo a`" + `.text())] };
+const late = await import("bun");
+export const used = { description: "Uses", args: {}, execute: async () => [typeof which("sh"), typeof all.file, typeof Default.which, typeof late.spawn, (await $` + "`echo a`" + `.text())] };
 export const glob = { description: "Glob", args: {}, execute: () => typeof new Glob("*") };
 export const inspect = { description: "Inspect", args: {}, execute: () => shown({}) };
 export const data = { description: "Data", args: {}, execute: () => typeof new Database(":memory:") };

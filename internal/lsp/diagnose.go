@@ -119,7 +119,7 @@ func (s *Server) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.answered {
-		s.answered, s.late = true, 0
+		s.answered, s.late, s.first = true, 0, 0
 	}
 }
 
@@ -157,7 +157,6 @@ func (s *Server) wasLate(ctx context.Context) bool {
 func (s *Server) look(ctx context.Context, paths []string, settle bool) *snapshot {
 	s.mu.Lock()
 	wait := max(s.config.Wait, s.first)
-	s.first = 0
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errLate)
 	defer cancel()
@@ -165,12 +164,17 @@ func (s *Server) look(ctx context.Context, paths []string, settle bool) *snapsho
 	if !s.spawn(func() { done <- s.examine(ctx, paths, settle) }) {
 		return nil
 	}
+	var shot *snapshot
 	select {
-	case shot := <-done:
-		return shot
+	case shot = <-done:
 	case <-ctx.Done():
-		return nil
 	}
+	if shot == nil || shot.late {
+		s.mu.Lock()
+		s.first = 0
+		s.mu.Unlock()
+	}
+	return shot
 }
 
 func (s *Server) examine(ctx context.Context, paths []string, settle bool) *snapshot {

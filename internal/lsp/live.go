@@ -284,7 +284,7 @@ func (l *live) logs() (last string, n int) {
 	return l.logged, l.errors
 }
 
-// Handle implements jsonrpc2.Handler. It never changes files, and answers no questions.
+// Handle implements jsonrpc2.Handler. It never changes files, and refuses questions.
 func (l *live) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	if r.Notif {
 		l.notified(r.Method, r.Params)

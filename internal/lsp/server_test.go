@@ -224,7 +224,7 @@ func TestSlowFirstStart(t *testing.T) {
 	}
 }
 
-// An error that a server logs instead of diagnostics is not taken for a clean file.
+// An error that a server logs instead of diagnostics does not count as a clean file.
 func TestLoggedErrors(t *testing.T) {
 	s := setUp(t, time.Minute, "logs")
 	e := s.Before(t.Context(), []string{s.path("a.txt")})

@@ -35,6 +35,8 @@ type Command struct {
 	// command, and Run waits for it. Its error kills the command and is
 	// returned by Run. May be nil.
 	Monitor func(ctx context.Context) error
+	// Explain adds to the error of a service that could not be started. May be nil.
+	Explain func(error) error
 }
 
 // Confine prepares a command to start in a sandbox.

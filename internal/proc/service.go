@@ -75,6 +75,9 @@ func StartService(ctx context.Context, c Command) (*Service, error) {
 			}()
 			close(started)
 		})
+		if s.err != nil && c.Explain != nil {
+			s.err = c.Explain(s.err)
+		}
 		select {
 		case <-started:
 		default:

@@ -112,7 +112,6 @@ type Session struct {
 	ids     counter
 	resumed *resumed // response of an earlier process that is not complete
 	turns   checkpoints
-	sent    sent
 
 	counted   int64 // tokens of the first countedTo messages and of what is fixed
 	countedTo int
@@ -127,6 +126,7 @@ type head struct {
 	specs  []model.ToolSpec
 	hooked bool // the hooks for specs were called
 	tokens int64
+	sent   sent // messages that hooks changed
 }
 
 // New returns a session. It sends nothing before Run.

@@ -97,7 +97,7 @@ func (s *Session) request(ctx context.Context) (model.Request, need) {
 	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
 	if c.Hooks.Messages != nil {
 		req.Messages = c.Hooks.Messages(ctx, s.messages)
-		if s.sent.record(c.Journal, s.Turn()+1, s.messages, req.Messages) {
+		if s.head.sent.record(c.Journal, s.Turn()+1, s.messages, req.Messages) {
 			input = s.head.tokens + tokensOf(req.Messages)
 		}
 	}

@@ -272,7 +272,7 @@ func span(line, column int) object {
 	return object{"start": at, "end": at}
 }
 
-// respond answers a request about a line.
+// respond responds to a request about a line.
 func (s *server) respond(m message) {
 	if s.faults["hang"] {
 		return
