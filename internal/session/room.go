@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
 )
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -392,8 +393,8 @@ func (c Config) namedBy(words []string, w World) []string {
 
 // decider returns the last rule that matches; ask if none does.
 func decider(rules []rule, n need) rule {
-	for i := len(rules) - 1; i >= 0; i-- {
-		r, subject := rules[i], n.resource
+	for _, r := range slices.Backward(rules) {
+		subject := n.resource
 		if n.absolute != "" && strings.HasPrefix(strings.ReplaceAll(r.resource, `\`, "/"), "/") {
 			subject = n.absolute
 		}

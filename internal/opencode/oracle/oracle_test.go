@@ -73,11 +73,26 @@ func TestMatches(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"*", "", true}, {"*", "a\nb/c", true}, {"*.env", "x/.env", true}, {"*.env", ".env.local", false},
-		{"src/**", "src/a/b", true}, {"src/*", "src", false}, {"a?c", "a/c", true}, {"?", "", false},
-		{"git *", "git", true}, {"git *", "git ", true}, {"git *", "gitk", false}, {"git push *", "git pushx", false},
-		{"a.b", "axb", false}, {"a+(b)", "a+(b)", true}, {"LS", "ls", false}, {`a\b`, "a/b", true}, {"a/b", `a\b`, true},
-		{"* *", "ls", true}, {"* *", "ls -l", true}, {" *", "", true},
+		{"*", "", true},
+		{"*", "a\nb/c", true},
+		{"*.env", "x/.env", true},
+		{"*.env", ".env.local", false},
+		{"src/**", "src/a/b", true},
+		{"src/*", "src", false},
+		{"a?c", "a/c", true},
+		{"?", "", false},
+		{"git *", "git", true},
+		{"git *", "git ", true},
+		{"git *", "gitk", false},
+		{"git push *", "git pushx", false},
+		{"a.b", "axb", false},
+		{"a+(b)", "a+(b)", true},
+		{"LS", "ls", false},
+		{`a\b`, "a/b", true},
+		{"a/b", `a\b`, true},
+		{"* *", "ls", true},
+		{"* *", "ls -l", true},
+		{" *", "", true},
 	}
 	for _, tt := range tests {
 		if got := matches(tt.pattern, tt.text); got != tt.want {

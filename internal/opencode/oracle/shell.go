@@ -100,7 +100,7 @@ func (s *scanner) char2() {
 
 // onlyAssigns reports whether a text consists of assignments, which are no command.
 func onlyAssigns(text string) bool {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, _, ok := strings.Cut(word, "=")
 		if !ok || name == "" || strings.ContainsAny(name, `"'$-/.`) {
 			return false
