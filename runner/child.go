@@ -172,8 +172,8 @@ func (s *sessionSpec) take(a tasks.Agent) {
 	if a.Max != nil {
 		s.task.Profile = s.task.Profile.Under(*a.Max)
 	}
-	if len(a.Restrictions) > 0 {
-		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, a.Restrictions)
+	for _, rules := range a.Restrictions {
+		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, rules)
 	}
 	without := a.Without
 	if s.parent != "" { // its list would be of no use to the agent that started it

@@ -327,7 +327,7 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 func TestAgentOnlyRestrictsProfile(t *testing.T) {
 	build, _ := permission.Preset("build")
 	s := sessionSpec{task: tasks.Job{Profile: build, Limits: tasks.Limits{Turns: 3}}}
-	s.take(tasks.Agent{Name: "x", Turns: 9, Restrictions: []permission.Rule{{Permission: "bash", Pattern: "*"}}})
+	s.take(tasks.Agent{Name: "x", Turns: 9, Restrictions: [][]permission.Rule{{{Permission: "bash", Pattern: "*"}}}})
 	if s.task.Agent != "x" || s.task.Limits.Turns != 3 || s.task.Profile.Allows("bash", "ls") || !s.task.Profile.Allows("edit", "a") {
 		t.Errorf("%+v", s.task)
 	}

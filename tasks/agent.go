@@ -15,6 +15,7 @@ type agent struct {
 	model   *text
 	profile *text
 	body    *profileBody // the rules of an agent's own file; nil for none
+	layers  [][]writtenRule
 }
 
 // DefaultAgent carries out a task that names none.
@@ -113,7 +114,7 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 	}
 	if a.body != nil {
 		a.body.check(b.names)
-		most += a.body.narrow(&out)
+		most += a.narrow(&out)
 	}
 	if a.model != nil {
 		out.Model = b.agentModel(*a.model)

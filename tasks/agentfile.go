@@ -13,7 +13,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/frontmatter"
-	"github.com/millhand/millhand/internal/permission"
 )
 
 // maxMarkdown bounds the file of one agent or command, in bytes.
@@ -167,35 +166,15 @@ func (s *source) headRoot(head string) *value {
 	return &root
 }
 
-// agentHead is the head of an agent's file.
-type agentHead struct {
-	*agent
-	off         bool
-	switches    []writtenRule
-	permissions []writtenRule
-}
-
-// readList reads the rules of OpenCode 2.
-func (h *agentHead) readList(v value) { h.body.rules, _ = agentRulesForm.read(v) }
-
-func (h *agentHead) readPermission(v value) {
-	denyAsks(v)
-	h.permissions = h.body.rulesOf(v)
-}
-
-var (
-	agentFilesForm = form[[]*agent]{Type{Name: "string"}, readAgentFiles}
-	switchesForm   = mapOf("TOOL", boolForm.Type, readToolSwitches)
-)
+var agentFilesForm = form[[]*agent]{Type{Name: "string"}, readAgentFiles}
 
 // readAgentOfFile reads the head of an agent's file; words is the text after it.
 func readAgentOfFile(v value, words string) (*agent, bool) {
-	h := &agentHead{agent: &agent{value: v, Agent: Agent{Name: v.key.Value}}}
-	a := h.agent
-	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
+	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
+	h := &agentHead{agent: a, body: &profileBody{value: v, title: agentTitle(a.Name)}}
 	h.keys().read(v)
-	a.body.rules = slices.Concat(h.ordered(), a.body.rules) // those of the list last
-	if len(a.body.rules) > maxEntries {
+	a.body, a.layers = h.body, h.layers()
+	if slices.ContainsFunc(a.layers, func(l []writtenRule) bool { return len(l) > maxEntries }) {
 		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 		return nil, false
 	}
@@ -208,54 +187,4 @@ func readAgentOfFile(v value, words string) (*agent, bool) {
 		return nil, true
 	}
 	return a, true
-}
-
-// readToolSwitches reads which tools are on and off, and makes rules of it.
-func readToolSwitches(v value) ([]writtenRule, bool) {
-	var all []writtenRule
-	entries, _ := v.entries()
-	for _, e := range entries {
-		on, ok := readBool(e)
-		if !ok {
-			continue
-		}
-		name := permission.ForTool(e.key.Value)
-		if name == "patch" || name == "multiedit" { // what OpenCode calls them
-			name = "edit"
-		}
-		r := permission.Rule{Permission: name, Pattern: "*", Source: e.ruleSource()}
-		if on {
-			r.Effect = permission.Allow
-		}
-		all = append(all, writtenRule{r, "*"})
-	}
-	return all, true
-}
-
-// denyAsks replaces ask by deny: in files that were written for interactive use,
-// that is the result without a user.
-func denyAsks(v value) {
-	switch {
-	case v.node.Value == "ask":
-		v.node.Value = "deny"
-		v.src.found.note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.source()))
-	case v.isMapping():
-		entries, _ := v.entries()
-		for _, e := range entries {
-			denyAsks(e)
-		}
-	}
-}
-
-// narrow puts the rules on an agent, and returns what identifies them.
-func (p *profileBody) narrow(a *Agent) string {
-	content := make([][3]string, len(p.rules))
-	for i, r := range p.rules {
-		a.Restrictions = append(a.Restrictions, r.Rule)
-		content[i] = [3]string{r.Permission, r.written, r.Effect.String()}
-	}
-	if len(content) == 0 {
-		return ""
-	}
-	return digest(content)
 }

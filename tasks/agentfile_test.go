@@ -1,10 +1,13 @@
 package tasks
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
 )
 
 func TestAgentsOfFiles(t *testing.T) {
@@ -56,7 +59,7 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 		t.Errorf("%+v", r)
 	}
 	var rules []string
-	for _, rule := range r.Restrictions {
+	for _, rule := range slices.Concat(r.Restrictions...) {
 		rules = append(rules, rule.String()+" at "+rule.Source)
 	}
 	want := []string{
@@ -114,7 +117,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`a/keys.md:5:7: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
 		`a/keys.md:7:3: unknown permission "edti"; did you mean "edit"?`,
 		`a/keys.md:8:15: "*" must be allow or deny, not the string "perhaps"; write one of them`,
-		`a/keys.md:9:1: unknown key "prompt"; known here: color, description, disable, disabled, hidden, maxSteps, mode, model, name, options, permission, permissions, reasoningEffort, reasoningSummary, request, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
+		`a/keys.md:9:1: unknown key "prompt"; known here: allowed-tools, allowedTools, allowed_tools, color, description, disable, disabled, disallowed-tools, disallowedTools, disallowed_tools, hidden, maxSteps, mode, model, name, options, permission, permissions, reasoningEffort, reasoningSummary, request, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
 		`a/list.md:2:1: frontmatter must be a mapping; write KEY: VALUE`,
 		`a/no-head.md:1:1: file does not start with frontmatter between two lines of ---; start it with a line of ---, keys such as description:, and another line of ---`,
 		`a/sub.md:1:1: agent "sub": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
@@ -126,5 +129,53 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`m.yaml:2:41: entry 6 of "agents_from" must be a string, not a list; write one string`,
 	}, lines(t, err)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Each way to write a restriction restricts, whatever another one of the file allows.
+func TestRestrictionsOfAgentFiles(t *testing.T) {
+	full, _ := presetProfile("full")
+	for _, tt := range []struct{ name, head, allowed, denied string }{
+		{"a list of Claude's", "tools: Read, Grep", "read x;grep x", "bash ls;edit x;task general;webfetch https://x;srv_do x;glob x"},
+		{"an empty list", "tools: []", "", "read x;bash ls"},
+		{"a list of Claude's with patterns", "tools: [Bash(git log:*), 'Bash(npm run test)', Write, mcp__srv__do, Bogus(x), Read(src/**)]", "bash git log;bash git log -1;bash npm run test;edit x;srv_do x", "bash git push;bash npm run build;read src/x"},
+		{"a comma in a pattern", "tools: Read, Bash(echo a,b:*)", "read x;bash echo a,b c", "bash ls"},
+		{"everything", "tools: '*'", "bash ls;edit x", ""},
+		{"a list and rules", "tools: Read\npermission: {bash: allow}", "read x", "bash ls"},
+		{"allowed-tools", "allowed-tools: Bash(ls:*)", "bash ls -l", "read x;bash cat x"},
+		{"disallowedTools", "disallowedTools: Write, Bash(rm:*)", "read x;bash ls", "edit x;bash rm -r x"},
+		{"write", "permission: {write: ask, edit: allow}", "read x;bash ls", "edit x"},
+		{"write that allows", "permission: {edit: {'*': deny}, write: {'*': allow}}", "read x", "edit x"},
+		{"paths of write", "permission: {write: {'docs/*': deny, 'docs/a': allow}}", "edit x", "edit docs/b;edit docs/a"},
+		{"another case", "permission: {'*': allow, Bash: deny}", "edit x", "bash ls"},
+		{"another case that allows", "permission: {'*': deny, Bash: allow}", "", "bash ls"},
+		{"names of version 2", "permission: {shell: {'*': deny, 'git *': allow}, subagent: deny}", "bash git log;edit x", "bash ls;task general"},
+		{"switches of version 2", "tools: {shell: false, subagent: false}", "edit x", "bash ls;task general"},
+		{"a list beside rules of version 2", "tools: Read\npermissions: [{action: '*', resource: '*', effect: allow}]", "read x", "bash ls"},
+		{"switches", "tools: {'*': false, read: true, Bash: true}", "read x", "bash ls;edit x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := loadText(t, "agents_from: [a.md]\n"+oneTask, map[string]string{"a.md": "---\ndescription: x\n" + tt.head + "\n---\nx"}, Overrides{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(p.Agents, func(a Agent) bool { return a.Name == "a" })
+			if at < 0 {
+				t.Fatalf("the agent is left out: %q", p.Notes)
+			}
+			profile := full.Profile
+			profile.Rules = append(profile.Rules, permission.Rule{Permission: "srv_*", Pattern: "*", Effect: permission.Allow})
+			for _, rules := range p.Agents[at].Restrictions {
+				profile = profile.Narrowed("agent a", rules)
+			}
+			for calls, want := range map[string]permission.Effect{tt.allowed: permission.Allow, tt.denied: permission.Deny} {
+				for call := range strings.SplitSeq(calls, ";") {
+					name, subject, ok := strings.Cut(call, " ")
+					if d := profile.Decide(permission.Need(name, subject)); ok && d.Effect != want {
+						t.Errorf("%s: %s by %s", call, d.Effect, d.By())
+					}
+				}
+			}
+		})
 	}
 }

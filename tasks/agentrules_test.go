@@ -29,7 +29,10 @@ func TestRulesOfAgentFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			build, _ := permission.Preset("build")
-			profile := build.Narrowed("agent x", p.Agents[len(p.Agents)-1].Restrictions)
+			profile := build
+			for _, rules := range p.Agents[len(p.Agents)-1].Restrictions {
+				profile = profile.Narrowed("agent x", rules)
+			}
 			for decision := range strings.SplitSeq(tt.decisions, ", ") {
 				at := strings.LastIndex(decision, ": ")
 				name, subject, _ := strings.Cut(decision[:at], " ")
@@ -39,15 +42,15 @@ func TestRulesOfAgentFiles(t *testing.T) {
 			}
 		})
 	}
-	for head, want := range map[string]string{
+	for lines, want := range map[string]string{
 		"permissions: [{action: edit, resource: x}]":                          "a rule has action, resource and effect",
 		"permissions: [{action: edit, resource: x, effect: never}]":           "effect",
 		"permissions: {edit: deny}":                                           "permissions",
 		"permissions: [{action: edit, resource: x, effect: deny, when: now}]": `unknown key "when"`,
 	} {
-		_, err := loadText(t, "agents_from: [x.md]\n"+oneTask, map[string]string{"x.md": "---\n" + head + "\n---\nX.\n"}, Overrides{})
+		_, err := loadText(t, head+"agents_from: [x.md]\ntasks: [{id: a, prompt: p, agent: x}]\n", map[string]string{"x.md": "---\n" + lines + "\n---\nX.\n"}, Overrides{})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", head, err, want)
+			t.Errorf("%s: %v, want %q", lines, err, want)
 		}
 	}
 }

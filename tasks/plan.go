@@ -349,8 +349,8 @@ type Agent struct {
 	Sampling    Sampling
 	// Max is a profile that the task's is put under; nil for the task's as it is.
 	Max *permission.Profile
-	// Restrictions are rules that can only take away from the task's profile.
-	Restrictions []permission.Rule
+	// Restrictions are lists of rules, each of which can only take away from the task's profile.
+	Restrictions [][]permission.Rule
 	Turns        int      // 0 for the task's limit
 	Without      []string // tools that it does not get
 }

@@ -73,20 +73,26 @@ func (p *profileBody) rulesOf(v value) []writtenRule {
 	var all []writtenRule
 	entries, _ := v.entries()
 	for _, e := range entries {
-		name := permission.Alias(e.key.Value)
-		switch {
-		case name == permission.Git:
-			all = append(all, readGitRule(e)...)
-		case !p.judged(e):
-		case e.isList():
-			e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
-		case e.isScalar():
-			all = append(all, e.rule(name, "*")...)
-		default:
-			patterns, _ := e.entries()
-			for _, pattern := range patterns {
-				all = append(all, pattern.rule(name, pattern.key.Value)...)
-			}
+		all = append(all, p.rulesUnder(e)...)
+	}
+	return all
+}
+
+// rulesUnder reads the rules of one permission.
+func (p *profileBody) rulesUnder(e value) (all []writtenRule) {
+	name := permission.Alias(e.key.Value)
+	switch {
+	case name == permission.Git:
+		return readGitRule(e)
+	case !p.judged(e):
+	case e.isList():
+		e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
+	case e.isScalar():
+		return e.rule(name, "*")
+	default:
+		patterns, _ := e.entries()
+		for _, pattern := range patterns {
+			all = append(all, pattern.rule(name, pattern.key.Value)...)
 		}
 	}
 	return all

@@ -44,7 +44,9 @@ func mayChange(plan *tasks.Plan, j tasks.Job) bool {
 		if most := plan.Agents[at].Max; most != nil {
 			profile = profile.Under(*most)
 		}
-		profile = profile.Narrowed("agent "+j.Agent, plan.Agents[at].Restrictions)
+		for _, rules := range plan.Agents[at].Restrictions {
+			profile = profile.Narrowed("agent "+j.Agent, rules)
+		}
 	}
 	return j.Script != nil || profile.MayChange()
 }

@@ -149,7 +149,10 @@ func (s subject) profile(agent string) permission.Profile {
 	if a.Max != nil {
 		p = p.Under(*a.Max)
 	}
-	p = p.Narrowed("agent "+a.Name, a.Restrictions).Clone()
+	for _, rules := range a.Restrictions {
+		p = p.Narrowed("agent "+a.Name, rules)
+	}
+	p = p.Clone()
 	for _, tool := range a.Without {
 		p.Rules = append(p.Rules, permission.Rule{Permission: tool, Pattern: "*", Source: "agent " + a.Name})
 	}
