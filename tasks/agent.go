@@ -16,6 +16,7 @@ type agent struct {
 	profile *text
 	body    *profileBody // the rules of an agent's own file; nil for none
 	layers  [][]writtenRule
+	found   *flaws // in an agent's own file; nil for one of a manifest
 }
 
 // DefaultAgent carries out a task that names none.
@@ -84,6 +85,13 @@ func (b *builder) defineAgents() {
 		}
 		return all
 	})
+	for _, m := range b.manifests { // after the notes about those that are left out
+		for _, a := range m.agents {
+			if found := flawsOf(b.manifests, a.Name); len(found.faults) == 0 && (a.Description != "" && a.mode != "primary" || a.mode == "subagent") {
+				found.report(b.found)
+			}
+		}
+	}
 	for _, a := range BuiltInAgents() {
 		i := slices.IndexFunc(changed, func(d definition[Agent]) bool { return d.is.Name == a.Name })
 		if i < 0 {
@@ -94,12 +102,43 @@ func (b *builder) defineAgents() {
 		changed = slices.Delete(changed, i, i+1)
 	}
 	b.agents = append(b.agents, changed...)
+	b.agents = slices.DeleteFunc(b.agents, func(d definition[Agent]) bool { return len(flawsOf(b.manifests, d.is.Name).faults) > 0 })
+}
+
+// flawsOf returns what is wrong with the file of an agent; nothing if it has none.
+func flawsOf(manifests []*manifest, name string) (all flaws) {
+	for _, m := range manifests {
+		for _, a := range m.agents {
+			if a.Name == name && a.found != nil {
+				all = flaws{slices.Concat(all.notes, a.found.notes), slices.Concat(all.faults, a.found.faults)}
+			}
+		}
+	}
+	return all
 }
 
 func agentTitle(name string) string { return "agent " + quote(name) }
 
-// defined returns an agent of a manifest over the built-in one of its name.
+// defined returns an agent of a manifest over the built-in one of its name. What is wrong
+// with one of a file is reported when a task uses it, and before if models may start it.
 func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
+	if a.found == nil {
+		return overBuiltIn(b, a, m)
+	}
+	var d definition[Agent]
+	late := a.src.forgiving(func() { d = overBuiltIn(b, a, m) })
+	found := flaws{slices.Concat(a.found.notes, late.notes), slices.Concat(a.found.faults, late.faults)}
+	if len(found.faults) > 0 {
+		p := found.faults[0]
+		a.src.found.note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, quote(a.Name), p.What, p.Fix))
+		d.digest += digest(a.src.name) // it equals no other
+	}
+	a.found = &found
+	return d
+}
+
+// overBuiltIn is defined for an agent without what is wrong with its file.
+func overBuiltIn(b *builder, a *agent, m *manifest) definition[Agent] {
 	out, builtIn := Agent{Name: a.Name}, BuiltInAgents()
 	i := slices.IndexFunc(builtIn, func(b Agent) bool { return b.Name == a.Name })
 	if i >= 0 {
@@ -117,7 +156,7 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 		most += a.narrow(&out)
 	}
 	if a.model != nil {
-		out.Model = b.agentModel(*a.model)
+		out.Model = b.agentModel(a)
 	}
 	if a.prompt.src != nil {
 		out.Prompt = b.fromEnv(a.prompt)
@@ -143,7 +182,10 @@ func (a *agent) description(builtIn string, isNew bool) string {
 			return ""
 		}
 	default:
-		if is == "" {
+		switch {
+		case is == "" && a.found != nil:
+			a.src.found.note(fmt.Sprintf("%s:1: %s has no description, which models need to choose it: they can't start it", a.src.name, agentTitle(a.Name)))
+		case is == "":
 			a.keyProblem(fmt.Sprintf("%s: missing description, which models need to choose it", agentTitle(a.Name)), "add description: TEXT, or mode: primary")
 		}
 	}
@@ -151,12 +193,13 @@ func (a *agent) description(builtIn string, isNew bool) string {
 }
 
 // agentModel resolves an agent's model. The command line's replaces it, as
-// it replaces that of all others.
-func (b *builder) agentModel(name text) *Model {
-	if b.options.Overrides.Model != "" {
+// it replaces that of all others. One in the agent's own file that can't be used is left
+// out, with a note.
+func (b *builder) agentModel(a *agent) *Model {
+	if b.options.Overrides.Model != "" || a.found != nil && !usable(b, *a.model) {
 		return nil
 	}
-	m := b.modelAt(name)
+	m := b.modelAt(*a.model)
 	return &m
 }
 
@@ -169,9 +212,14 @@ func (b *builder) agentOf(t *task) Agent {
 	known := make([]string, len(b.agents))
 	for i, d := range b.agents {
 		if d.is.Name == name {
+			flawsOf(b.manifests, name).report(b.found)
 			return d.is
 		}
 		known[i] = d.is.Name
+	}
+	if found := flawsOf(b.manifests, name); len(found.faults) > 0 {
+		found.report(b.found)
+		return Agent{}
 	}
 	if b.complete { // or else the manifest that is missing may define it
 		t.agent.problem("unknown agent "+quote(name), b.found.suggest(name, known, "known agents: "))

@@ -13,12 +13,13 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // maxMarkdown bounds the file of one agent or command, in bytes.
 const maxMarkdown = 256 << 10
 
-// readAgentFiles reads one entry of agents_from: a Markdown file with a head, as
+// readAgentFiles reads one entry of agents_from: a Markdown file with front matter, as
 // OpenCode defines agents, a directory of such files, or a directory .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
@@ -27,14 +28,13 @@ func readAgentFiles(v value) ([]*agent, bool) {
 	if !ok {
 		return nil, false
 	}
-	if !info.IsDir() {
-		a, ok := v.agentFile(t.s)
-		return []*agent{a}, ok && a != nil
+	files := []string{t.s}
+	if info.IsDir() {
+		files, ok = v.agentsIn(t.s)
 	}
-	files, ok := v.agentsIn(t.s)
 	var all []*agent
 	for _, file := range files {
-		if a, ok := v.agentFile(file); ok && a != nil {
+		if a := v.agentFile(file); a != nil {
 			all = append(all, a)
 		}
 	}
@@ -92,13 +92,40 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	return nil, false
 }
 
-// markdownFile reads a Markdown file that a manifest names.
-func (v value) markdownFile(file string) (*source, string, bool) {
+// flaws are what is wrong with a file that OpenCode reads without complaint. None of it
+// is a problem of the manifest until a task uses the file.
+type flaws struct {
+	notes  []string
+	faults []Problem // why the file can't be used
+}
+
+// report makes the flaws known: to a task that uses the file, faults are problems.
+func (f flaws) report(to *collector) {
+	for _, p := range f.faults {
+		to.add(p)
+	}
+	for _, n := range f.notes {
+		to.note(n)
+	}
+}
+
+// forgiving runs a reader of a file, and returns what it finds instead of recording it.
+func (s *source) forgiving(read func()) flaws {
+	before := s.found
+	s.found = newCollector()
+	read()
+	f := flaws{s.found.notes, s.found.list}
+	s.found = before
+	return f
+}
+
+// markdownFile returns a Markdown file that a manifest names, and nil after a problem: a
+// policy refuses its path.
+func (v value) markdownFile(file string) *source {
 	if v.outside(resolvePath(v.src.dir, file), file) {
-		return nil, "", false
+		return nil
 	}
 	v.uses().reads(resolvePath(v.src.dir, file))
-	data, err := readRegular(resolvePath(v.src.dir, file), maxMarkdown)
 	src := &source{
 		name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home,
 		found: v.src.found, inputs: v.src.inputs, policies: v.src.policies,
@@ -106,42 +133,60 @@ func (v value) markdownFile(file string) (*source, string, bool) {
 	if filepath.IsAbs(file) {
 		src.name = file
 	}
-	switch {
-	case errors.Is(err, errTooLarge):
-		src.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
-	case err != nil:
-		src.unreadable(err)
-	case !utf8.Valid(data):
-		src.report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
-	default:
-		return src, string(data), true
-	}
-	return nil, "", false
+	return src
 }
 
-// agentFile reads one file, and nil for an agent that it switches off.
-func (v value) agentFile(file string) (*agent, bool) {
-	src, data, ok := v.markdownFile(file)
-	if !ok {
-		return nil, false
+// markdown reads the text of a Markdown file.
+func (s *source) markdown(file string) (string, bool) {
+	data, err := readRegular(resolvePath(s.dir, file), maxMarkdown)
+	switch {
+	case errors.Is(err, errTooLarge):
+		s.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
+	case err != nil:
+		s.unreadable(err)
+	case !utf8.Valid(data):
+		s.report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
+	default:
+		return string(data), true
+	}
+	return "", false
+}
+
+// agentFile reads one file; nil for an agent that it switches off, or whose name no task
+// can write.
+func (v value) agentFile(file string) *agent {
+	src := v.markdownFile(file)
+	if src == nil {
+		return nil
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".md")
 	if !idForm.MatchString(name) {
-		src.report(1, 1, "invalid agent name "+quote(name), "name the file after the agent, with letters, digits, ., _ and -")
-		return nil, false
+		src.found.note(fmt.Sprintf("%s:1: invalid agent name %s: the agent is left out; name the file after the agent, with letters, digits, ., _ and -", src.name, quote(name)))
+		return nil
 	}
-	root, body := src.head(data)
-	if root == nil {
-		return nil, false
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
+	a := &agent{value: value{src: src, node: key, use: key, key: key}, Agent: Agent{Name: name}}
+	off := false
+	found := src.forgiving(func() {
+		if data, ok := src.markdown(file); ok {
+			off = a.readMarkdown(data)
+		}
+	})
+	if off && len(found.faults) == 0 {
+		return nil
 	}
-	root.key = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
-	return readAgentOfFile(*root, strings.TrimSpace(body))
+	a.found = &found
+	return a
 }
 
 // head parses the head of a Markdown file, and returns the text after it; nil after a
 // problem.
 func (s *source) head(data string) (root *value, body string) {
 	head, body, err := frontmatter.Head(data)
+	if errors.Is(err, frontmatter.ErrNone) {
+		s.found.note(s.name + ":1: no front matter: all of the file is the prompt")
+		head, body, err = "", data, nil
+	}
 	if err != nil {
 		s.report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
 		return nil, ""
@@ -168,23 +213,67 @@ func (s *source) headRoot(head string) *value {
 
 var agentFilesForm = form[[]*agent]{Type{Name: "string"}, readAgentFiles}
 
-// readAgentOfFile reads the head of an agent's file; words is the text after it.
-func readAgentOfFile(v value, words string) (*agent, bool) {
-	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
-	h := &agentHead{agent: a, body: &profileBody{value: v, title: agentTitle(a.Name)}}
-	h.keys().read(v)
+// readMarkdown reads the text of an agent's file, and reports whether it switches the agent
+// off.
+func (a *agent) readMarkdown(data string) (off bool) {
+	root, body := a.src.head(data)
+	if root == nil {
+		return false
+	}
+	root.key = a.key
+	a.value = *root
+	h := &agentHead{agent: a, body: &profileBody{value: a.value, title: agentTitle(a.Name)}}
+	h.keys().forgive(a.value, restrictsAgent)
 	a.body, a.layers = h.body, h.layers()
 	if slices.ContainsFunc(a.layers, func(l []writtenRule) bool { return len(l) > maxEntries }) {
-		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
-		return nil, false
+		a.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 	}
-	if words != "" {
-		t := text{v, words}
+	if words := strings.TrimSpace(body); words != "" {
+		t := text{a.value, words}
 		t.name = "the text"
 		a.prompt = template{text: t, segments: []segment{{text: words}}}
 	}
-	if h.off {
-		return nil, true
+	return h.off
+}
+
+// forgive reads front matter as OpenCode does: a key that is unknown, or whose value is not
+// understood, is ignored with a note, unless it may restrict.
+func (ks keys) forgive(v value, restricts func(name string) bool) {
+	entries, _ := v.entries()
+	for _, e := range entries {
+		name := e.key.Value
+		at := ks.index(name)
+		var f flaws
+		switch {
+		case at >= 0 && e.null():
+		case at >= 0:
+			f = v.src.forgiving(func() { ks[at].read(e) })
+		case restricts(name):
+			f = v.src.forgiving(func() {
+				e.keyProblem("unknown key "+quote(name)+", which may be a restriction", v.src.found.suggest(name, ks.names(), "known here: "))
+			})
+		default:
+			v.src.found.note(fmt.Sprintf("%s:%d: unknown key %s is ignored", v.src.name, e.key.Line, quote(name)))
+		}
+		if !restricts(name) {
+			for _, p := range f.faults {
+				f.notes = append(f.notes, fmt.Sprintf("%s:%d: %s; the key is ignored", p.File, p.Line, p.What))
+			}
+			f.faults = nil
+		}
+		f.report(v.src.found)
 	}
-	return a, true
+}
+
+// restrictsAgent reports whether a key of an agent's file may restrict it, by its name: one
+// that does, that resembles one, or the name of a permission. mode restricts who may start the agent.
+func restrictsAgent(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range []string{"permi", "tool", "allow", "deny", "denied", "disable", "enable", "restrict", "forbid", "block", "readonly", "read_only", "read-only", "sandbox", "step", "turns"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	known, _ := ruleName(name)
+	return name == "mode" || slices.Contains(permission.Known(), known) || nearest(name, []string{"permission", "permissions", "disable", "steps"}, min(allowedEdits(name), 2)) != ""
 }

@@ -97,38 +97,126 @@ func TestRepositoryAgentsAreOptIn(t *testing.T) {
 	}
 }
 
-func TestMistakesInAgentFiles(t *testing.T) {
-	files := map[string]string{
-		"a/keys.md":    "---\ndescription: x\npermision: {edit: deny}\ntools: {bash: maybe}\nmode: sub\npermission:\n  edti: deny\n  bash: {\"*\": perhaps}\nprompt: x\n---\nx",
-		"a/no-head.md": "Just words.",
-		"a/yaml.md":    "---\n\tdescription: x\n---\n",
-		"a/list.md":    "---\n- x\n---\n",
-		"a/a b.md":     "---\n---\n",
-		"a/sub.md":     "---\nmode: subagent\n---\nx",
-		"b/same.md":    "---\n---\nOther words.",
-		"c/huge.md":    "---\n---\n" + strings.Repeat("x", maxMarkdown),
-		"d/":           "",
+// brokenAgents are files that may restrict, and are not understood.
+func brokenAgents() map[string]string {
+	return map[string]string{
+		"a/keys.md":  "---\ndescription: x\npermision: {edit: deny}\ntools: {bash: maybe}\nmode: sub\npermission:\n  edti: deny\n  bash: {\"*\": perhaps}\nprompt: x\n---\nx",
+		"a/typo.md":  "---\ndescription: x\npermission: {edti: deny}\n---\nx",
+		"a/shift.md": "---\ndescription: x\npermission:\nbash: deny\n---\nx",
+		"a/twice.md": "---\ndescription: x\ntools: {bash: false}\ntools: {edit: false}\n---\nx",
+		"a/rules.md": "---\ndescription: x\npermissions:\n- {action: edit, resource: a, effect: no}\n- {action: edit, effect: deny}\n- {action: edit, resource: x, effect: deny, if: y}\n---\nx",
+		"a/off.md":   "---\ndescription: x\ndisable: perhaps\nsteps: few\ndisallowedTools: Teleport\n---\nx",
+		"a/yaml.md":  "---\n\tdescription: x\n---\n",
+		"a/list.md":  "---\n- x\n---\n",
+		"a/open.md":  "---\npermission: {edit: deny}\n",
+		"a/plan.md":  "---\npermissionMode: plan\n---\n",
+		"c/huge.md":  "---\n---\n" + strings.Repeat("x", maxMarkdown),
 	}
-	_, err := loadText(t, "agents: {same: {prompt: Words.}}\nagents_from: [a, b, c/huge.md, d, gone, [x]]\n"+oneTask, files, Overrides{})
+}
+
+// An agent whose restrictions are not understood is an error for a task that uses it.
+func TestMistakesInAgentFiles(t *testing.T) {
+	files := brokenAgents()
+	files["b/same.md"], files["d/"] = "---\n---\nOther words.", ""
+	var manifest strings.Builder
+	manifest.WriteString(head + "agents: {same: {prompt: Words.}}\nagents_from: [a, b, c/huge.md, d, gone, [x]]\ntasks:\n")
+	for _, name := range []string{"keys", "typo", "shift", "twice", "rules", "off", "yaml", "list", "open", "plan", "huge"} {
+		manifest.WriteString("  - {id: " + name + ", prompt: p, agent: " + name + "}\n")
+	}
+	_, err := loadText(t, manifest.String(), files, Overrides{})
 	if diff := cmp.Diff([]string{
-		`a/a b.md:1:1: invalid agent name "a b"; name the file after the agent, with letters, digits, ., _ and -`,
-		`a/keys.md:3:1: unknown key "permision"; did you mean "permission"?`,
+		`a/keys.md:3:1: unknown key "permision", which may be a restriction; did you mean "permission"?`,
 		`a/keys.md:4:15: "bash" must be true or false, not the string "maybe"; write true or false`,
 		`a/keys.md:5:7: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
 		`a/keys.md:7:3: unknown permission "edti"; did you mean "edit"?`,
 		`a/keys.md:8:15: "*" must be allow or deny, not the string "perhaps"; write one of them`,
-		`a/keys.md:9:1: unknown key "prompt"; known here: allowed-tools, allowedTools, allowed_tools, color, description, disable, disabled, disallowed-tools, disallowedTools, disallowed_tools, hidden, maxSteps, mode, model, name, options, permission, permissions, reasoningEffort, reasoningSummary, request, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
 		`a/list.md:2:1: frontmatter must be a mapping; write KEY: VALUE`,
-		`a/no-head.md:1:1: file does not start with frontmatter between two lines of ---; start it with a line of ---, keys such as description:, and another line of ---`,
-		`a/sub.md:1:1: agent "sub": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
+		`a/off.md:3:10: "disable" must be true or false, not the string "perhaps"; write true or false`,
+		`a/off.md:4:8: "steps" must be an integer from 1 to 1073741824, not the string "few"; write for example 4`,
+		`a/off.md:5:18: unknown tool "Teleport"; write the names of tools, such as bash, edit`,
+		`a/open.md:1:1: line 1: frontmatter has no closing --- line; start it with a line of ---, keys such as description:, and another line of ---`,
+		`a/plan.md:2:1: unknown key "permissionMode", which may be a restriction; did you mean "permission"?`,
+		`a/rules.md:4:39: "effect" must be allow or deny, not the string "no"; write one of them`,
+		`a/rules.md:5:3: a rule has action, resource and effect; write {action: edit, resource: "*", effect: deny}`,
+		`a/rules.md:6:45: unknown key "if"; known here: action, effect, resource`,
+		`a/shift.md:4:1: unknown key "bash", which may be a restriction; known here: ` + knownHere,
+		`a/twice.md:4:1: duplicate key "tools", first defined on line 3; keep one of them`,
+		`a/typo.md:3:14: unknown permission "edti"; did you mean "edit"?`,
 		`a/yaml.md:2:1: a tab is used to indent; use spaces`,
-		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:1; make them equal, or rename one of them`,
+		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:3; make them equal, or rename one of them`,
 		`c/huge.md:1:1: the file exceeds 256 KiB; a prompt is sent with every request: shorten it`,
-		`m.yaml:2:32: no agents found in "d"; name a directory of .md files, a file, or an .opencode directory with agent/*.md`,
-		`m.yaml:2:35: "gone": not found; check its path; it is relative to the manifest`,
-		`m.yaml:2:41: entry 6 of "agents_from" must be a string, not a list; write one string`,
+		`m.yaml:4:32: no agents found in "d"; name a directory of .md files, a file, or an .opencode directory with agent/*.md`,
+		`m.yaml:4:35: "gone": not found; check its path; it is relative to the manifest`,
+		`m.yaml:4:41: entry 6 of "agents_from" must be a string, not a list; write one string`,
 	}, lines(t, err)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+const knownHere = "allowed-tools, allowedTools, allowed_tools, color, description, disable, disabled, disallowed-tools, disallowedTools, disallowed_tools, hidden, maxSteps, mode, model, name, options, permission, permissions, reasoningEffort, reasoningSummary, request, steps, temperature, textVerbosity, thinking, tools, top_p, variant"
+
+// It is left out of what models may start, with a note, if no task uses it.
+func TestBrokenAgentsAreLeftOut(t *testing.T) {
+	files := brokenAgents()
+	files["a/general.md"] = "---\npermission: {edit: 5}\n---\n"
+	p, err := loadText(t, "agents_from: [a, c]\n"+oneTask, files, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, a := range p.Agents {
+		names = append(names, a.Name)
+	}
+	if diff := cmp.Diff([]string{"build", "explore"}, names); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	for file := range files {
+		name := strings.TrimSuffix(file[2:], ".md")
+		if !slices.ContainsFunc(p.Notes, func(n string) bool {
+			return strings.HasPrefix(n, file+":") && strings.Contains(n, "the agent "+quote(name)+" is left out: ")
+		}) {
+			t.Errorf("no note about %s in %q", file, p.Notes)
+		}
+	}
+	if _, err := loadText(t, "agents_from: [a]\n"+oneTask, map[string]string{"a/build.md": "---\npermission: {edit: 5}\n---\n"}, Overrides{}); err == nil {
+		t.Error("a task runs as the agent build without its restrictions")
+	}
+}
+
+// What OpenCode reads without complaint, and restricts nothing, is a note.
+func TestAgentFilesOfOtherPrograms(t *testing.T) {
+	files := map[string]string{
+		"a/README.md": "# Agents\n",
+		"a/my own.md": "---\ndescription: x\n---\n",
+		"a/claude.md": "---\nname: claude\ndescription: x\nmodel: sonnet\nid: 5\ncategory: [x]\nversion: 1.0\ntags:\ndependencies: {a: b}\nargument-hint: [x]\ntemperature: warm\n---\nHi.",
+		"a/hub.md":    "---\nmode: subagent\nmodel: github-copilot/gpt-5\n---\nHi.",
+		"a/unused.md": "---\nid: x\n---\nHi.",
+	}
+	p, err := loadText(t, head+"agents_from: [a]\ntasks: [{id: a, prompt: p, agent: README}, {id: b, prompt: p, agent: claude}]\n", files, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range p.Jobs {
+		if j.ModelName != "openai/m" {
+			t.Errorf("the model of %s is %s", j.ID, j.ModelName)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		`a/my own.md:1: invalid agent name "my own": the agent is left out; name the file after the agent, with letters, digits, ., _ and -`,
+		`a/claude.md:2: "name" has no effect here`,
+		`a/claude.md:5: unknown key "id" is ignored`,
+		`a/claude.md:6: unknown key "category" is ignored`,
+		`a/claude.md:7: unknown key "version" is ignored`,
+		`a/claude.md:8: unknown key "tags" is ignored`,
+		`a/claude.md:9: unknown key "dependencies" is ignored`,
+		`a/claude.md:10: unknown key "argument-hint" is ignored`,
+		`a/claude.md:11: "temperature" must be a number from 0 to 2, not the string "warm"; the key is ignored`,
+		`a/claude.md:4: missing provider in model "sonnet": the model of the task is used`,
+		`a/hub.md:1: agent "hub" has no description, which models need to choose it: they can't start it`,
+		`a/hub.md:3: unknown provider "github-copilot": the model of the task is used`,
+		`a/README.md:1: no front matter: all of the file is the prompt`,
+	}, p.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
 

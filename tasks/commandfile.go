@@ -20,6 +20,7 @@ type commandFile struct {
 	prompt string
 	agent  *text      // of tasks without one; nil for none
 	models modelChain // likewise
+	flaws
 }
 
 var (
@@ -51,8 +52,8 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 		return nil, false
 	}
 	if !info.IsDir() {
-		c, ok := v.commandFile(t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
-		return []*commandFile{c}, ok
+		c := v.commandFile(t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
+		return []*commandFile{c}, c != nil
 	}
 	dirs := []string{t.s}
 	if filepath.Base(resolvePath(v.src.dir, t.s)) == ".opencode" {
@@ -66,8 +67,8 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 			return nil, false
 		}
 		for _, name := range names {
-			c, ok := v.commandFile(filepath.Join(dir, filepath.FromSlash(name)), strings.TrimSuffix(name, ".md"))
-			if !ok {
+			c := v.commandFile(filepath.Join(dir, filepath.FromSlash(name)), strings.TrimSuffix(name, ".md"))
+			if c == nil {
 				return nil, false
 			}
 			all = append(all, c)
@@ -97,25 +98,44 @@ func markdownBelow(dir string) (names []string, err error) {
 	return names, err
 }
 
-func (v value) commandFile(file, name string) (*commandFile, bool) {
-	src, data, ok := v.markdownFile(file)
-	if !ok {
-		return nil, false
+// commandFile reads one file; nil after a problem. What is wrong in it is reported if a task
+// uses it.
+func (v value) commandFile(file, name string) *commandFile {
+	src := v.markdownFile(file)
+	if src == nil {
+		return nil
 	}
-	c := &commandFile{name: name, src: src, prompt: data}
-	if strings.HasPrefix(data, "---") {
-		root, body := src.head(data)
-		if root == nil {
-			return nil, false
+	c := &commandFile{name: name, src: src}
+	c.flaws = src.forgiving(func() {
+		if data, ok := src.markdown(file); ok {
+			c.readMarkdown(data)
 		}
-		c.keys().read(*root)
+	})
+	return c
+}
+
+func (c *commandFile) readMarkdown(data string) {
+	c.prompt = data
+	if strings.HasPrefix(strings.TrimPrefix(data, "\uFEFF"), "---") {
+		root, body := c.src.head(data)
+		if root == nil {
+			return
+		}
+		c.keys().forgive(*root, restrictsCommand)
 		c.prompt = body
 	}
+	c.models.ofCommand = true
 	if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
-		src.report(1, 1, "the command has no prompt", "write it after the keys")
-		return nil, false
+		c.src.report(1, 1, "the command has no prompt", "write it after the keys")
 	}
-	return c, true
+}
+
+// restrictsCommand reports whether an unknown key of a command may be a restriction. Those
+// like allowed-tools give permissions in other programs, and a command has none to give.
+func restrictsCommand(name string) bool {
+	lower := strings.ToLower(name)
+	known := slices.Contains([]string{"description", "agent", "model", "subagent", "subtask"}, lower)
+	return !known && !strings.HasPrefix(lower, "allow") && restrictsAgent(name)
 }
 
 // resolveCommand makes the prompt of a task from its command. The command can't give the
@@ -140,6 +160,9 @@ func (t *task) resolveCommand() {
 }
 
 func (t *task) useCommand(c *commandFile) {
+	if c.report(t.src.found); len(c.faults) > 0 {
+		return
+	}
 	arguments := ""
 	if t.arguments != nil {
 		arguments = t.arguments.s
@@ -152,7 +175,7 @@ func (t *task) useCommand(c *commandFile) {
 	if c.agent != nil && (t.agent == nil || t.agent.key == nil) {
 		t.agent = c.agent
 	}
-	if len(t.models.names) == 0 && !t.models.wrong {
+	if len(t.models.names) == 0 && !t.models.wrong && !c.models.wrong {
 		t.models = c.models
 	}
 }

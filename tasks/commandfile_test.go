@@ -98,7 +98,7 @@ tasks:
 `,
 		"n.yaml": `version: 1
 model: openai/gpt-4.1
-commands_from: [c/loop.md]
+commands_from: [c, e]
 vars: {x: y}
 tasks:
   - {id: a, command: loop, arguments: "${{ vars.x }}"}
@@ -106,19 +106,21 @@ tasks:
   - {id: c, command: loop, prompt: Hi.}
   - {id: d, prompt: Hi., arguments: x}
   - {id: e}
+  - {id: f, command: empty}
+  - {id: g, command: head}
 `,
 		"o.yaml": "version: 1\nmodel: openai/gpt-4.1\ntasks: [{id: a, command: x}]\n",
 	})
 	for file, want := range map[string][]string{
 		"m.yaml": {
-			`c/empty.md:1:1: the command has no prompt; write it after the keys`,
-			`e/head.md:2:1: unknown key "permission"; known here: agent, description, model, subagent, subtask`,
 			`m.yaml:3:40: no commands found in "d"; name a directory of .md files, a file, or an .opencode directory with command/*.md`,
 			`m.yaml:3:43: "gone": not found; check its path; it is relative to the manifest`,
 		},
 		"n.yaml": {
+			`c/empty.md:1:1: the command has no prompt; write it after the keys`,
+			`e/head.md:2:1: unknown key "permission", which may be a restriction; known here: agent, description, model, subagent, subtask`,
 			"n.yaml:6:22: the command \"loop\" (c/loop.md) runs a !`...` command with a variable of the arguments: the shell would run its value; write the value itself, or run the command under setup: with quotes around the variable",
-			`n.yaml:7:22: unknown command "lop"; known here: loop`,
+			`n.yaml:7:22: unknown command "lop"; known here: empty, head, loop`,
 			`n.yaml:8:13: prompt and command are both set; remove one of them`,
 			`n.yaml:9:26: arguments without a command; write command: NAME, or put them into the prompt`,
 			`n.yaml:10:5: missing key "prompt" in entry 5 of "tasks"; add prompt: TEXT`,
@@ -151,5 +153,29 @@ func TestCommandsOfManifests(t *testing.T) {
 		if _, err := loadText(t, text+"\n"+oneTask, files, Overrides{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// What OpenCode reads without complaint is a note, and only of a command that a task uses.
+func TestCommandFilesOfOtherPrograms(t *testing.T) {
+	keys := "---\ndescription: 5\nargument-hint: [x]\nallowed-tools: Bash(git:*)\nname: x\nmodel: [sonnet, opencode/big]\n---\nFix it."
+	p, err := loadText(t, head+"commands_from: [c]\ntasks: [{id: a, command: used}]\n", map[string]string{
+		"c/used.md": keys, "c/unused.md": keys, "c/broken.md": "---\n\tx\n---\n", "c/empty.md": "", "c/README.md": "Hi.", "c/rules.md": "---\npermissions: []\n---\nHi.",
+	}, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := p.Jobs[0]; j.Prompt != "Fix it." || j.ModelName != "openai/m" {
+		t.Errorf("%+v", j)
+	}
+	if diff := cmp.Diff([]string{
+		`c/used.md:2: "description" must be a string, not the number 5; the key is ignored`,
+		`c/used.md:3: unknown key "argument-hint" is ignored`,
+		`c/used.md:4: unknown key "allowed-tools" is ignored`,
+		`c/used.md:5: unknown key "name" is ignored`,
+		`c/used.md:6: missing provider in model "sonnet": the model of the task is used`,
+		`c/used.md:6: unknown provider "opencode": the model of the task is used`,
+	}, p.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }

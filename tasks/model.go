@@ -36,6 +36,8 @@ const maxModels = 10 // of a fallback list
 type modelChain struct {
 	names []text
 	wrong bool // there is one, and its problem is recorded
+
+	ofCommand bool // it comes from a command's file
 }
 
 var modelsForm = form[modelChain]{Type{Name: "string"}.listOr(), readChain}
@@ -58,7 +60,7 @@ func readChain(v value) (modelChain, bool) {
 			n.problem(fmt.Sprintf("duplicate model %s in %s", quote(n.s), v.name), "keep one of them")
 		}
 	}
-	return modelChain{names, len(names) == 0}, true
+	return modelChain{names: names, wrong: len(names) == 0}, true
 }
 
 // model resolves the name of a model. The path of a model that is a file is
@@ -135,6 +137,16 @@ func (b *builder) modelAt(name text) Model {
 	return m
 }
 
+// usable reports whether a model that a file in OpenCode's format names can be used, and
+// notes why not.
+func usable(b *builder, name text) bool {
+	_, what, _ := b.model(name.s, name.src.dir)
+	if what != "" {
+		name.src.found.note(fmt.Sprintf("%s: %s: the model of the task is used", name.source(), what))
+	}
+	return what == ""
+}
+
 // chainAt resolves the names of a fallback list.
 func (b *builder) chainAt(c modelChain) []Model {
 	all := make([]Model, len(c.names))
@@ -151,7 +163,7 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 	case b.options.Overrides.Model != "":
 		m, _, _ := b.model(b.options.Overrides.Model, b.options.Dir)
 		return []Model{m}
-	case len(t.models.names) > 0:
+	case len(t.models.names) > 0 && usableChain(b, t):
 		return b.chainAt(t.models)
 	case a.Model != nil:
 		return []Model{*a.Model}
@@ -161,6 +173,15 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 		t.problem(fmt.Sprintf("missing model of task %s", quote(t.id.s)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
 	}
 	return nil
+}
+
+// usableChain reports whether the models of a task can be used, after leaving out those
+// that can't and come from its command.
+func usableChain(b *builder, t *task) bool {
+	if t.models.ofCommand {
+		t.models.names = slices.DeleteFunc(slices.Clone(t.models.names), func(name text) bool { return !usable(b, name) })
+	}
+	return len(t.models.names) > 0
 }
 
 // resolvePath makes a path of a file absolute.
