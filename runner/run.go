@@ -143,6 +143,9 @@ type ModelFacts struct {
 	Images, PDFs bool // supported attachments
 	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
 	MaxOutput    int  // maximum tokens of a response; 0 if unknown
+
+	// Like is the model whose instructions and tools it gets; "" for those of its own name.
+	Like string
 }
 
 // Interrupt is the cause of a run's context that was cancelled by a signal.

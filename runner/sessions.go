@@ -235,16 +235,16 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 			w.job.warn(p.Error())
 		}
 	}
+	known := w.job.opts.facts(s.speaks)
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
 		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
-		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
+		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
 		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
 		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}
-	known := w.job.opts.facts(s.speaks)
 	env.Accepts = tools.Attachments{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,7 @@ import (
 
 // system returns the system prompt of one of the job's sessions.
 func (w *work) system(s sessionSpec, scratch tools.Scratch) string {
-	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
+	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.opts.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
 		Dir: w.site.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.spec.Repo.Name, Git: w.gitState(),
 		More: w.terms(s, scratch),

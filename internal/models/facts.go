@@ -93,7 +93,7 @@ func (m *Set) Facts(id string) runner.ModelFacts {
 	declared, _ := m.declared(id)
 	f := runner.ModelFacts{
 		Images: known.Images || !known.Sees, PDFs: known.PDFs,
-		Context: cmp.Or(declared.Window, known.Context), MaxOutput: cmp.Or(declared.MaxOutput, known.MaxOutput),
+		Like: declared.Like, Context: cmp.Or(declared.Window, known.Context), MaxOutput: cmp.Or(declared.MaxOutput, known.MaxOutput),
 	}
 	if declared.Vision != nil {
 		f.Images, f.PDFs = *declared.Vision, *declared.Vision && known.PDFs
@@ -146,18 +146,25 @@ func (m *Set) local(id string) bool {
 	return slices.Contains(local, kind) && (!defined || !m.plan.Policies.States(policy.Budget))
 }
 
-// sampled is a model of which the manifest states whether it reasons. Models that reason
-// refuse a temperature, the others an effort.
-type sampled struct {
+// stated is a model of which the manifest states facts that requests depend on. Models that
+// reason refuse a temperature, the others an effort; a server's own limit of the output may
+// be much smaller than the model's.
+type stated struct {
 	model.Model
-	reasons bool
+	reasons   *bool
+	maxOutput int
 }
 
-func (s sampled) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
-	if s.reasons {
+func (s stated) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	switch {
+	case s.reasons == nil:
+	case *s.reasons:
 		req.Temperature, req.TopP = nil, nil
-	} else {
+	default:
 		req.Effort = ""
+	}
+	if s.maxOutput > 0 && (req.MaxOutput == 0 || req.MaxOutput > s.maxOutput) {
+		req.MaxOutput = s.maxOutput
 	}
 	return s.Model.Stream(ctx, req, emit)
 }

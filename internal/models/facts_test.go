@@ -45,8 +45,8 @@ func TestModelsOfOwnProviders(t *testing.T) {
 		{"house/unheard-of", million, "", runner.ModelFacts{Images: true}},
 		{"house/coder", million, "12", runner.ModelFacts{Context: 1000, MaxOutput: 100}},
 		{"house/claude-x", money.Usage{Input: 1e6, CacheWrite: 1e6}, "5", runner.ModelFacts{Images: true}},
-		{"house/fast", million, "27.5", runner.ModelFacts{Images: true, PDFs: true, Context: 2000, MaxOutput: 128_000}},
-		{"house/cheap", million, "3.5", runner.ModelFacts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000}},
+		{"house/fast", million, "27.5", runner.ModelFacts{Images: true, PDFs: true, Context: 2000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
+		{"house/cheap", million, "3.5", runner.ModelFacts{Images: true, PDFs: true, Context: 1_050_000, MaxOutput: 128_000, Like: "openai/gpt-5.4"}},
 		{"house/long", money.Usage{Input: 10}, "0.00001", runner.ModelFacts{Images: true}},
 		{"house/long", money.Usage{Input: 11, CacheWrite: 11}, "0.000022", runner.ModelFacts{Images: true}},
 		{"ollama/llama3", million, "0", runner.ModelFacts{Images: true}},
@@ -120,9 +120,20 @@ func (s sampling) Stream(_ context.Context, req model.Request, _ func(model.Delt
 func TestReasoningDecidesAboutParameters(t *testing.T) {
 	for reasons, want := range map[bool]model.Sampling{true: {Effort: "high"}, false: {Temperature: new(0.5)}} {
 		var got model.Sampling
-		_, err := sampled{sampling{&got}, reasons}.Stream(t.Context(), model.Request{Sampling: model.Sampling{Effort: "high", Temperature: new(0.5)}}, nil)
+		_, err := stated{sampling{&got}, &reasons, 0}.Stream(t.Context(), model.Request{Sampling: model.Sampling{Effort: "high", Temperature: new(0.5)}}, nil)
 		if diff := cmp.Diff(want, got); diff != "" || err == nil {
 			t.Errorf("reasoning: %v: %s, %v", reasons, diff, err)
+		}
+	}
+}
+
+// What an entry states as the limit of the output is asked for, unless less is.
+func TestStatedLimitOfTheOutputIsSent(t *testing.T) {
+	for asked, want := range map[int]int{0: 100, 50: 50, 200: 100} {
+		var got model.Sampling
+		_, err := stated{sampling{&got}, nil, 100}.Stream(t.Context(), model.Request{Sampling: model.Sampling{MaxOutput: asked}}, nil)
+		if got.MaxOutput != want || err == nil {
+			t.Errorf("%d: %d is sent, %v", asked, got.MaxOutput, err)
 		}
 	}
 }

@@ -216,49 +216,13 @@ func (m *Set) Unpriced() error {
 
 // Warnings lists models with an unknown or doubtful price, and efforts that models don't support.
 func (m *Set) Warnings() []string {
-	list := m.efforts()
+	list := m.unsent()
 	for _, c := range m.named() {
 		if _, ok := m.price(c.id, c.name); !ok && !recorded(c.id) {
 			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as null%s", c.name, m.suggestion(c.id)))
 		}
 	}
 	return append(list, m.doubts()...)
-}
-
-// efforts lists the efforts that are sent as another one, or dropped.
-func (m *Set) efforts() []string {
-	var list []string
-	add := func(of tasks.Model, effort string) {
-		conf, kind, err := m.endpoint(of.ID)
-		if effort == "" || err != nil { // a script or a recording
-			return
-		}
-		if conf.BaseURL == "" {
-			_, conf.BaseURL = m.first(kind.BaseEnv)
-		}
-		text := fmt.Sprintf("%s does not support the effort %s: it is not sent", of.Name, effort)
-		switch sent := provider.SentEffort(conf, effort); sent {
-		case effort:
-			return
-		case "":
-		default:
-			text = fmt.Sprintf("%s does not support the effort %s: %s is sent", of.Name, effort, sent)
-		}
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
-	}
-	for _, j := range m.plan.Jobs {
-		for _, of := range append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...) {
-			add(of, j.Sampling.Effort)
-		}
-	}
-	for _, a := range m.plan.Agents {
-		if a.Model != nil {
-			add(*a.Model, a.Sampling.Effort)
-		}
-	}
-	return list
 }
 
 // Notes lists models that are probably misspelt, and cost limits that may not work. Neither
@@ -380,8 +344,8 @@ func (m *Set) wrapped(of tasks.Model, s session, more bool) (runner.Conversation
 	if err != nil {
 		return c, err
 	}
-	if declared, _ := m.declared(of.ID); declared.Reasoning != nil {
-		c.Model = sampled{c.Model, *declared.Reasoning}
+	if declared, ok := m.declared(of.ID); ok {
+		c.Model = stated{c.Model, declared.Reasoning, declared.MaxOutput}
 	}
 	l, g := m.limits(of.ID)
 	wait := m.patience(of.ID, more)
@@ -454,7 +418,7 @@ func (m *Set) endpoint(id string) (provider.Config, provider.Kind, error) {
 		return provider.Config{}, kind, fmt.Errorf("the provider %s is not supported yet", prefix)
 	}
 	return provider.Config{
-		Kind: kindName, API: api, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.now, Proxy: m.proxy,
+		Kind: kindName, API: api, BaseURL: own.BaseURL, Model: bare, Like: own.Models[bare].Like, Header: own.Headers, Query: own.Query, Now: m.now, Proxy: m.proxy,
 		UserAgent: m.UserAgent, HeaderTimeout: own.Timeouts.Header, IdleTimeout: own.Timeouts.Idle, TotalTimeout: own.Timeouts.Total,
 	}, kind, nil
 }

@@ -60,9 +60,25 @@ func SentEffort(c Config, effort string) string {
 	if !ok {
 		return ""
 	}
-	speaks, d := kind.protocol(c.API, kind.base(cmp.Or(c.BaseURL, kind.BaseURL)), c.Model)
+	speaks, d := kind.protocol(c, kind.base(cmp.Or(c.BaseURL, kind.BaseURL)))
 	if speaks == messages {
-		return claudeOf(c.Model).Effort(effort)
+		return c.claude().Effort(effort)
 	}
 	return d.Effort.Value(effort)
+}
+
+// SendsTemperature reports whether the model of c is sent a temperature.
+func SendsTemperature(c Config) bool {
+	kind, ok := Lookup(c.Kind)
+	if !ok {
+		return false
+	}
+	switch speaks, d := kind.protocol(c, kind.base(cmp.Or(c.BaseURL, kind.BaseURL))); speaks {
+	case messages:
+		return c.claude().Temperature
+	case responses:
+		return false
+	default:
+		return d.Temperature
+	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	Bearer    bool         // APIKey is sent as a bearer token, whatever the kind's header is
 	UserAgent string       // "" is millhand
 	Model     string       // the provider's id of the model
+	Like      string       // PROVIDER/MODEL whose abilities it has; "" for those of its own name
 	MaxOutput int          // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
 	Header    map[string]string
 	Query     map[string]string
@@ -72,10 +73,10 @@ func Open(c Config) (model.Model, error) {
 		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, QuietTimeout: c.QuietTimeout, TotalTimeout: c.TotalTimeout,
 		Proxy: c.Proxy, HTTPClient: c.HTTPClient, Now: c.Now,
 	}
-	speaks, dialect := kind.protocol(c.API, base, c.Model)
+	speaks, dialect := kind.protocol(c, base)
 	switch speaks {
 	case messages:
-		d := claudeOf(c.Model)
+		d := c.claude()
 		d.MaxOutput = cmp.Or(c.MaxOutput, d.MaxOutput)
 		return anthropic.New(o, d), nil
 	case responses:
@@ -101,13 +102,12 @@ func (k Kind) headers(own map[string]string) map[string]string {
 	return all
 }
 
-// protocol returns the wire of a model, and its dialect. api is the API that the user chose,
-// or "".
-func (k Kind) protocol(api API, base, name string) (protocol, openai.Dialect) {
-	speaks, d := k.speaks, k.dialect
+// protocol returns the wire of a model, and its dialect.
+func (k Kind) protocol(c Config, base string) (protocol, openai.Dialect) {
+	speaks, d, name := k.speaks, k.dialect, c.known(k.Name)
 	switch {
-	case speaks == native && api != "":
-		speaks = map[API]protocol{ChatAPI: chat, ResponsesAPI: responses}[api]
+	case speaks == native && c.API != "":
+		speaks = map[API]protocol{ChatAPI: chat, ResponsesAPI: responses}[c.API]
 	case speaks != native:
 	case k.Name == "openai" && !isOpenAI(base): // a server that imitates it
 		speaks, d = chat, compatible
@@ -120,9 +120,10 @@ func (k Kind) protocol(api API, base, name string) (protocol, openai.Dialect) {
 	}
 	if speaks == responses {
 		d.Effort = effortOf(name)
-		return speaks, d
+	} else {
+		d = dialectOf(k.Name, d, name)
 	}
-	return speaks, dialectOf(k.Name, d, name)
+	return speaks, c.able(k, d)
 }
 
 // isOpenAI reports whether a base URL is OpenAI's. It has a host for each region where data
