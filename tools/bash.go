@@ -104,7 +104,7 @@ func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request,
 	for _, u := range analysis.Unknown {
 		needs = append(needs, unknownNeeds(u)...)
 	}
-	if len(analysis.Commands) == 0 {
+	if len(analysis.Commands) == 0 && !analysis.Moves { // cd is judged by its directory, as before a command
 		needs = append(needs, permission.Need("bash", line))
 	}
 	for _, a := range analysis.Accesses {

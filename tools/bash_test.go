@@ -362,6 +362,32 @@ func TestTruncatedBashOutputIsValidUTF8(t *testing.T) {
 	}
 }
 
+// cd runs nothing: only its directory is decided, whether a command follows or not.
+func TestCdNeedsNoRuleOfItsOwn(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"sub/x": "", "hidden/x": ""})
+	s.env.Profile.Rules = append(s.env.Profile.Rules,
+		permission.Rule{Permission: "bash", Pattern: "*", Source: "m.yaml:1"},
+		permission.Rule{Permission: "bash", Pattern: "git *", Effect: permission.Allow, Source: "m.yaml:2"},
+		permission.Rule{Permission: "edit", Pattern: "hidden/**", Source: "m.yaml:3"},
+		permission.Rule{Permission: "read", Pattern: "hidden/**", Source: "m.yaml:4"})
+	for line, want := range map[string]bool{
+		"cd .": true, "cd sub": true, "cd sub && cd ..": true, "(cd sub)": true, "cd sub && git log": true,
+		"cd hidden": false, "cd ../..": false, "cd $(ls)": false, "cd . && ls": false, "cd .; > hidden/x": false, "ls": false, "x=1": false, "pushd sub": false, "cd() { ls; }; cd": false,
+		"cd": false, "cd $x": false, // outside, and anywhere
+	} {
+		decisions, err := Decide(s.env, "bash", line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if allowed := !slices.ContainsFunc(decisions, func(d permission.Decision) bool { return !d.Allowed() }); allowed != want {
+			t.Errorf("%s: allowed is %v, want %v: %+v", line, allowed, want, decisions)
+		}
+	}
+	if out := s.call("bash", args{"command": "cd sub"}); out.Status != Completed {
+		t.Errorf("%+v", out)
+	}
+}
+
 // A rule for what is in a directory speaks of a command that names the
 // directory, or a wildcard in it; a file that is only known at run time may be
 // in it.

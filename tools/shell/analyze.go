@@ -23,6 +23,7 @@ type Analysis struct {
 	Commands []Command // every simple command that the line can run, wrapped ones too, in source order
 	Accesses []Access  // files that the line names in a way that reads or writes them
 	Unknown  []Unknown // what can't be known before running
+	Moves    bool      // the line uses cd
 }
 
 // Command is a simple command. The builtin cd and calls of functions that the

@@ -94,6 +94,8 @@ func (w *walker) invoke(c call) outcome {
 	}
 	if !c.unreported(name) {
 		w.record(c)
+	} else if name == "cd" {
+		w.result.moved = true
 	}
 	return out.or(w.effects(name, c))
 }

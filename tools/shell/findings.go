@@ -11,6 +11,7 @@ type findings struct {
 	found    []found
 	accesses []Access
 	unknowns []Unknown
+	moved    bool  // by cd
 	err      error // the first reason to give up
 
 	reported map[reportKey]bool
@@ -89,7 +90,7 @@ func (r *findings) ranOwnFiles() {
 // analysis returns what was found, the commands in the order of the source.
 func (r *findings) analysis() Analysis {
 	slices.SortStableFunc(r.found, func(a, b found) int { return a.at - b.at })
-	a := Analysis{Accesses: r.accesses, Unknown: r.unknowns}
+	a := Analysis{Accesses: r.accesses, Unknown: r.unknowns, Moves: r.moved}
 	for _, f := range r.found {
 		a.Commands = append(a.Commands, f.Command)
 	}
