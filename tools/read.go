@@ -129,13 +129,18 @@ type page struct {
 	text  strings.Builder
 	lines int  // lines in text
 	seen  int  // lines read, including skipped ones
+	total int  // lines of the file, if it has more
+	least bool // the file has more than total lines: it was not read to its end
 	more  bool // the file has more lines
 	full  bool // the page ended because of its size, not the number of lines
 	wrong int  // bytes in text that are not UTF-8, shown as U+FFFD
 }
 
-// readPage reads lines starting at offset and stops when the page is full, so a
-// large file costs no more than the lines shown or skipped.
+// maxCounted bounds the bytes that are read after a page only to count the lines.
+const maxCounted = 32 << 20
+
+// readPage reads lines starting at offset until the page is full, and counts the lines after
+// it up to a bound, so that a large file costs little more than the lines shown or skipped.
 func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*page, error) {
 	p := &page{}
 	used := 0
@@ -161,14 +166,45 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 		shown := fmt.Sprintf("%d: %s\n", p.seen, clipped)
 		used += jsonSize(shown)
 		if p.lines == limit || used > size {
-			p.more, p.full = true, p.lines < limit
+			p.more, p.full, p.total = true, p.lines < limit, p.seen
 			p.seen--
-			return p, nil
+			return p, p.count(ctx, in)
 		}
 		p.text.WriteString(shown)
 		p.lines++
 		p.wrong += wrong
 	}
+}
+
+// count counts the lines that follow the page.
+func (p *page) count(ctx context.Context, in *bufio.Reader) error {
+	ended := true // whether the last line has its line end
+	for counted := 0; ; {
+		component, err := in.ReadSlice('\n')
+		if counted += len(component); len(component) > 0 && ended {
+			p.total++
+		}
+		ended = err == nil
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case counted >= maxCounted:
+			p.least = true
+			return nil
+		}
+	}
+}
+
+// of returns the number of lines of a file with more lines than the page.
+func (p *page) of() string {
+	if p.least {
+		return fmt.Sprintf("of more than %d", p.total)
+	}
+	return fmt.Sprintf("of %d", p.total)
 }
 
 // nextLine returns a line without its line end. A line that is too long is
@@ -223,11 +259,11 @@ func (p *page) result(at workspace.Path, offset int, enc encoding) (Result, erro
 	var foot string
 	switch {
 	case p.full && p.lines == 0:
-		foot = fmt.Sprintf("(line %d is too long to show)", offset)
+		foot = fmt.Sprintf("(line %d %s is too long to show)", offset, p.of())
 	case p.full:
-		foot = fmt.Sprintf("(output truncated by size: lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
+		foot = fmt.Sprintf("(output truncated by size: lines %d-%d %s shown; use offset %d to continue)", offset, last, p.of(), last+1)
 	case p.more:
-		foot = fmt.Sprintf("(lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
+		foot = fmt.Sprintf("(lines %d-%d %s shown; use offset %d to continue)", offset, last, p.of(), last+1)
 	default:
 		foot = fmt.Sprintf("(end of file: %s)", figures.Count(p.seen, "line"))
 	}

@@ -44,8 +44,8 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 line)\n(file is not UTF-8: 2 bytes shown as U+FFFD in these lines; edit and apply_patch keep them, and accept only ASCII as new text)"},
 		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 line)"},
 		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
-		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2 shown; use offset 3 to continue)"},
-		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3 shown; use offset 4 to continue)"},
+		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2 of 5 shown; use offset 3 to continue)"},
+		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3 of 5 shown; use offset 4 to continue)"},
 		{"a limit that is just enough", lines(5), args{"offset": 4, "limit": 2}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
 		{"the offset of the last line", lines(5), args{"offset": 5}, "5: line 5\n(end of file: 5 lines)"},
 		{"2000 lines", lines(2000), nil, strings.TrimSuffix(numbered(1, 2000), "\n") + "\n(end of file: 2000 lines)"},
@@ -293,5 +293,19 @@ func TestReadIsLimited(t *testing.T) {
 		if got := jsonSize(out.Output); got > size || got < size*3/4-600 || !utf8.ValidString(out.Output) {
 			t.Errorf("of %d bytes it took %d", size, got)
 		}
+	}
+}
+
+// Some lines of a file come with the number of all, as far as they can be counted cheaply.
+func TestPartsSayTheLengthOfTheFile(t *testing.T) {
+	unended := strings.TrimSuffix(lines(3), "\n")
+	long := strings.Repeat("x", 200_000) + "\n"
+	huge := "a\nb\n" + strings.Repeat(strings.Repeat("y", 1<<16-1)+"\n", maxCounted>>16+9)
+	s := setUp(t, "readonly", map[string]string{"a": lines(100), "unended": unended, "long": "1\n2\n" + long + long, "huge": huge, "crlf": "1\r\n2\r\n3\r\n", "blank": "1\n\n\n"})
+	for name, want := range map[string]string{
+		"a": "(lines 1-1 of 100 shown; use offset 2 to continue)", "unended": "(lines 1-1 of 3 shown;", "long": "(lines 1-1 of 4 shown;",
+		"huge": "(lines 1-1 of more than 5", "crlf": "(lines 1-1 of 3 shown;", "blank": "(lines 1-1 of 3 shown;",
+	} {
+		s.want(s.call("read", args{"filePath": name, "limit": 1}), Completed, want)
 	}
 }
