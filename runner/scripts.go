@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -51,16 +52,10 @@ func (r *run) compiled() (*Program, error) {
 func (r *run) compileEarly() (wait func()) {
 	var group sync.WaitGroup
 	installs := func(j tasks.Job) bool { return len(j.Setup) > 0 }
-	if s := r.plan.Scripts; s.Used() && !ofWorkspace(s) && !slices.ContainsFunc(r.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.plan.Jobs, installs) {
+	if s := r.plan.Scripts; s.Used() && !s.OfWorkspace() && !slices.ContainsFunc(r.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) && !slices.ContainsFunc(r.plan.Jobs, installs) {
 		group.Go(func() { r.compiled() }) //nolint:errcheck // jobs get the error
 	}
 	return group.Wait
-}
-
-// ofWorkspace reports whether a file is one of the job's repository.
-func ofWorkspace(s tasks.Scripts) bool {
-	is := func(f tasks.ScriptFile) bool { return f.Workspace }
-	return slices.ContainsFunc(s.ToolFiles, is) || slices.ContainsFunc(s.Plugins, is)
 }
 
 // startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
@@ -92,7 +87,7 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 // program compiles the tool files and plugins: once in a run, or for the job's repository.
 func (w *work) program(s tasks.Scripts) (*Program, error) {
 	j := w.job
-	if !ofWorkspace(s) {
+	if !s.OfWorkspace() {
 		return j.run.compiled()
 	}
 	base := cmp.Or(j.start.target, w.site.base)
@@ -178,7 +173,10 @@ func (b *scriptBuilder) addToolFiles(f tasks.ScriptFile) error {
 			if err != nil {
 				return fmt.Errorf("tool file %s: %w", f.Name, err)
 			}
-			if _, err := b.workspace.Read(filepath.ToSlash(rel)); err != nil {
+			switch _, err := b.workspace.Read(filepath.ToSlash(rel)); {
+			case errors.Is(err, gitops.ErrNoCommit):
+				return fmt.Errorf("%s: %w", f.Name, err)
+			case err != nil:
 				continue
 			}
 		}

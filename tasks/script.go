@@ -23,6 +23,12 @@ type Scripts struct {
 	Process     Process       // without its command
 }
 
+// OfWorkspace reports whether a file is one of the job's repository, as of its base commit.
+func (s Scripts) OfWorkspace() bool {
+	is := func(f ScriptFile) bool { return f.Workspace }
+	return slices.ContainsFunc(s.ToolFiles, is) || slices.ContainsFunc(s.Plugins, is)
+}
+
 // Used reports whether jobs have tool files or plugins.
 func (s *Scripts) Used() bool { return len(s.ToolFiles)+len(s.Plugins) > 0 }
 

@@ -38,8 +38,10 @@ func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
 	return of, of.Used() && (call == "" || len(of.Plugins) > 0 || !permission.Reserved(call) || strings.EqualFold(call, "batch"))
 }
 
-// openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD.
+// openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD;
+// without any commit, files that the manifest names without workspace: are as they are, as in a run.
 func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*extension.Scripts, error) {
+	unborn := false
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
 	}
@@ -48,9 +50,14 @@ func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*e
 		if err != nil {
 			return nil, err
 		}
+		unborn = head.Unborn
 		root, read = repo.Root(), func(name string) ([]byte, error) { return repo.File(head.Hash, name) }
 	}
-	p, err := runner.CompileScripts(s, root, read, filepath.Join(base, "js"))
+	beneath := root
+	if unborn && !s.OfWorkspace() {
+		beneath = ""
+	}
+	p, err := runner.CompileScripts(s, beneath, read, filepath.Join(base, "js"))
 	if err != nil {
 		return nil, err
 	}

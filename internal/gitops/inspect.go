@@ -101,6 +101,9 @@ func (r *Repo) HasDir(commit, name string) (bool, error) {
 // File returns the content of a file of a commit's tree, by a path as for Has. The error of a
 // file that is missing is [fs.ErrNotExist].
 func (r *Repo) File(commit, name string) ([]byte, error) {
+	if commit == "" || plumbing.NewHash(commit).IsZero() {
+		return nil, fmt.Errorf("find %s: %w", name, ErrNoCommit)
+	}
 	entry, err := r.entryAt(commit, name)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
@@ -111,8 +114,15 @@ func (r *Repo) File(commit, name string) ([]byte, error) {
 	return r.Git.Objects.Blob(entry.Hash)
 }
 
-// modeAt returns the mode of an entry of a commit's tree, 0 if it is missing.
+// ErrNoCommit is the error of a file of the commit in a repository without one.
+var ErrNoCommit = errors.New("the repository has no commit yet: commit the file first")
+
+// modeAt returns the mode of an entry of a commit's tree, 0 if it is missing, as is all
+// without a commit ("").
 func modeAt(r *Repo, commit, name string) (filemode.FileMode, error) {
+	if commit == "" || plumbing.NewHash(commit).IsZero() {
+		return 0, nil
+	}
 	entry, err := r.entryAt(commit, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
