@@ -24,7 +24,7 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 		"baseline":      {"timeout_ms", "output_path"},
 		"verify":        {"timeout_ms", "output_path"},
 		"call":          {"extension", "input_given", "metadata"},
-		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd", "custom", "custom_omitted"},
+		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd", "loaded", "custom", "custom_omitted"},
 	}
 	objects := map[string]any{"report": schema}
 	maps.Copy(objects, schema["$defs"].(map[string]any))

@@ -21,7 +21,7 @@ type Cache struct {
 }
 
 // cached returns a call's result from the cache, or runs the call and caches
-// its result. A call with side effects invalidates all results before it runs
+// its result, unless notes of directories were attached, which come once. A call with side effects invalidates all results before it runs
 // and again afterwards, because other calls may run concurrently.
 func (env *Env) cached(spec Spec, input string, d permission.Decision, run func() Outcome) Outcome {
 	if env.Tree != nil && !spec.ReadOnly && !spec.Internal {
@@ -36,7 +36,7 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 		return out
 	}
 	out := run()
-	if out.Status == Completed && len(out.Attachments) == 0 && env.Tree.count() == now {
+	if out.Status == Completed && len(out.Attachments) == 0 && out.Metadata.Loaded == nil && env.Tree.count() == now {
 		env.Cache.put(key, now, out)
 	}
 	return out

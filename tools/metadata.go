@@ -23,6 +23,7 @@ type Metadata struct {
 	HTTPStatus   int        // of the last response
 	ChildSession string     // id of the session that the call started or continued
 	ChildCostUSD *money.USD // cost of the child session's turns within this call; nil if unknown
+	Loaded       []string   // files with instructions for a directory that were attached, relative to the workspace
 
 	Custom        json.RawMessage // a JSON object that a tool file or a plugin reported
 	CustomOmitted int             // size in bytes of a Custom that is too large, and left out

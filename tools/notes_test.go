@@ -40,3 +40,20 @@ func TestNotesOfDirectories(t *testing.T) {
 		t.Error("CLAUDE.md was attached beside AGENTS.md")
 	}
 }
+
+// Notes come once in a session, whatever the cache of results has, and a call that fails
+// does not use them up.
+func TestNotesComeOnce(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"api/AGENTS.md": "Use tabs.", "api/x.go": "package x\n"})
+	s.env.Notes, s.env.Cache, s.env.Tree = &Notes{}, &Cache{}, &Tree{}
+	s.want(s.call("read", args{"filePath": "api/x.go", "offset": 9}), Failed)
+	for i, cached := range []bool{false, false, true} {
+		out := s.call("read", args{"filePath": "api/x.go"})
+		if got := strings.Contains(out.Output, "Use tabs."); got != (i == 0) || out.Cached != cached {
+			t.Errorf("read %d: notes %v, from the cache %v", i+1, got, out.Cached)
+		}
+		if loaded := strings.Join(out.Metadata.Loaded, " "); (loaded == "api/AGENTS.md") != (i == 0) {
+			t.Errorf("read %d reports %q", i+1, loaded)
+		}
+	}
+}

@@ -102,15 +102,27 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	if binary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
 	}
-	notes := env.notesFor(p.Rel)
-	page, err := readPage(ctx, in2, lines.offset, lines.limit, max(pageBytes(env, p.Rel)-jsonSize(notes), 512))
+	notes, loaded := env.notesFor(p.Rel)
+	result, err := readText(ctx, env, p, in2, lines, enc, jsonSize(notes))
+	if err != nil {
+		if len(loaded) > 0 {
+			env.Notes.forget(loaded)
+		}
+		return Result{}, err
+	}
+	result.Output += notes
+	result.Metadata.Loaded = loaded
+	return result, nil
+}
+
+// readText reads lines of a text, in a result that leaves room for a number of bytes.
+func readText(ctx context.Context, env *Env, p workspace.Path, in *bufio.Reader, lines span, enc encoding, room int) (Result, error) {
+	page, err := readPage(ctx, in, lines.offset, lines.limit, max(pageBytes(env, p.Rel)-room, 512))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
 	env.opened(p)
-	result, err := page.result(p, lines.offset, enc)
-	result.Output += notes
-	return result, err
+	return page.result(p, lines.offset, enc)
 }
 
 // isMissing reports whether an error means that the file does not exist, or

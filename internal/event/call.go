@@ -60,6 +60,7 @@ type CallMetadata struct {
 	HTTPStatus   int        `json:"http_status,omitempty"`    // of the response
 	ChildSession string     `json:"child_session,omitempty"`  // id of the session that the call started or continued
 	ChildCostUSD *money.USD `json:"child_cost_usd,omitempty"` // cost of the child session within this call; nil if unknown
+	Loaded       []string   `json:"loaded,omitempty"`         // AGENTS.md or CLAUDE.md of directories that were attached to the result, relative to the workspace
 
 	Custom        json.RawMessage `json:"custom,omitempty"`         // a JSON object that a tool file or a plugin reported
 	CustomOmitted int             `json:"custom_omitted,omitempty"` // size in bytes of a Custom that is too large, and left out
