@@ -16,17 +16,21 @@ import (
 // Sizes for conversations that exceed the model's window, in tokens. A small window
 // lowers them.
 const (
-	responseRoom = 20_000 // of the window, reserved for the next response
+	responseRoom = 32_000 // of the window, reserved at most for the next response, as in OpenCode
 	keptRecent   = 40_000 // of the last results, which are never removed
 	minPruned    = 20_000 // of older results: fewer are not removed
 	recent       = 15_000 // of the last messages, which are never summarized
 )
 
-// room is the maximum length of the conversation in a request, in tokens.
+// room is the maximum length of the conversation in a request, in tokens: the window without
+// the model's longest response. Of a small window at most half is reserved, or a quarter if
+// the longest response is unknown.
 func (s *Session) room() int64 {
 	window := int64(s.cfg.Window)
-	response := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MaxOutput, responseRoom))
-	return window - min(response, responseRoom, window/4)
+	if response := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MaxOutput)); response > 0 {
+		return window - min(response, responseRoom, window/2)
+	}
+	return window - min(responseRoom, window/4)
 }
 
 // makeRoom shortens a conversation that exceeds the model's window, if that is

@@ -330,3 +330,21 @@ func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 		t.Errorf("told is %+v; estimated are %d", p, s.estimate())
 	}
 }
+
+// The next response has room as in OpenCode: the model's output limit, at most 32,000 tokens.
+// A small window is not left without a conversation.
+func TestRoomForTheResponse(t *testing.T) {
+	for _, tt := range []struct{ window, maxOutput, asked, want int }{
+		{200_000, 64_000, 0, 168_000},
+		{200_000, 8_000, 0, 192_000},
+		{200_000, 64_000, 1_000, 199_000},
+		{200_000, 0, 0, 168_000},
+		{40_000, 40_000, 0, 20_000},
+		{40_000, 0, 0, 30_000},
+	} {
+		s := &Session{cfg: Config{Window: tt.window, MaxOutput: tt.maxOutput, Sampling: model.Sampling{MaxOutput: tt.asked}}}
+		if got := s.room(); got != int64(tt.want) {
+			t.Errorf("window %d, output %d (%d asked): %d, want %d", tt.window, tt.maxOutput, tt.asked, got, tt.want)
+		}
+	}
+}
