@@ -13,7 +13,7 @@ import (
 
 func (m *manifest) keys() keys {
 	return append(keys{
-		{"version", required("version: 1", checked(versionForm)), "", "Version of the manifest format"},
+		{"version", required("version: 1", checked(versionForm)), "", "Version of the manifest format, a file of at most 1 MiB"},
 		{"name", into(&m.name, stringForm), "", "Name of the run in reports (the first manifest's file name if absent)"},
 		{"model", into(&m.models, modelsForm), "", "Model as PROVIDER/MODEL, script:FILE or replay:FILE, or a list of up to 10 whose later entries are fallbacks"},
 		{"profile", into(&m.profile, optional(textForm)), "readonly", "Profile of all tasks: a preset (readonly, review, edit, build, full) or a name under profiles"},

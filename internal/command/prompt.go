@@ -36,7 +36,7 @@ const promptFlags = "prompt flags"
 // No variable sets these flags: it would change runs of manifests, too.
 func (o *promptOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input) in the current directory instead of a manifest, and print the final message"},
+		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
 		&cli.GenericFlag{Name: "verify", Category: promptFlags, Value: (*values)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
 		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
 		&cli.StringFlag{Name: "output-file", Category: promptFlags, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},

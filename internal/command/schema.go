@@ -123,7 +123,11 @@ func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
 		return
 	}
 	for _, other := range below {
-		fmt.Fprintf(out, "    %-*s  %s\n", width, other.Path, other.Doc)
+		text := other.Doc
+		if other.Default != "" {
+			text += " (default " + other.Default + ")"
+		}
+		fmt.Fprintf(out, "    %-*s  %s\n", width, other.Path, text)
 	}
 }
 

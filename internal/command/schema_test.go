@@ -119,6 +119,8 @@ func TestExplainKey(t *testing.T) {
 		"profiles.careful.env": "profiles.NAME.env (list of string)\n",
 		"tasks":                "below it; see 'millhand explain tasks.*'",
 		"author.*":             "Email address of the author\n",
+		"version":              "a file of at most 1 MiB",
+		"tool_output":          "    tool_output.lines  Lines; longer output is truncated and saved to a file (default 2000)\n",
 		"--policy hosts":       "hosts (list of string)\n  Hosts that may be reached",
 	} {
 		exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...)
