@@ -19,7 +19,7 @@ func TestAdviceOnProfiles(t *testing.T) {
 	}
 	for _, c := range []struct {
 		profile, calls  string
-		warns, changing string // part of the advice, also of a task that asks for changes
+		warns, changing string // what the advice contains, also of a task that asks for changes
 	}{
 		{"readonly", "write a", "can't change files", "can't change files"},
 		{"readonly", "read a", "", ""},

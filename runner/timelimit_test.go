@@ -50,7 +50,7 @@ func TestTimeLimitPauses(t *testing.T) {
 	}
 }
 
-func TestTimeLimitThatHasPassed(t *testing.T) {
+func TestTimeLimitAfterItsEnd(t *testing.T) {
 	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
 	ctx, cancel := j.inTime(t.Context(), &site{prepared: time.Now().Add(-time.Hour)})
 	defer cancel()

@@ -114,7 +114,7 @@ func FuzzDecodeText(f *testing.F) {
 func TestWriteOverLargeFiles(t *testing.T) {
 	for content, want := range map[string]struct {
 		status Status
-		says   string
+		text   string
 	}{
 		"caf\xe9":          {Failed, "large.txt is not UTF-8, and 1 byte (shown as U+FFFD) would be lost"},
 		"café":             {Completed, "Replaced large.txt"},
@@ -123,14 +123,14 @@ func TestWriteOverLargeFiles(t *testing.T) {
 	} {
 		filler := strings.Repeat("0123456\n", maxEdit/8)
 		s := setUp(t, "edit", map[string]string{"large.txt": content + filler, "end.txt": filler + content})
-		s.want(s.call("write", args{"filePath": "large.txt", "content": "x\n"}), want.status, want.says)
+		s.want(s.call("write", args{"filePath": "large.txt", "content": "x\n"}), want.status, want.text)
 		if strings.Contains(content, "caf") {
-			s.want(s.call("write", args{"filePath": "end.txt", "content": "x\n"}), want.status, strings.ReplaceAll(want.says, "large", "end"))
+			s.want(s.call("write", args{"filePath": "end.txt", "content": "x\n"}), want.status, strings.ReplaceAll(want.text, "large", "end"))
 		}
 	}
 }
 
-func TestGrepSaysThatBytesAreReplaced(t *testing.T) {
+func TestGrepReportsReplacedBytes(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"l.txt": "caf\xe9 b\n\xe9 b\nb\n\xe9\n", "u.txt": "b \uFFFD\n"})
 	s.want(s.call("grep", args{"pattern": "b"}), Completed, "(not UTF-8: bytes of 2 lines shown as U+FFFD; edit keeps them)")
 	if got := s.call("grep", args{"pattern": "b", "path": "u.txt"}).Output; strings.Contains(got, "UTF-8") {

@@ -220,7 +220,7 @@ func coerce(v any, schema map[string]any) any {
 		return coerceString(v, want)
 	case json.Number:
 		if want == "integer" {
-			return wholeNumber(v)
+			return integerOf(v)
 		}
 	}
 	return v
@@ -267,7 +267,7 @@ func coerceString(s string, want any) any {
 	case "integer", "number":
 		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
 			if want == "integer" {
-				return wholeNumber(json.Number(text))
+				return integerOf(json.Number(text))
 			}
 			return json.Number(text)
 		}
@@ -279,8 +279,8 @@ func coerceString(s string, want any) any {
 	return s
 }
 
-// wholeNumber rewrites 3.0 and 3e0 as 3, and returns other numbers unchanged.
-func wholeNumber(n json.Number) json.Number {
+// integerOf rewrites 3.0 and 3e0 as 3, and returns other numbers unchanged.
+func integerOf(n json.Number) json.Number {
 	if _, err := n.Int64(); err == nil {
 		return n
 	}

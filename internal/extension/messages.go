@@ -17,7 +17,7 @@ const maxGrown = 256 << 10
 // pluginMessage is a message in OpenCode's form: that of the model has its calls with their results.
 type pluginMessage struct {
 	Info  map[string]any `json:"info"`
-	Parts []messagePart  `json:"parts"`
+	Parts []messageItem  `json:"parts"`
 }
 
 // text returns a field of the message's info.
@@ -26,7 +26,7 @@ func (m pluginMessage) text(field string) string {
 	return text
 }
 
-type messagePart struct {
+type messageItem struct {
 	ID        string     `json:"id"`
 	SessionID string     `json:"sessionID"`
 	MessageID string     `json:"messageID"`
@@ -37,10 +37,10 @@ type messagePart struct {
 	URL       string     `json:"url,omitempty"`
 	CallID    string     `json:"callID,omitempty"`
 	Tool      string     `json:"tool,omitempty"`
-	State     *partState `json:"state,omitempty"`
+	State     *callState `json:"state,omitempty"`
 }
 
-type partState struct {
+type callState struct {
 	Status   string          `json:"status"` // completed, error
 	Input    json.RawMessage `json:"input"`
 	Output   string          `json:"output"`
@@ -89,30 +89,30 @@ func (c *chat) pluginMessage(m model.Message, done []model.Message) pluginMessag
 	made := pluginMessage{Info: map[string]any{
 		"id": m.ID, "sessionID": c.session, "role": string(m.Role), "agent": c.agent, "time": map[string]int{"created": 0},
 		"model": map[string]any{"providerID": c.provider, "modelID": c.model}, "modelID": c.model, "providerID": c.provider,
-	}, Parts: []messagePart{}}
-	add := func(p messagePart) {
+	}, Parts: []messageItem{}}
+	add := func(p messageItem) {
 		p.ID, p.SessionID, p.MessageID = fmt.Sprintf("%s_%d", m.ID, len(made.Parts)), c.session, m.ID
 		made.Parts = append(made.Parts, p)
 	}
 	if m.Reasoning != "" {
-		add(messagePart{Type: "reasoning", Text: m.Reasoning})
+		add(messageItem{Type: "reasoning", Text: m.Reasoning})
 	}
 	if m.Text != "" {
-		add(messagePart{Type: "text", Text: m.Text})
+		add(messageItem{Type: "text", Text: m.Text})
 	}
 	for n, a := range m.Attachments {
-		add(messagePart{Type: "file", MIME: a.MIME, Filename: a.Name, URL: attachmentURL(n)})
+		add(messageItem{Type: "file", MIME: a.MIME, Filename: a.Name, URL: attachmentURL(n)})
 	}
 	for _, call := range m.Calls {
 		at := ofCallID(done, call.ID)
 		if at < 0 {
 			continue
 		}
-		state := &partState{Status: "completed", Input: inputOf(call), Output: done[at].Text, Title: call.Name, Metadata: map[string]any{}, Time: map[string]int{"start": 0, "end": 0}}
+		state := &callState{Status: "completed", Input: inputOf(call), Output: done[at].Text, Title: call.Name, Metadata: map[string]any{}, Time: map[string]int{"start": 0, "end": 0}}
 		if done[at].Failed {
 			state.Status, state.Output, state.Error = "error", "", done[at].Text
 		}
-		add(messagePart{Type: "tool", CallID: call.ID, Tool: call.Name, State: state})
+		add(messageItem{Type: "tool", CallID: call.ID, Tool: call.Name, State: state})
 	}
 	return made
 }

@@ -77,7 +77,7 @@ func TestMessagesOfPlugins(t *testing.T) {
 }
 
 func prompt(role, text string) pluginMessage {
-	return pluginMessage{Info: map[string]any{"id": "new", "role": role}, Parts: []messagePart{{Type: "text", Text: text}}}
+	return pluginMessage{Info: map[string]any{"id": "new", "role": role}, Parts: []messageItem{{Type: "text", Text: text}}}
 }
 
 func textOf(all []model.Message) string {

@@ -216,7 +216,7 @@ func (s *Scanner) repeats(k *compiled, text string) bool {
 	return s.times[key] > most
 }
 
-// forget makes place for the last failures of a rank: it keeps the first ones, and drops the one
+// forget makes room for the last failures of a rank: it keeps the first ones, and drops the one
 // after them.
 func (s *Scanner) forget(rank int) {
 	n := 0

@@ -82,7 +82,7 @@ func (h *hook) objection(out []byte) error {
 	}
 	var printed struct {
 		verdict
-		Continue *bool  `json:"continue"`
+		Continue *bool   `json:"continue"`
 		Specific verdict `json:"hookSpecificOutput"`
 	}
 	json.Unmarshal(out, &printed) //nolint:errcheck // what can be read of it counts: it can be a guard's

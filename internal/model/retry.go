@@ -187,7 +187,7 @@ func (p RetryPolicy) again(spent *retries, resp Response, err error) (time.Durat
 	return wait, true
 }
 
-// remaining returns a wait within the time of an outage, negative if that is over.
+// remaining returns a wait within the time of an outage, negative after its end.
 func (p RetryPolicy) remaining(spent *retries, wait time.Duration) time.Duration {
 	now := p.Now()
 	if spent.failed.IsZero() {

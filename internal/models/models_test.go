@@ -40,7 +40,7 @@ func TestCheckReportsMissingModels(t *testing.T) {
 		name string
 		plan tasks.Plan
 		env  map[string]string
-		want string // part of the error; "" for none
+		want string // what the error contains; "" for none
 	}{
 		{"a key", tasks.Plan{Jobs: []tasks.Job{job("a", known, 0)}}, key, ""},
 		{"no key", tasks.Plan{Jobs: []tasks.Job{job("a", known, 0)}}, nil, "OPENAI_API_KEY"},
@@ -84,7 +84,7 @@ func TestCheckReportsOutputSchemasThatAProviderRefuses(t *testing.T) {
 	for _, c := range []struct {
 		model, fallback string
 		schema          map[string]any
-		want            string // part of the error; "" for none
+		want            string // what the error contains; "" for none
 	}{
 		{claude, claude, nil, ""},
 		{claude, claude, names("a.b", "c-d", "properties"), ""},
@@ -133,7 +133,7 @@ func TestPoliciesApplyToEndpointsOfTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  policy.Set
-		want string // part of the error; "" for none
+		want string // what the error contains; "" for none
 	}{
 		{"a policy file", policy.Set{hosts}, "policy.yaml:2"},
 		{"an untrusted manifest", policy.Set{policy.ForUntrusted(nil)}, ""}, // the environment is the operator's

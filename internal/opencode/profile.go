@@ -215,7 +215,7 @@ func (c *converter) note(n *node, format string, args ...any) {
 	c.notes = append(c.notes, strings.TrimSpace(n.at+": "+fmt.Sprintf(format, args...)))
 }
 
-// explain notes the rules that are converted differently, or not at all.
+// explain notes the rules that are converted differently, or not.
 func (c *converter) explain(owner *node, rules []rule) {
 	var unknown []string
 	for _, r := range rules {

@@ -21,7 +21,7 @@ var (
 
 // older gives a configuration the form of OpenCode 1, except for permissions, which are ordered, and reports whether it had
 // keys that only OpenCode 2 accepts. Where a file has a key in both
-// forms, that of OpenCode 2 takes precedence, as in OpenCode; its rules come after the others.
+// forms, that of OpenCode 2 counts, as in OpenCode; its rules come after the others.
 func older(n *node) (second bool) {
 	second = slices.ContainsFunc(n.keys, func(key string) bool { return renamedTop[key] != "" })
 	for _, name := range n.get("agents").keys {

@@ -33,7 +33,7 @@ type Match struct {
 	Left int    // bytes of the line before Text
 	More bool   // the line continues after Text
 
-	Replaced bool // Text has U+FFFD in place of bytes that are not UTF-8
+	Replaced bool // Text has U+FFFD instead of bytes that are not UTF-8
 }
 
 // GrepResult is the result of Grep.

@@ -36,7 +36,7 @@ type Call struct {
 // Config is a configuration as one version reads it.
 type Config struct {
 	Version Version
-	user    []rule            // of the whole file
+	user    []rule            // of the file, for all agents
 	agents  map[string][]rule // of agents, which follow those of the file
 }
 
