@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -42,6 +41,12 @@ type Found struct {
 const (
 	maxErrors     = 20
 	maxOtherFiles = 5
+)
+
+// The files whose lines a result of the tool lsp shows: how many, and their maximum size.
+const (
+	maxLineFiles = 100
+	maxLineBytes = 1 << 20
 )
 
 // lspOperation is an operation of the tool lsp.
@@ -99,26 +104,49 @@ func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result
 	if err != nil {
 		return res, err
 	}
-	var list []json.RawMessage
+	text := lsp.Text{Name: env.nameOf, Line: env.lineOf()}
+	var list []string
 	for _, r := range results {
 		if env.mayTell(r) {
-			list = append(list, r)
+			list = append(list, text.Of(q, r))
 		}
 	}
-	if res.Output = "No results found for " + q.Operation; len(list) > 0 {
-		var text bytes.Buffer
-		out := json.NewEncoder(&text)
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		if err := out.Encode(list); err != nil {
-			return res, fmt.Errorf("read the results: %w", err)
-		}
-		res.Output = strings.TrimSpace(text.String())
+	if res.Output = strings.Join(list, "\n"); len(list) == 0 {
+		res.Output = "No results found for " + q.Operation
 	}
 	if left := len(results) - len(list); left > 0 {
 		res.Output += fmt.Sprintf("\n(%s in files that may not be read left out)", figures.Count(left, "result"))
 	}
 	return res, nil
+}
+
+// nameOf returns how results name a file: relative to the workspace if it is in it.
+func (env *Env) nameOf(path string) string {
+	if p, err := env.Workspace.Resolve(path); err == nil {
+		return p.String()
+	}
+	return textcut.Path(path)
+}
+
+// lineOf returns a function for the text of a line, from 1, of a file in the workspace; empty for
+// others. Each file is read once, and only so many, because a result can name very many.
+func (env *Env) lineOf() func(path string, line int) string {
+	files := map[string][]string{}
+	return func(path string, line int) string {
+		lines, known := files[path]
+		if !known && len(files) < maxLineFiles {
+			if p, err := env.Workspace.Resolve(path); err == nil && !p.Outside {
+				if data, err := env.Workspace.Peek(p, maxLineBytes); err == nil {
+					lines = strings.Split(string(data), "\n")
+				}
+			}
+			files[path] = lines
+		}
+		if line < 1 || line > len(lines) {
+			return ""
+		}
+		return lines[line-1]
+	}
 }
 
 // mayTell reports whether the rules allow reading all files that a result names.

@@ -98,23 +98,36 @@ func (w *Workspace) Stat(p Path) (fs.FileInfo, error) {
 // ReadFile returns the content of a regular file and records its version. It
 // fails with ErrTooLarge above limit bytes.
 func (w *Workspace) ReadFile(p Path, limit int64) ([]byte, error) {
+	data, st, err := w.read(p, limit)
+	if err == nil {
+		w.remember(p, st)
+	}
+	return data, err
+}
+
+// Peek is ReadFile without recording the version: only some lines of it are shown.
+func (w *Workspace) Peek(p Path, limit int64) ([]byte, error) {
+	data, _, err := w.read(p, limit)
+	return data, err
+}
+
+func (w *Workspace) read(p Path, limit int64) ([]byte, fs.FileInfo, error) {
 	f, st, err := w.open(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	if st.Size() > limit {
-		return nil, fmt.Errorf("read %s (%d bytes): %w", p, st.Size(), ErrTooLarge)
+		return nil, nil, fmt.Errorf("read %s (%d bytes): %w", p, st.Size(), ErrTooLarge)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", p, err)
+		return nil, nil, fmt.Errorf("read %s: %w", p, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("read %s: %w", p, ErrTooLarge)
+		return nil, nil, fmt.Errorf("read %s: %w", p, ErrTooLarge)
 	}
-	w.remember(p, st)
-	return data, nil
+	return data, st, nil
 }
 
 // OpenFile opens a regular file for reading and records its version. The caller
