@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish nightly-release quickstart site
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-published nightly-publish nightly-release quickstart site
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -49,7 +49,7 @@ mutate: ## remove random statements of PKG, one at a time, and count those that 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./internal/bench
 
-nightly: nightly-trust nightly-resume nightly-types ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
+nightly: nightly-trust nightly-resume nightly-types nightly-published ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	.ci/cross
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	go run ./internal/bench
@@ -60,7 +60,7 @@ FUZZED = tools/shell tools/patch internal/permission internal/model internal/git
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(MAKE) -j2 --output-sync nightly-faults nightly-kernel # both wait more than they compute
-	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/patterns ./tools ./internal/sandbox ./internal/evidence ./internal/opencode/oracle $$(go list ./internal/e2e/... | grep -v /gitea) ./internal/model/openai ./internal/model/anthropic
+	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/patterns ./tools ./internal/sandbox ./internal/evidence ./internal/opencode/oracle $$(go list ./internal/e2e/... | grep -v -e /gitea -e /published) ./internal/model/openai ./internal/model/anthropic
 	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
 	FUZZTIME=$(or $(FUZZTIME),10s) .ci/fuzz $(FUZZED:%=':!%')
 
@@ -68,6 +68,9 @@ nightly-types: ## compile requests as the types of the providers' SDKs; needs No
 	go test -count=1 -tags sdks ./internal/model/provider ./internal/model/openai ./internal/model/anthropic
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
 	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
+
+nightly-published: ## MCP servers, language servers and plugins that others published, by version; needs Node.js and npm (2 minutes, once they are installed)
+	$(NIGHTLY) -v -timeout=120m ./internal/e2e/published
 
 nightly-publish: ## 60 jobs on 20 real repositories, killed, resumed, and published on a real Gitea; builds it once (about 7 minutes)
 	.ci/gitea
