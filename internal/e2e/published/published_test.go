@@ -20,7 +20,7 @@ import (
 
 // How long the installation and the run of a row may take.
 const (
-	installTime = 5 * time.Minute
+	installTime = 10 * time.Minute
 	runTime     = 3 * time.Minute
 )
 
