@@ -44,7 +44,7 @@ var rows = []row{
 	{kind: "lsp", packages: "vscode-langservers-extracted@4.10.0", entry: "bin/vscode-html-language-server", args: []string{"--stdio"}, settings: "extensions: [.html]", works: "yes (HTML)", file: "main.html", good: "color: red", bad: "color red", problem: "colon expected"},
 	{kind: "lsp", packages: "vscode-langservers-extracted@4.10.0", entry: "bin/vscode-json-language-server", args: []string{"--stdio"}, settings: "extensions: [.json]", works: "yes (JSON)", file: "main.json", good: `"name": 1`, bad: `"name": `, problem: "Value expected"},
 
-	{kind: "plugin", packages: "oh-my-opencode@4.19.4", works: "no: `experimental.compaction.autocontinue`", refused: "the hook experimental.compaction.autocontinue is not supported"},
+	{kind: "plugin", packages: "oh-my-opencode@4.19.4", works: "no: its tools `grep` and others have names of built-in tools", refused: "the tool name grep is in use"},
 	{kind: "plugin", packages: "opencode-antigravity-auth@1.6.0", works: "no: `auth`, a login", refused: "the hook auth is not supported"},
 	{kind: "plugin", packages: "@tarquinen/opencode-dcp@3.1.14", works: "no: `experimental.text.complete`", refused: "the hook experimental.text.complete is not supported"},
 	{kind: "plugin", packages: "opencode-lmstudio@0.3.0", works: "loads"},

@@ -126,7 +126,7 @@ async function addTool(name, definition, owner) {
 }
 
 const unsupported = ["auth", "provider"];
-const idle = { "command.execute.before": "no commands are typed in an unattended run", "experimental.provider.small_model": "sessions have no second model" };
+const idle = { "command.execute.before": "no commands are typed in an unattended run", "experimental.provider.small_model": "sessions have no second model", "experimental.compaction.autocontinue": "sessions always continue" };
 const used = [
   "tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config",
   "tool.definition", "chat.message", "chat.params", "chat.headers", "experimental.chat.system.transform", "experimental.chat.messages.transform", "experimental.session.compacting",
