@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -29,6 +30,7 @@ func readAgentFiles(v value) ([]*agent, bool) {
 		return nil, false
 	}
 	files := []string{t.s}
+	v.src.entered = append(v.src.entered, resolvePath(v.src.dir, t.s))
 	if info.IsDir() {
 		files, ok = v.agentsIn(t.s)
 	}
@@ -39,6 +41,45 @@ func readAgentFiles(v value) ([]*agent, bool) {
 		}
 	}
 	return all, ok
+}
+
+// laterFiles returns one agent for each name: of several files the last one, as in OpenCode, with the
+// restrictions of all of them.
+func laterFiles(files []*agent) []*agent {
+	var all []*agent
+	for _, a := range files {
+		at := slices.IndexFunc(all, func(before *agent) bool { return before.Name == a.Name })
+		if at < 0 {
+			all = append(all, a)
+			continue
+		}
+		before := all[at]
+		if before.src.name != a.src.name {
+			a.layers = slices.Concat(before.layers, a.layers)
+			a.found.faults = slices.Concat(before.found.faults, a.found.faults)
+			if before.Turns > 0 && (a.Turns == 0 || before.Turns < a.Turns) {
+				a.Turns = before.Turns
+			}
+			if before.mode == "primary" { // no model may start it
+				a.mode = before.mode
+			}
+			a.src.found.note(fmt.Sprintf("%s:1: %s replaces the one of %s, whose restrictions still apply", a.src.name, agentTitle(a.Name), before.src.name))
+		}
+		all[at] = a
+	}
+	return all
+}
+
+// passedOver is a subdirectory whose agents an entry of agents_from does not include.
+type passedOver struct{ path, note string }
+
+// notePassedOver notes the subdirectories with agents that no entry of agents_from names.
+func (s *source) notePassedOver() {
+	for _, p := range s.passed {
+		if !slices.ContainsFunc(s.entered, func(entry string) bool { return pathtree.Within(entry, p.path) }) {
+			s.found.note(p.note)
+		}
+	}
 }
 
 // existing reads the path of a file or directory that has to exist.
@@ -75,7 +116,9 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 		for _, e := range entries {
 			switch file := filepath.Join(dir, e.Name()); {
 			case e.IsDir():
-				v.src.found.note(fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.source(), file))
+				v.src.passed = append(v.src.passed, passedOver{
+					resolvePath(v.src.dir, file), fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.source(), file),
+				})
 			case filepath.Ext(e.Name()) == ".md":
 				files = append(files, file)
 			}

@@ -267,3 +267,23 @@ func TestRestrictionsOfAgentFiles(t *testing.T) {
 		})
 	}
 }
+
+// Of several files of an agent the last one counts, as in OpenCode, and none of their rules is lost.
+func TestLaterFileOfAnAgent(t *testing.T) {
+	p, err := loadText(t, "agents_from: [.opencode, .opencode/agent/sub]\n"+oneTask, map[string]string{
+		".opencode/agent/rev.md":      "---\ndescription: a\nsteps: 3\ntools: {bash: false}\n---\nOne.",
+		".opencode/agents/rev.md":     "---\ndescription: b\nsteps: 9\ntools: {edit: false}\n---\nTwo.",
+		".opencode/agent/sub/deep.md": "---\ndescription: c\n---\nThree.",
+	}, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(p.Agents, func(a Agent) bool { return a.Name == "rev" })
+	if a := p.Agents[at]; a.Prompt != "Two." || a.Turns != 3 || len(a.Restrictions) != 2 {
+		t.Errorf("%+v", a)
+	}
+	want := []string{`.opencode/agents/rev.md:1: agent "rev" replaces the one of .opencode/agent/rev.md, whose restrictions still apply`}
+	if diff := cmp.Diff(want, p.Notes); diff != "" { // and none about the subdirectory
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}

@@ -73,7 +73,8 @@ type price struct {
 func readManifest(v value) *manifest {
 	m := &manifest{value: v, profiles: newProfiles()}
 	m.keys().read(v)
-	m.agents = append(m.agents, m.agentFiles...)
+	v.src.notePassedOver()
+	m.agents = append(m.agents, laterFiles(m.agentFiles)...)
 	m.instructions = v.onlyOnce(m.instructions)
 	m.instructed = digest(m.instructions)
 	for _, t := range m.tasks {

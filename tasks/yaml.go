@@ -37,6 +37,9 @@ type source struct {
 	policies policy.Set // that bind the file
 
 	openings []position // of variables, in order
+
+	entered []string     // entries of agents_from, absolute
+	passed  []passedOver // by them
 }
 
 // report adds a problem at a line and column.
