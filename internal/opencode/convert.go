@@ -198,10 +198,19 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 	if c.known.Provider(name) {
 		return name, true
 	}
-	if slices.Contains(c.defined.keys, name) {
+	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) {
 		return name, false
 	}
 	return "", false
+}
+
+// usableURL reports whether a manifest can have the address of a provider.
+func usableURL(p *node) bool {
+	url := p.get("options", "baseURL").text()
+	if url == "" {
+		url = p.get("api").text()
+	}
+	return url != "" && variable.FindStringSubmatch(url) == nil
 }
 
 // instructions converts the files with instructions. A file that does not exist would be an error in a manifest; a glob

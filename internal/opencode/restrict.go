@@ -322,11 +322,19 @@ func (g *guard) head(file, section string) {
 	n := ofYAML(&doc, file, 0)
 	if section == "command" {
 		n.rename(renamedCommand)
+		for _, key := range slices.Clone(n.keys) {
+			if strings.HasPrefix(strings.ToLower(key), "allow") { // OpenCode ignores it, and it only permits
+				n.remove(key)
+			}
+		}
 	} else {
 		olderAgent(n)
 	}
 	g.keys(n, section+".*", "")
 	g.usable(n.get("model").text())
+	if section == "agent" && !n.get("tools").object {
+		n.remove("tools") // a list, as in files for Claude, allows only its tools when the file is loaded
+	}
 	if section != "command" {
 		g.rights(n, section+" ")
 	}

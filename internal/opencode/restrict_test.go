@@ -131,9 +131,9 @@ func TestRestrictionsAreConvertedOrStop(t *testing.T) {
 
 		{"permissions of an agent's file", ".opencode/agent/x.md", "---\ndescription: x\npermissions: [{action: edit, effect: deny}]\n---\nx\n", "!.opencode/agent/x.md:3: agent permissions: a rule has action, resource and effect"},
 		{"an unknown action in an agent's file", ".opencode/agents/x.md", "---\npermission: {edit: never}\n---\nx\n", "!.opencode/agents/x.md:2: agent permission.edit is not"},
-		{"an agent's file in a subdirectory", ".opencode/agent/a/x.md", "---\ntools: [read]\n---\nx\n", "!.opencode/agent/a/x.md:2: agent tools is not an object"},
+		{"an agent's file in a subdirectory", ".opencode/agent/a/x.md", "---\nsteps: few\n---\nx\n", "!.opencode/agent/a/x.md:2: agent steps is not a number of steps"},
 		{"an agent's file that is not YAML", ".opencode/agent/x.md", "---\na: [\n---\nx\n", "!.opencode/agent/x.md:1: its frontmatter can't be read"},
-		{"tools of a command's file", ".opencode/command/x.md", "---\nallowed-tools: Read\n---\nx\n", "!.opencode/command/x.md:2: unknown key allowed-tools"},
+		{"tools of a command's file", ".opencode/command/x.md", "---\ndisallowed-tools: Read\n---\nx\n", "!.opencode/command/x.md:2: unknown key disallowed-tools"},
 		{"permissions of a command's file", ".opencode/commands/a/x.md", "---\npermissions: [a]\n---\nx\n", "!unknown key permissions"},
 		{"rules of a mode's file", ".opencode/mode/build.md", "---\ntools: {bash: false}\n---\nx\n", "!.opencode/mode/build.md:2: tools of a mode: move the file"},
 		{"a disabled agent's file", ".opencode/agent/build.md", "---\ndisable: true\n---\nx\n", "!.opencode/agent/build.md:2: agent build is disabled"},
