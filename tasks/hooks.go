@@ -3,6 +3,7 @@ package tasks
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -42,9 +43,12 @@ type Hook struct {
 	Readable []Readable `json:"-"` // what its command names
 }
 
-// For reports whether the hook runs for calls of a tool.
+// For reports whether the hook runs for calls of a tool. Letter case does not matter, nor which of its
+// names a built-in tool has: a guard that matches nothing would deny nothing.
 func (h *Hook) For(tool string) bool {
-	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool { return permission.Match(pattern, tool) })
+	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool {
+		return permission.Match(permission.Alias(strings.ToLower(pattern)), strings.ToLower(tool))
+	})
 }
 
 // hook is a hook while it is read.

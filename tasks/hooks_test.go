@@ -60,6 +60,28 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+func TestToolsOfHooks(t *testing.T) {
+	for _, c := range []struct {
+		pattern, tool string
+		want          bool
+	}{
+		{"bash", "bash", true},
+		{"shell", "bash", true}, // OpenCode 2
+		{"subagent", "task", true},
+		{"Shell", "bash", true},
+		{"Bash", "bash", true},
+		{"files_*", "Files_write", true},
+		{"shell", "shell_run", false}, // of an MCP server
+		{"shell", "task", false},
+		{"bash", "batch", false},
+	} {
+		h := Hook{Tools: []string{c.pattern}}
+		if got := h.For(c.tool); got != c.want {
+			t.Errorf("a hook of %s runs for %s: %v, want %v", c.pattern, c.tool, got, c.want)
+		}
+	}
+}
+
 func TestMistakesInHooks(t *testing.T) {
 	for text, want := range map[string]string{
 		`job_starts: []`:                                    `m.yaml:5:3: unknown key "job_starts"; did you mean "job_start"?`,
