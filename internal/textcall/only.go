@@ -77,6 +77,19 @@ func python(code string) (names []string) {
 	return names
 }
 
+// isArguments reports whether a value can be the arguments of a call: an object, or one as JSON text. A JSON Schema
+// describes a tool, and does not call it.
+func isArguments(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		_, properties := v["properties"].(map[string]any)
+		return v["type"] != "object" || len(v) > 1 && !properties
+	case string:
+		return strings.HasPrefix(strings.TrimSpace(v), "{")
+	}
+	return false
+}
+
 // calledBy returns the name of the tool that a document calls: an object with a name and arguments and nothing else that
 // matters, as in the forms of OpenAI and Anthropic, or a list of such objects.
 func calledBy(doc any) string {
@@ -109,10 +122,7 @@ func calledBy(doc any) string {
 			case "name", "tool", "tool_name":
 				called, _ = v.(string)
 			case "arguments", "parameters", "input", "args", "params", "tool_input":
-				switch v.(type) {
-				case map[string]any, string:
-					arguments = true
-				}
+				arguments = isArguments(v)
 			case "id", "call_id", "tool_call_id", "type", "index":
 			default:
 				return ""

@@ -148,6 +148,8 @@ func TestMessageIsNothingButCall(t *testing.T) {
 		"I will read it:\n\n" + object:                                                   "read", object + "<|eot_id|>": "read", "I will read it:\n{\n  \"name\": \"read\",\n  \"parameters\": {}\n}": "read", "It has\n\n> " + object: "", "It is " + object: "", "It has\n\n    " + object: "",
 		"I will read it:\n```json\n" + object + "\n```": "", "```python\nread(filePath='a')\n```": "", object + "\nThat is it.": "",
 		`{"name": "read", "description": "reads a file", "arguments": {}}`: "", `{"name": "fly", "arguments": {}}`: "", `{"name": "read"}`: "", `{"name": "read", "arguments": ["a"]}`: "",
+		"The tool is:\n" + `{"type": "function", "name": "bash", "parameters": {"type": "object", "properties": {"command": {}}}}`: "", `{"name": "bash", "parameters": {"type": "object"}}`: "",
+		"An example of the entry:\n\n" + `{"name": "read", "input": "stdin"}`: "", `{"name": "read", "arguments": "{\"filePath\": \"a\"}"}`: "read", `{"name": "read", "parameters": {"type": "object", "filePath": "a"}}`: "read",
 		"[]": "", "{}": "", "null": "", "1": "", "": "", `"read"`: "", object + "}": "", "```tool_code\nx = 1\n```": "", `{"tool_calls": []}`: "",
 	} {
 		if got := Only(text, known); got != want {
