@@ -29,6 +29,7 @@ func TestSetups(t *testing.T) {
 }
 
 func setup(t *testing.T, file string) {
+	t.Helper()
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
