@@ -112,11 +112,13 @@ func ProcessProfile(p permission.Profile, name string, s tasks.Process) permissi
 	p = p.Clone()
 	p.Name = name
 	p.Network, p.Setup, p.Env, p.Cache = s.Network, nil, nil, own.Cache
-	for permissionName, paths := range map[string][]string{permission.ExternalDirectory: s.Write, permission.ExternalRead: s.Read} {
-		for _, dir := range paths {
+	allow := func(permissionName string, dirs []string) {
+		for _, dir := range dirs {
 			p.Rules = append(p.Rules, permission.Rule{Permission: permissionName, Pattern: filepath.Join(dir, "**"), Effect: permission.Allow, Source: p.Name})
 		}
 	}
+	allow(permission.ExternalDirectory, s.Write)
+	allow(permission.ExternalRead, s.Read)
 	return p
 }
 
