@@ -332,7 +332,11 @@ func trackedAmong(left []leftOut) (warnings []string) {
 		}
 	}
 	for _, maker := range slices.Sorted(maps.Keys(by)) {
-		warnings = append(warnings, fmt.Sprintf("tracked files that %s changed are not among the job's changes: %s; commit.include: [%s] adds them", maker, firstThree(by[maker]), maker.Key()))
+		who := string(maker)
+		if maker == event.ByHook {
+			who = "a hook"
+		}
+		warnings = append(warnings, fmt.Sprintf("tracked files that %s changed are not among the job's changes: %s; commit.include: [%s] adds them", who, firstThree(by[maker]), maker.Key()))
 	}
 	return warnings
 }

@@ -144,7 +144,7 @@ func TestUnusableEndpoints(t *testing.T) {
 	strange, _ := serve(t, here(valid), answering(200))
 	old := here(valid)
 	old.MaxVersion = tls.VersionTLS11 //nolint:gosec // what old servers have
-	old.MinVersion = tls.VersionTLS10 //nolint:gosec // as above
+	old.MinVersion = tls.VersionTLS10 //nolint:gosec // what old servers have
 	ancient, _ := serve(t, old, answering(200))
 	past, _ := serve(t, here(expired), answering(200))
 	mutual := here(valid)
