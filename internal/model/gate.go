@@ -22,7 +22,7 @@ const noticeEvery = time.Minute
 // soloSuccesses others succeeded, and few failed.
 const (
 	soloFailures  = 5
-	soloSuccesses = 3
+	soloSuccesses = 12
 )
 
 // Gate stops the requests of all jobs to a provider that is down. It is safe for concurrent use.
@@ -295,7 +295,7 @@ func (g *Gate) failed(m *gated, e *Error, err error) error {
 
 // alone reports whether a request fails because of itself. One that gets no response does not.
 func alone(f *failure, e *Error) bool {
-	return e.Status >= http.StatusInternalServerError && f.n >= soloFailures && f.ok >= soloSuccesses && f.ok > 3*f.failed
+	return e.Status >= http.StatusInternalServerError && f.n >= soloFailures && f.ok >= soloSuccesses && f.ok > 8*f.failed
 }
 
 // judge closes the gate if requests of two jobs fail.
