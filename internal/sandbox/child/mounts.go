@@ -28,6 +28,9 @@ func buildRoot(mounts []Mount) error {
 	}
 	files := make([]int, len(mounts))
 	for i, m := range mounts {
+		if m.Kind == Tmpfs { // it has no source; most mounts are of this kind, and open files may be few
+			continue
+		}
 		if files[i], err = open(m); m.Optional && errors.Is(err, syscall.ENOENT) || m.Kind == Lock && replaced(err) {
 			files[i] = -1
 		} else if err != nil {
@@ -38,6 +41,11 @@ func buildRoot(mounts []Mount) error {
 		return failed("attach the new root", err)
 	}
 	for i, m := range mounts {
+		if m.Kind == Tmpfs {
+			if files[i], err = open(m); err != nil {
+				return failed("prepare "+m.Path, err)
+			}
+		}
 		err := attachMount(m, files[i])
 		if m.Optional && errors.Is(err, syscall.EROFS) {
 			continue // the mount point was removed
