@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -10,26 +11,68 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/tasks"
 )
 
-// The minimum number of open files, and of free bytes for temporary files. Large
+// The minimum number of open files, and of free bytes and inodes for temporary files. Large
 // repositories and many jobs need more.
 const (
-	minFiles = 32
-	minTemp  = 1 << 20
+	minFiles  = 48
+	minTemp   = 1 << 20
+	minInodes = 64
 )
 
 // checkResources checks resources that every run needs. It is called before money is
 // spent, and before the sandbox is probed, which needs them too.
 func checkResources(w World) error {
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < minFiles {
-		return fail(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", files.Cur, minFiles)
+	if n := openFiles(); n < minFiles {
+		return fail(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", n, minFiles)
 	}
 	if err := checkTemp(w.Getenv("TMPDIR")); err != nil {
 		return fail(event.ExitUsage, "%w; nothing was run", err)
 	}
 	return nil
+}
+
+// What millhand itself and each job that runs need, of open files with a server and without, and
+// of processes and threads.
+const (
+	ownFiles, jobFiles, serverFiles = 40, 8, 6
+	ownProcesses, jobProcesses      = 16, 8
+)
+
+// fitJobs lowers the number of jobs that run concurrently to what the machine has for them,
+// with a note: a job that lacks something when it starts a command ends.
+func fitJobs(plan *tasks.Plan, openFiles, processes uint64) {
+	servers := len(plan.MCP)
+	if plan.LSP != nil {
+		servers += len(plan.LSP.Servers)
+	}
+	for _, have := range []struct {
+		limit, own, each uint64
+		fix              string
+	}{
+		{openFiles, ownFiles, jobFiles + serverFiles*uint64(servers), "open files: raise the limit (ulimit -n)"},
+		{processes, ownProcesses, jobProcesses, "processes: raise the limit (ulimit -u, or that of the container)"},
+	} {
+		most := 1
+		if have.limit > have.own+have.each {
+			most = int(min((have.limit-have.own)/have.each, math.MaxInt32)) //nolint:gosec // it fits
+		}
+		if jobs := max(plan.Parallel, 1); jobs > most {
+			plan.Parallel = most
+			plan.Notes = append(plan.Notes, fmt.Sprintf("only %d of %d jobs run concurrently, for which the machine has enough %s", most, jobs, have.fix))
+		}
+	}
+}
+
+// openFiles is how many files the process may have open.
+func openFiles() uint64 {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return math.MaxUint64
+	}
+	return l.Cur
 }
 
 // checkTemp checks the directory for temporary files, given the value of TMPDIR.
@@ -49,6 +92,8 @@ func checkTemp(value string) error {
 	switch {
 	case err == nil && st.Blocks > 0 && free < minTemp:
 		return fmt.Errorf("%s: only %s free on its disk: free space there, or %s", name, figures.Bytes(free), fix)
+	case err == nil && st.Files > 0 && st.Ffree < minInodes:
+		return fmt.Errorf("%s: only %s can be created on its disk: remove files there, or %s", name, figures.Count(int(st.Ffree), "file"), fix) //nolint:gosec // it is small
 	case err == nil:
 		err = tryWrite(dir)
 	}

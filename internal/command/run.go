@@ -190,6 +190,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 // the sandbox.
 func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
+	fitJobs(plan, openFiles(), sandbox.FreeProcesses())
 	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
 		return c, failure{event.ExitUsage, err}
 	}

@@ -76,12 +76,12 @@ func processLimit(plan *Plan) int {
 		return l.Pids
 	}
 	count := make(chan int)
-	go func() { count <- running(os.Geteuid()) }() // the calling thread is confined and can't read /proc
+	go func() { count <- Running(os.Geteuid()) }() // the calling thread is confined and can't read /proc
 	return plan.Limits.Pids + <-count
 }
 
-// running counts the processes and threads of a user.
-func running(uid int) (n int) {
+// Running counts the processes and threads of a user.
+func Running(uid int) (n int) {
 	eachPID(func(pid string) { n += threads(pid, uid) })
 	return n
 }

@@ -48,7 +48,7 @@ func TestThreadsAreCounted(t *testing.T) {
 	if n := threads("self", os.Geteuid()); n < some || n > 10*some {
 		t.Errorf("%d threads", n)
 	}
-	if n, all := threads("self", os.Geteuid()+1), running(os.Geteuid()); n != 0 || all < some {
+	if n, all := threads("self", os.Geteuid()+1), Running(os.Geteuid()); n != 0 || all < some {
 		t.Errorf("%d threads of another user, %d of all processes", n, all)
 	}
 }
