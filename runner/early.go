@@ -97,13 +97,13 @@ func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress)
 func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
 	j := e.job
 	if err := j.openSite(ctx, s, head); err != nil {
-		return notPrepared(ctx, j.opts, err)
+		return j.notPrepared(ctx, s, err)
 	}
 	p.site = s
 	j.protect(s)
 	tree, err := s.foundClean(j)
 	if err != nil {
-		return notPrepared(ctx, j.opts, err)
+		return j.notPrepared(ctx, s, err)
 	}
 	if tree == "" {
 		return j.confine(ctx, s)
@@ -167,7 +167,7 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 			err = s.openSpace(ctx, j)
 		}
 		if err != nil {
-			return notPrepared(ctx, j.opts, err)
+			return j.notPrepared(ctx, s, err)
 		}
 	}
 	j.run.search() // not before, because the checkout uses all processors

@@ -36,7 +36,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	if err != nil {
 		failed := extension.NotCompiled(err)
 		j.emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
-		return &stop{code: event.CodeExtension, detail: fmt.Sprintf("tool files and plugins: %v", err)}
+		return fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", err))
 	}
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
@@ -61,7 +61,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	case err != nil && ctx.Err() != nil:
 		return stopped(ctx)
 	case err != nil:
-		return &stop{code: event.CodeExtension, detail: err.Error()}
+		return fault(event.CodeExtension, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 )
@@ -86,7 +87,11 @@ type breach struct {
 }
 
 // fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
+// What the machine refuses is tried again, and ends the job where that fails.
 func (j *job) fail(err error) {
+	if proc.LacksToStart(err) {
+		return
+	}
 	if !errors.As(err, new(*permission.Error)) {
 		j.end(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
 		return

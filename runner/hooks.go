@@ -163,7 +163,7 @@ func (r *run) startHooks(ctx context.Context) *hook.Set {
 	})
 	err := hooks.Run(ctx, tasks.RunStart, func(in *hook.Input) { in.Dir = r.hookDir(tasks.RunStart) })
 	if err != nil && ctx.Err() == nil { // or else the jobs are cancelled
-		r.notStarted = &stop{code: event.CodeExtension, detail: err.Error()}
+		r.notStarted = fault(event.CodeExtension, err)
 	}
 	return hooks
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/hook"
@@ -58,20 +57,9 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 		err = j.openSite(ctx, s, head)
 	}
 	if err != nil {
-		return nil, notPrepared(ctx, j.opts, err)
+		return nil, j.notPrepared(ctx, s, err)
 	}
 	return s, nil
-}
-
-// notPrepared returns the stop of a job whose workspace could not be prepared.
-func notPrepared(ctx context.Context, o *Options, err error) *stop {
-	if ctx.Err() != nil {
-		return stopped(ctx)
-	}
-	if files.IsFull(err) {
-		err = withoutRoom(o, err)
-	}
-	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
 }
 
 // protect adds the protected paths of the repository to the profiles of the job.
@@ -128,7 +116,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 	}
 	tree, err := s.snapshotOwn(ctx, j)
 	if err != nil || ctx.Err() != nil {
-		return "", notPrepared(ctx, j.opts, err)
+		return "", j.notPrepared(ctx, s, err)
 	}
 	return tree, nil
 }
@@ -161,7 +149,7 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	}
 	g, err := j.ground(s, j.spec.Profile)
 	if err != nil {
-		return &stop{code: event.CodeInternal, detail: err.Error()}
+		return fault(event.CodeInternal, err)
 	}
 	box, err := OpenConfinement(ctx, g)
 	switch {
@@ -170,7 +158,7 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	case err != nil && ctx.Err() != nil:
 		return stopped(ctx)
 	case err != nil:
-		return &stop{code: event.CodeEnvironment, detail: err.Error()}
+		return fault(event.CodeEnvironment, err)
 	}
 	for _, l := range box.Unopened(g) {
 		j.warn(l.Why.Error())
@@ -179,14 +167,6 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	defer s.mu.Unlock()
 	s.sandbox = box
 	return nil
-}
-
-// withoutRoom adds the full disk and a fix to an error.
-func withoutRoom(o *Options, err error) error {
-	if o.Keep {
-		return fmt.Errorf("the disk of the kept worktrees is full (%s): free space there: %w", o.Work, err)
-	}
-	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", o.Work, err)
 }
 
 // openSite opens the working tree of a located site and the workspace in it. If it fails or

@@ -240,12 +240,12 @@ func TestFullDiskIsReported(t *testing.T) {
 		t.Error("a full disk is not recognised")
 	}
 	j := &job{opts: &Options{Work: "/w"}}
-	if err := withoutRoom(j.opts, full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
-		t.Error(err)
+	if code, err := j.ofDisk(nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
+		t.Error(code, err)
 	}
 	j.opts.Keep = true
-	if err := withoutRoom(j.opts, full); !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
-		t.Error(err)
+	if code, err := j.ofDisk(nil, full); code != event.CodeMachine || !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
+		t.Error(code, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 		return nil
 	}
 	internal := func(err error) *stop {
-		return &stop{code: event.CodeInternal, detail: "confine the setup commands: " + err.Error()}
+		return fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
 	}
 	g, err := j.ground(s, j.spec.Profile)
 	if err != nil {
@@ -50,6 +50,9 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 		run := event.Command{Kind: event.SetupCommand, Run: textcut.Head(line, maxCommand, "…")}
 		j.emit(event.Event{Type: event.CommandStarted, Command: new(run)})
 		v, err := j.command(ctx, s, box, line, setupTimeout)
+		if err != nil && ctx.Err() == nil {
+			return fault(event.CodeInternal, err)
+		}
 		if err != nil {
 			end := stopped(ctx)
 			end.detail = fmt.Sprintf("setup command %q: %s", line, end.detail)
@@ -111,10 +114,11 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
+	code := event.CodeInternal
 	if files.IsFull(err) {
-		err = withoutRoom(j.opts, err)
+		code, err = j.ofDisk(nil, err)
 	}
-	return &stop{code: event.CodeInternal, detail: err.Error()}
+	return fault(code, err)
 }
 
 // verifier runs the verify commands of a job.
@@ -159,7 +163,8 @@ func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err
 }
 
 // command runs a command line of the manifest in the workspace. An error means that the
-// context ended; a command that can't be started has failed.
+// context ended, or that the machine did not start the command; one that can't be started for
+// another reason has failed.
 func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (ran, error) {
 	return runProgram(ctx, j, s, box, []string{"bash", "-c", line}, limit)
 }
@@ -178,6 +183,8 @@ func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []s
 	switch {
 	case ctx.Err() != nil:
 		return v, context.Cause(ctx)
+	case proc.IsMachine(err):
+		return v, err
 	case err != nil:
 		v.ExitCode = -1
 		out.note(err.Error())

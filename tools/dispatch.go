@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/terminal"
 )
 
@@ -114,6 +115,9 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 			out = fail(out, err)
 		} else {
 			out.Status = Completed
+		}
+		if env.Fault != nil && proc.IsMachine(err) {
+			env.Fault(err)
 		}
 		return finish(env, out, res)
 	})

@@ -82,8 +82,11 @@ type Env struct {
 	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Limits   OutputLimits
-	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
-	Now      func() time.Time
+	// Fault is called with the error of a call that failed because the machine lacks something; nil:
+	// it is not.
+	Fault  func(error)
+	Redact *redact.Redactor // redacts secrets in results and records; nil: none are known
+	Now    func() time.Time
 
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.

@@ -52,6 +52,7 @@ const (
 	CodePull      Code = "pull_request_failed"
 	CodeComment   Code = "comment_failed"
 	CodePanic     Code = "panic"
+	CodeMachine   Code = "machine"
 
 	// The classes of failed model requests.
 	CodeAuth        Code = "auth"
@@ -127,13 +128,14 @@ func named() []Cause {
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
 		{CodeHook, Publish, ExitPublish, "a before_commit hook failed, and nothing was committed"},
-		{CodeCommit, Publish, ExitPublish, "the commit failed"},
+		{CodeCommit, Publish, ExitPublish, "the commit failed, or the disk of the repository is full or read-only"},
 		{CodeNested, Publish, ExitPublish, "the changes contain a git repository that is no submodule, which can't be committed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
 		{CodePull, Publish, ExitPublish, "the branch was pushed, and its pull request could not be created or updated"},
 		{CodeComment, Publish, ExitPublish, "the final message could not be posted as a comment"},
 		{CodePanic, Error, ExitInternal, "internal error (panic)"},
+		{CodeMachine, Error, ExitInternal, "the machine lacks open files, processes, memory or disk space that millhand itself requires"},
 
 		{CodeAuth, Provider, ExitAuth, "the API key is missing or rejected"},
 		{CodeModel, Provider, ExitAuth, "the model was not found"},
@@ -156,7 +158,7 @@ func unnamed() []Cause {
 		{CodeOverBudget, Budget, ExitBudget, "the cost limit of the job was exceeded"},
 		{CodeRunBudget, Budget, ExitBudget, "the cost limit of the run was exceeded"},
 		{CodeNoModel, Provider, ExitAuth, "the model is not available"},
-		{CodeInternal, Error, ExitInternal, "internal error of millhand, or an error of its machine"},
+		{CodeInternal, Error, ExitInternal, "internal error of millhand"},
 		{CodeInterrupted, Cancelled, ExitInterrupt, "SIGINT"},
 		{CodeTerminated, Cancelled, ExitTerminate, "SIGTERM or SIGHUP"},
 	}
@@ -189,7 +191,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun, CodeRollout,
-		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeRequest, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeHook, CodeCommit, CodeNested, CodePush, CodePull, CodeComment, CodePanic, CodeMachine, CodeAuth, CodeModel, CodeRequest, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

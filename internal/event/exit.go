@@ -42,7 +42,7 @@ func Exits() []ExitDoc {
 		{ExitBudget, Budget, "cost limit of a job or of the run exceeded; remaining jobs were not started"},
 		{ExitAuth, Provider, "credentials missing or rejected, model not found, or the endpoint can't be used as configured: certificate, TLS, proxy"},
 		{ExitPublish, Publish, "git error or failed push after successful work; the patch is saved"},
-		{ExitInternal, Error, "internal error, or the result could not be written to standard output"},
+		{ExitInternal, Error, "internal error, the machine lacks open files, processes, memory or disk space, or the result could not be written to standard output"},
 		{ExitUnavailable, Provider, "provider unavailable or rate limited after all retries; try again later"},
 		{ExitDeadline, Limit, "the run timed out"},
 		{ExitInterrupt, Cancelled, signals},

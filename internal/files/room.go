@@ -62,6 +62,17 @@ func IsFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
+// Full reports whether the disk of a path has no room for another file, or no inode.
+func Full(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && (st.Blocks > 0 && st.Bavail == 0 || st.Files > 0 && st.Ffree == 0)
+}
+
+// ReadOnly reports whether the disk of a path is mounted read-only.
+func ReadOnly(path string) bool {
+	return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS)
+}
+
 // Reason returns the error of the file system without the path.
 func Reason(err error) error {
 	var p *os.PathError

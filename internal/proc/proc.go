@@ -62,21 +62,32 @@ type Result struct {
 }
 
 // Run runs a command and waits for it. A failing command is a Result; an error
-// means that it could not be started, or that ctx was canceled.
+// means that it could not be started, or that ctx was canceled. It is a [MachineError]
+// if the machine refused to start it.
 func Run(ctx context.Context, c Command) (Result, error) { return run(ctx, c, func() {}) }
 
 // run is Run; it calls started after the start.
 func run(ctx context.Context, c Command, started func()) (Result, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return Result{}, fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
-	}
-	defer r.Close()
-	leader, inside, err := start(c, w)
-	w.Close()
+	var r *os.File
+	var leader *os.Process
+	var inside *Confined
+	err := patiently(ctx, func() error {
+		out, in, err := os.Pipe()
+		if err != nil {
+			return fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
+		}
+		defer in.Close()
+		if leader, inside, err = start(c, in); err != nil {
+			out.Close()
+			return err
+		}
+		r = out
+		return nil
+	})
 	if err != nil {
 		return Result{}, err
 	}
+	defer r.Close()
 	started()
 
 	copied := make(chan struct{})
@@ -117,7 +128,7 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		case err == nil:
 			res.ExitCode, res.Signal = code, sig
 		case ctx.Err() == nil && !timedOut && besideErr == nil:
-			return res, fmt.Errorf("run %s: %w", c.Args[0], err)
+			return res, ofStart(fmt.Errorf("run %s: %w", c.Args[0], err))
 		default: // killed before it could report more
 			res.ExitCode, res.Signal = -1, syscall.SIGKILL
 		}

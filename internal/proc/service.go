@@ -51,7 +51,7 @@ func StartService(ctx context.Context, c Command) (*Service, error) {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll()
-			return nil, fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
+			return nil, ofStart(fmt.Errorf("create pipe for %s: %w", c.Args[0], err))
 		}
 		files = append(files, r, w)
 	}

@@ -112,7 +112,7 @@ func (l *Launch) Start(files [3]*os.File) (*os.Process, error) {
 	case err == nil:
 		return p, nil
 	case l.box.group != nil && errors.Is(err, unix.EAGAIN):
-		return nil, fmt.Errorf("%w: limits of the control group exceeded: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: limits of the control group exceeded: %v", ErrRefused, err) //nolint:errorlint // it is not the machine's
 	}
 	return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
 }
