@@ -39,7 +39,7 @@ func initCommand(w World) *cli.Command {
 				return fail(event.ExitUsage, "init: %w", err)
 			}
 			if o.opencode { // what it refers to may be invalid
-				return validate(in.Context, w, planOptions{manifests: []string{filepath.Join(o.dir, "millhand.yaml")}})
+				return validate(in.Context, w, planOptions{manifests: []string{filepath.Join(o.dir, usualManifest)}})
 			}
 			return nil
 		},
@@ -108,7 +108,7 @@ func (o initOptions) files(w World) (all []starter.File, next string, err error)
 	} else {
 		manifest, next, err = o.fitting(w)
 	}
-	return []starter.File{{Path: "millhand.yaml", Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
+	return []starter.File{{Path: usualManifest, Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
 }
 
 // converted returns a manifest that is converted from OpenCode's configuration.
@@ -124,7 +124,7 @@ func (o initOptions) converted(w World) (manifest []byte, next string, err error
 	for _, note := range notes {
 		fmt.Fprintln(w.Err, printable.Text(note))
 	}
-	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, "millhand.yaml"), err
+	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, usualManifest), err
 }
 
 // fitting returns a manifest that fits the project in the directory.
@@ -139,7 +139,7 @@ func (o initOptions) fitting(w World) (manifest []byte, next string, err error) 
 		return nil, "", err
 	}
 	model, key := firstModel(w)
-	path := filepath.Join(o.dir, "millhand.yaml")
+	path := filepath.Join(o.dir, usualManifest)
 	next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n  export %[2]s=...\n  millhand run %[1]s", path, key)
 	for _, ci := range project.CI {
 		if flag := map[string]string{"GitHub Actions": "--github", "GitLab CI": "--gitlab"}[ci]; flag != "" {

@@ -67,10 +67,19 @@ func (o *planOptions) jobFlags() []cli.Flag {
 	)
 }
 
+// usualManifest is the manifest of commands that are given none.
+const usualManifest = "millhand.yaml"
+
+// orUsual ends the descriptions of commands that accept manifests.
+const orUsual = "Without an argument, the manifest is " + usualManifest + " of the current directory."
+
 // parse reads the manifests of a command that requires at least one.
 func (o *planOptions) parse(command string, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("%s requires a manifest: millhand %[1]s millhand.yaml", command)
+		if _, err := os.Stat(usualManifest); err != nil {
+			return fmt.Errorf("%s requires a manifest, and there is no %s in the current directory: name one, or write one with millhand init", command, usualManifest)
+		}
+		args = []string{usualManifest}
 	}
 	o.manifests = args
 	return nil

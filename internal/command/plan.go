@@ -33,8 +33,8 @@ type showOptions struct {
 func planCommand(w World) *cli.Command {
 	o := &showOptions{}
 	return &cli.Command{
-		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "MANIFEST...",
-		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.",
+		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "[MANIFEST...]",
+		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.\n" + orUsual,
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
 		Flags: append(o.plan.jobFlags(),
 			&cli.StringFlag{Name: "format", Category: outputFlags, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
@@ -380,8 +380,8 @@ func writeJSON(out io.Writer, doc any) error {
 func validateCommand(w World) *cli.Command {
 	o := &planOptions{}
 	return &cli.Command{
-		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "MANIFEST...",
-		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.",
+		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "[MANIFEST...]",
+		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.\n" + orUsual,
 		UsageText:   "millhand validate millhand.yaml",
 		Flags:       o.flags(),
 		Action: act(func(args []string) error { return o.parse("validate", args) }, checks(func(ctx context.Context) error {

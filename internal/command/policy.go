@@ -91,8 +91,9 @@ func policyCommand(w World) *cli.Command {
 				Action:    act(explained.parse, checks(func(ctx context.Context) error { return explain(ctx, w, *explained) })),
 			},
 			{
-				Name: "test", Usage: "Test the policy examples of manifests", ArgsUsage: "MANIFEST...",
-				UsageText: "millhand policy test millhand.yaml",
+				Name: "test", Usage: "Test the policy examples of manifests", ArgsUsage: "[MANIFEST...]",
+				Description: "Test the policy examples of manifests.\n" + orUsual,
+				UsageText:   "millhand policy test millhand.yaml",
 				Action: act(func(args []string) error { return tested.parse("policy test", args) }, checks(func(ctx context.Context) error {
 					return testPolicy(ctx, w, *tested)
 				})),

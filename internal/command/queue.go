@@ -17,10 +17,11 @@ func queueCommand(w World) *cli.Command {
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
 		Subcommands: []*cli.Command{
 			{
-				Name: "submit", Usage: "Queue the jobs of manifests for workers, and print the id of the run", ArgsUsage: "MANIFEST...",
-				UsageText: "millhand queue submit millhand.yaml --url nats://queue.example.com:4222\nmillhand queue submit --max-cost 50 --only migrate millhand.yaml",
-				Flags:     submit.flags(),
-				Action:    act(submit.parse, func(ctx context.Context) error { return submitRun(ctx, w, *submit) }),
+				Name: "submit", Usage: "Queue the jobs of manifests for workers, and print the id of the run", ArgsUsage: "[MANIFEST...]",
+				Description: "Queue the jobs of manifests for workers, and print the id of the run.\n" + orUsual,
+				UsageText:   "millhand queue submit millhand.yaml --url nats://queue.example.com:4222\nmillhand queue submit --max-cost 50 --only migrate millhand.yaml",
+				Flags:       submit.flags(),
+				Action:      act(submit.parse, func(ctx context.Context) error { return submitRun(ctx, w, *submit) }),
 			},
 			{
 				Name: "status", Usage: "Print the jobs of a queued run, its cost, and the workers", ArgsUsage: "RUN",
