@@ -23,7 +23,7 @@ func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func
 	if err != nil {
 		return err
 	}
-	set, err := readFlags(c, args, getenv)
+	set, variables, err := readFlags(c, args, getenv)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return writeHelp(out, path, c)
@@ -31,11 +31,12 @@ func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func
 		return fail(event.ExitUsage, "%w; see '%s --help'", ofOthers(err, root), strings.Join(path, " "))
 	}
 	in := cli.NewContext(nil, set, nil)
-	in.Context, in.Command = context.WithValue(ctx, argsKey{}, args), c
+	in.Context, in.Command = context.WithValue(ctx, argsKey{}, append(variables, args...)), c
 	return c.Action(in)
 }
 
-// argsKey is the key of a context's value: the arguments of the command, with its flags.
+// argsKey is the key of a context's value: the arguments of the command, with its flags, also those
+// that variables have set.
 type argsKey struct{}
 
 // find returns the command that the first arguments name, its path, and the
@@ -57,31 +58,31 @@ func find(root *cli.Command, args []string) (c *cli.Command, path, rest []string
 }
 
 // readFlags sets the flags of a command from its arguments, at any position, and
-// from the environment. The set has the remaining arguments. The error is
-// [flag.ErrHelp] if the user requests help.
-func readFlags(c *cli.Command, args []string, getenv func(string) string) (*flag.FlagSet, error) {
-	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+// from the environment. The set has the remaining arguments, and variables the flags that the
+// environment has set, as arguments. The error is [flag.ErrHelp] if the user requests help.
+func readFlags(c *cli.Command, args []string, getenv func(string) string) (set *flag.FlagSet, variables []string, err error) {
+	set = flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	for _, f := range c.Flags {
 		if err := f.Apply(set); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	rest, given := args, map[cli.Flag]bool{}
 	if !c.SkipFlagParsing {
-		var err error
 		if rest, err = setFlags(set, c, args, given); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, f := range c.Flags {
 		name := variable(f)
 		if value := getenv(name); name != "" && value != "" && !given[f] {
 			if err := set.Set(f.Names()[0], value); err != nil {
-				return nil, fmt.Errorf("invalid value %q for %s: %w", value, name, err)
+				return nil, nil, fmt.Errorf("invalid value %q for %s: %w", value, name, err)
 			}
+			variables = append(variables, "--"+f.Names()[0]+"="+value)
 		}
 	}
-	return set, set.Parse(append([]string{"--"}, rest...))
+	return set, variables, set.Parse(append([]string{"--"}, rest...))
 }
 
 // setFlags sets the flags in the arguments, and returns the other arguments.

@@ -39,7 +39,7 @@ func TestFlagsOfACommandLine(t *testing.T) {
 		"--model --quiet -- --jobs -x":   "model=--quiet quiet=false jobs=7 max-time=0s only= keep= | --jobs -x",
 		"--jobs 1 --jobs 2 --model=":     "model= quiet=false jobs=2 max-time=0s only= keep= |",
 	} {
-		set, err := readFlags(sampleCommand(), strings.Fields(line), func(name string) string { return env[name] })
+		set, _, err := readFlags(sampleCommand(), strings.Fields(line), func(name string) string { return env[name] })
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -64,12 +64,12 @@ func TestMistakesOfACommandLine(t *testing.T) {
 		"-q=maybe":   `invalid value "maybe" for --quiet: parse error`,
 		"a":          `invalid value "long" for MILLHAND_MAX_TIME: parse error`,
 	} {
-		if _, err := readFlags(sampleCommand(), strings.Fields(line), env); err == nil || err.Error() != want {
+		if _, _, err := readFlags(sampleCommand(), strings.Fields(line), env); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}
 	for _, line := range []string{"-h", "a --help", "--jobs 3 -help"} {
-		if _, err := readFlags(sampleCommand(), strings.Fields(line), env); !errors.Is(err, flag.ErrHelp) {
+		if _, _, err := readFlags(sampleCommand(), strings.Fields(line), env); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%s: got %v, want help", line, err)
 		}
 	}

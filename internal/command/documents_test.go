@@ -149,7 +149,7 @@ func understood(line string) bool {
 		return false
 	}
 	rest = slices.DeleteFunc(rest, func(arg string) bool { return arg == "..." })
-	_, err = readFlags(c, rest, func(string) string { return "" })
+	_, _, err = readFlags(c, rest, func(string) string { return "" })
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return true

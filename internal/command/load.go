@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -233,4 +234,13 @@ func (v variables) Set(text string) error {
 	return nil
 }
 
-func (v variables) String() string { return "" }
+func (v variables) String() string {
+	if v.to == nil {
+		return ""
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(*v.to)) {
+		list = append(list, name+"="+(*v.to)[name])
+	}
+	return strings.Join(list, ", ")
+}

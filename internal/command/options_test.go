@@ -20,7 +20,7 @@ import (
 // parseRun parses the flags and arguments of "millhand run".
 func parseRun(args ...string) (runOptions, error) {
 	var o runOptions
-	set, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, args, func(string) string { return "" })
+	set, _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, args, func(string) string { return "" })
 	if err == nil {
 		err = o.parse(set.Args())
 	}
@@ -126,7 +126,7 @@ func TestHelp(t *testing.T) {
 		if _, call, ok := strings.Cut(line, "  millhand "); ok && !strings.Contains(line, "[flags]") {
 			c, _, rest, err := find(newRoot(World{}), strings.Fields(call))
 			if err == nil {
-				_, err = readFlags(c, rest, func(string) string { return "" })
+				_, _, err = readFlags(c, rest, func(string) string { return "" })
 			}
 			if err != nil && !strings.Contains(line, " COMMAND ") {
 				t.Errorf("the example %q: %v", strings.TrimSpace(line), err)

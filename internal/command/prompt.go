@@ -53,7 +53,12 @@ func (t optionalText) Set(text string) error {
 	return nil
 }
 
-func (t optionalText) String() string { return "" }
+func (t optionalText) String() string {
+	if t.to == nil || *t.to == nil {
+		return ""
+	}
+	return **t.to
+}
 
 // check returns an error for flags and arguments that do not fit.
 func (o *promptOptions) check(args []string, json bool) error {

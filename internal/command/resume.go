@@ -3,11 +3,11 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -60,6 +60,9 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	}
 	if torn > 0 {
 		fmt.Fprintf(w.Err, "millhand: the last event of %s is incomplete (%s) and was removed\n", printable.Text(dir), figures.Count(torn, "byte"))
+	}
+	if err := sameFlags(ctx, past.Run); err != nil {
+		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	if o, err = resumed(o, past.Run); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
@@ -167,22 +170,11 @@ func findRun(run string) (string, error) {
 // except for output, concurrency and the budget of the run. Without manifests among the
 // arguments these are its own too, relative to the directory that it was started in.
 func resumed(o runOptions, run *event.Run) (runOptions, error) {
-	var plain runOptions
-	if _, err := readFlags(&cli.Command{Name: "run", Flags: plain.flags()}, nil, noVariables); err != nil {
-		return o, err
-	}
-	rest := o
-	rest.log, rest.json, rest.verbose, rest.resume, rest.onlyFailed, rest.acceptChanges, rest.invocation = plain.log, plain.json, plain.verbose, "", false, false, plain.invocation
-	rest.followUp = plain.followUp
-	rest.plan.manifests, rest.plan.paths, rest.plan.Parallel, rest.plan.MaxCost = plain.plan.manifests, plain.plan.paths, plain.plan.Parallel, plain.plan.MaxCost
-	if !reflect.DeepEqual(rest, plain) {
-		return o, errors.New("a run is resumed with the flags that it was started with: of other flags only --jobs, --max-cost and those of the output can be given")
-	}
 	if run.Invocation == nil {
 		return o, errors.New("the run does not say how it was started: earlier releases can't be resumed")
 	}
 	var own runOptions
-	set, err := readFlags(&cli.Command{Name: "run", Flags: own.flags()}, run.Invocation.Args, noVariables)
+	set, _, err := readFlags(&cli.Command{Name: "run", Flags: own.flags()}, run.Invocation.Args, noVariables)
 	if err == nil {
 		err = own.parse(set.Args())
 	}
@@ -212,6 +204,41 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 }
 
 func noVariables(string) string { return "" }
+
+// ofThisProcess are the flags of millhand run that are not the run's.
+var ofThisProcess = []string{"resume", "only-failed", "accept-changes", "jobs", "max-cost", "json", "quiet", "verbose", "log-format", "log-level"}
+
+// sameFlags refuses flags of millhand run --resume that differ from those that the run was started
+// with.
+func sameFlags(ctx context.Context, run *event.Run) error {
+	args, _ := ctx.Value(argsKey{}).([]string)
+	now, err := flagValues(args)
+	if _, resumes := now["resume"]; err != nil || !resumes || run.Invocation == nil {
+		return err
+	}
+	then, err := flagValues(run.Invocation.Args)
+	if err != nil {
+		return fmt.Errorf("the flags that the run was started with: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if was, given := then[name]; !slices.Contains(ofThisProcess, name) && (!given || was != now[name]) {
+			return fmt.Errorf("a run is resumed with the flags that it was started with, and --%s is not one of them or has another value: of other flags only --jobs, --max-cost and those of the output can be given", name)
+		}
+	}
+	return nil
+}
+
+// flagValues returns the values of the flags among arguments of millhand run.
+func flagValues(args []string) (map[string]string, error) {
+	var o runOptions
+	set, _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, args, noVariables)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	set.Visit(func(f *flag.Flag) { values[f.Name] = f.Value.String() })
+	return values, nil
+}
 
 // compare refuses a plan that is not the run's. With accept, jobs whose tasks differ are left
 // out.
