@@ -88,7 +88,7 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 	if c == nil {
 		return
 	}
-	known := []string{"repo.name", "repo.ref", "task.id"}
+	known := []string{"repo.name", "repo.ref", "task.id", "run.id", "run.date"}
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
 		known = append(known, "vars."+k)
 	}
@@ -106,7 +106,7 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 		case arity()[e.text] > 0:
 			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
 		case !strings.Contains(e.text, "."):
-			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id or event.PATH")
+			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
 		default:
 			c.problemAt(e.at, "unknown variable "+quote(e.text), c.src.found.suggest(e.text, known, "known variables: "))
 		}
@@ -149,6 +149,10 @@ func (s scope) value(name string) string {
 		return s.repo.Name
 	case name == "repo.ref":
 		return s.repo.Ref
+	case name == "run.id":
+		return s.run.name()
+	case name == "run.date":
+		return s.run.date()
 	default:
 		return s.task
 	}

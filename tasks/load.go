@@ -62,7 +62,10 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	if err := l.found.err(); err != nil {
 		return nil, err
 	}
-	return plan, nil
+	if l.run.used && l.run.id != anyRun {
+		err = plan.hashForAnyRun(ctx, paths, o)
+	}
+	return plan, err
 }
 
 // loader reads files and gathers what is wrong with them.
@@ -73,6 +76,7 @@ type loader struct {
 	read    []string // manifests so far, absolute
 	sums    []string // their SHA-256, in hexadecimal
 	names   vocabulary
+	run     *runNames
 }
 
 // newLoader returns a loader, which loads until ctx ends.
@@ -84,7 +88,7 @@ func newLoader(ctx context.Context, o Options) *loader {
 	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
-	return &loader{options: o, found: newCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, lists: o.Lists, uses: used}}
+	return &loader{run: &runNames{id: cmp.Or(o.RunID, anyRun)}, options: o, found: newCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, lists: o.Lists, uses: used}}
 }
 
 func (l *loader) source(name, dir string) *source {

@@ -533,12 +533,12 @@ model: openai/m
 			`m.yaml:8:28: unknown variable "matrix.minor"; did you mean "matrix.major"?`,
 			`m.yaml:13:7: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
 			`m.yaml:13:34: unknown variable "repo.nme"; did you mean "repo.name"?`,
-			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id or event.PATH, or $${{ for the text ${{ itself`,
+			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id, run.id, run.date or event.PATH, or $${{ for the text ${{ itself`,
 			`m.yaml:15:7: ${{ without }} on the same line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:16:7: invalid variable ""; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:7: invalid variable "a b"; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:18: unknown variable "vars.x.y"; known variables: vars.name`,
-			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id or event.PATH, or $${{ for the text ${{ itself`,
+			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id, run.id, run.date or event.PATH, or $${{ for the text ${{ itself`,
 		}},
 		{"a matrix", `tasks:
 - id: a

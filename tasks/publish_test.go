@@ -73,7 +73,7 @@ func TestUnpublishableWorkIsRefused(t *testing.T) {
 		{"a pull request of the branch that is checked out", head + `tasks:
 - {id: a, prompt: p, publish: {mode: pr}, commit: {branch: "@current", message: "${{ summary }}"}}`, []string{
 			`m.yaml:4:38: publish: pr requires a branch of its own, not @current; name a branch, or write mode: push`,
-			`m.yaml:4:82: unknown variable "summary"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id or event.PATH, or $${{ for the text ${{ itself`,
+			`m.yaml:4:82: unknown variable "summary"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id, run.id, run.date or event.PATH, or $${{ for the text ${{ itself`,
 		}},
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
 			`m.yaml:4:44: publish: push is not supported for copy repositories; write mode: none, patch or branch, or use path or url`,

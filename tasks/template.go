@@ -19,6 +19,8 @@ import (
 //	${{ repo.ref }}     the revision to start from, as it is written; empty for the usual one
 //	${{ env.NAME }}     an environment variable, which must be set and not empty
 //	${{ task.id }}      the task
+//	${{ run.id }}       the run
+//	${{ run.date }}     the day that it started, in UTC: 2026-01-02
 //	${{ event.PATH }}   a value of the CI's event: in prompts a text is fenced, elsewhere only numbers are allowed
 //	${{ summary }}      in texts of pull requests, a result: see [ResultVariables]
 //
@@ -112,6 +114,7 @@ type scope struct {
 	matrix map[string]string
 	repo   Repo
 	task   string
+	run    *runNames
 	getenv func(string) string
 	event  *event
 
@@ -179,11 +182,15 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 		return s.repo.Ref, true
 	case p.variable == "task.id":
 		return s.task, true
+	case p.variable == "run.id":
+		return s.run.name(), true
+	case p.variable == "run.date":
+		return s.run.date(), true
 	case s.results && slices.Contains(ResultVariables(), p.variable):
 		return "${{ " + p.variable + " }}", true
 	default:
-		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id", "event." + name}
-		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id or event.PATH, or $${{ for the text ${{ itself"
+		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id", "run.id", "run.date", "event." + name}
+		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id, run.id, run.date or event.PATH, or $${{ for the text ${{ itself"
 		if best := nearest(p.variable, known, 2); best != "" {
 			fix = fmt.Sprintf("did you mean %q?", best)
 		}

@@ -90,7 +90,8 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if o, err = resumed(o, past.Run); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
-	o.reportDir, o.record = reports, ""
+	id := runID(w)
+	o.reportDir, o.record, o.plan.run = reports, "", id
 	if o.prompt.text != nil {
 		if o.plan.prompt, err = rundir.SavedManifest(dir); err != nil {
 			return fail(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
@@ -104,7 +105,6 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if err := compare(past, c.plan, false); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
-	id := runID(w)
 	forked := fork.Past(id)
 	if err := forked.Narrow(c.plan); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}

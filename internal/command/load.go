@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type planOptions struct {
 	tasks.Overrides
 	manifests []string
 	prompt    []byte // manifest of a prompt, used instead of manifests if there is one
+	run       string // id of the run that is loaded; "" for that of a new one
 	sources   sourceOptions
 }
 
@@ -117,7 +119,7 @@ func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Lis
 	if err != nil {
 		return nil, err
 	}
-	opts.Overrides = o.Overrides
+	opts.Overrides, opts.RunID = o.Overrides, cmp.Or(o.run, runID(w))
 	return func(lists []tasks.Listed) (*tasks.Plan, error) {
 		opts.Lists = lists
 		load := func() (*tasks.Plan, error) { return tasks.Load(ctx, o.manifests, opts) }

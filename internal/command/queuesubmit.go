@@ -73,6 +73,8 @@ func (o *submitOptions) parse(args []string) error {
 func submitRun(ctx context.Context, w World, o submitOptions) error {
 	ctx, cancel := timed(ctx, o.plan.MaxTime)
 	defer cancel()
+	id := runID(w)
+	o.plan.run = id
 	plan, err := loadListed(ctx, w, o.plan, o.quiet)
 	if err != nil {
 		return err
@@ -92,7 +94,6 @@ func submitRun(ctx context.Context, w World, o submitOptions) error {
 		return err
 	}
 	defer q.Close()
-	id := runID(w)
 	if err := submitPreflight(ctx, w, plan, set, id, o.quiet); err != nil {
 		return err
 	}

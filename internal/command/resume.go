@@ -181,7 +181,7 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	if err != nil {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
 	}
-	own.log, own.json, own.invocation = o.log, o.json, run.Invocation
+	own.log, own.json, own.invocation, own.plan.run = o.log, o.json, run.Invocation, run.ID
 	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
 	own.plan.sources.recorded, own.plan.sources.only = run, !o.acceptChanges
 	if run.ForkedFrom != nil {

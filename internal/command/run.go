@@ -255,6 +255,8 @@ func run(ctx context.Context, w World, o runOptions) error {
 	if o.resume != "" {
 		return resume(ctx, w, o, log)
 	}
+	o.id = cmp.Or(o.id, runID(w))
+	o.plan.run = o.id
 	c, err := checkRun(ctx, w, o)
 	defer c.settle()
 	if err != nil {
@@ -270,8 +272,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		}
 		return resume(ctx, w, o, log)
 	}
-	id := cmp.Or(o.id, runID(w))
-	return start(ctx, w, o, c, starting{id: id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
+	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, o.id, w.Now) }})
 }
 
 // starting is a run that is started or resumed.

@@ -245,7 +245,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if path := resolve(r.Dir, standardInput); r.Has(path) {
 		opts.Stdin = func() ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
 	}
-	opts.Overrides, opts.Lists, opts.Event, opts.Dir = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir
+	opts.Overrides, opts.Lists, opts.Event, opts.Dir, opts.RunID = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir, r.ID
 	manifests, opts := tasks.Below(root, r.Manifests, opts)
 	plan, err := tasks.Load(ctx, manifests, opts)
 	if err != nil {
