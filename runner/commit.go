@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -365,15 +366,16 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 	if text == "" {
 		text = j.spec.Task + ": " + subject(cmp.Or(j.past.nextPrompt(), j.spec.Prompt))
 	}
-	text = j.opts.Redact.Text(text)
-	trailer := ""
+	text = printable.Plain(j.opts.Redact.Text(text))
+	trailers := []string{runTrailer + j.opts.RunID, jobTrailer + j.spec.ID, taskTrailer + taskHash(j.spec, base)}
 	if unfinished != "" {
-		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"
+		text = "wip: " + text
+		trailers = append(trailers, wipTrailer+string(unfinished))
 	}
 	if j.plan.Rollout != nil {
-		trailer += rolloutTrailer + textcut.OneLine(j.plan.Name) + "\n"
+		trailers = append(trailers, rolloutTrailer+textcut.OneLine(printable.Plain(j.plan.Name)))
 	}
-	return fmt.Sprintf("%s\n\n%s%s\n%s%s\n%s%s\n%s", text, runTrailer, j.opts.RunID, jobTrailer, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
+	return gitops.WithTrailers(text, trailers...)
 }
 
 // maxSubject is the maximum length of a subject made from a prompt, in characters.

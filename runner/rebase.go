@@ -135,7 +135,8 @@ func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text s
 			}
 			return all[:i+1], text, nil
 		}
-		text, _, _ = strings.Cut(message, "\n\n"+runTrailer)
+		text, _, _ = strings.Cut(message, "\n"+runTrailer)
+		text = strings.TrimSpace(text)
 	}
 	return nil, "", fmt.Errorf("the commits of job %s are not below %.10s", job, last)
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"strings"
 
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -21,7 +22,7 @@ func MadeFor(plan *tasks.Plan, j tasks.Job, message, base string) Made {
 	for line := range strings.Lines(message) {
 		line = strings.TrimSpace(line)
 		m.Job = m.Job || line == jobTrailer+j.ID
-		m.Rollout = m.Rollout || line == strings.TrimSpace(rolloutTrailer+textcut.OneLine(plan.Name))
+		m.Rollout = m.Rollout || line == strings.TrimSpace(rolloutTrailer+textcut.OneLine(printable.Plain(plan.Name)))
 		m.WIP = m.WIP || strings.HasPrefix(line, wipTrailer)
 	}
 	return m

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // branchPrefix begins the names of branches that a manifest does not name.
@@ -35,7 +36,7 @@ func branchFault(name string) string {
 		return `it must not contain "@{"`
 	}
 	for _, r := range name {
-		if r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) {
+		if r <= ' ' || printable.Hidden(r) || strings.ContainsRune(`~^:?*[\`, r) {
 			return fmt.Sprintf("it must not contain %q", r)
 		}
 	}

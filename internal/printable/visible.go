@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Hidden reports whether a character is invisible or changes how others are displayed:
@@ -19,6 +21,24 @@ func Hidden(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// escapes matches the control sequences of terminals, whole.
+var escapes = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|.)`)
+
+// Plain returns a text for titles and commit messages, without control sequences of terminals and
+// hidden characters.
+func Plain(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	if !strings.ContainsFunc(s, Hidden) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if Hidden(r) {
+			return -1
+		}
+		return r
+	}, escapes.ReplaceAllString(s, ""))
 }
 
 // Visible removes styles and makes hidden characters visible: control characters as control pictures,
