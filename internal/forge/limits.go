@@ -19,10 +19,9 @@ type response struct {
 	body   []byte
 }
 
-// limit returns how long to wait after a response that is a rate limit. GitHub sends 403
-// for most of its own, GitLab and Gitea send 429. n is the number of limits of the request
-// so far.
-func limit(res *response, now time.Time, n int) (time.Duration, bool) {
+// limit returns how long to wait after a response that is a rate limit with a time. GitHub sends 403
+// for most of its own, GitLab and Gitea send 429.
+func limit(res *response, now time.Time) (time.Duration, bool) {
 	if res.status != http.StatusTooManyRequests && res.status != http.StatusForbidden {
 		return 0, false
 	}
@@ -35,10 +34,6 @@ func limit(res *response, now time.Time, n int) (time.Duration, bool) {
 			// The second in which the limit ends is rounded down.
 			return max(min(time.Unix(int64(seconds), 0).Sub(now), maxWait-time.Second), 0) + time.Second, true
 		}
-	}
-	text := strings.ToLower(message(res.body))
-	if res.status == http.StatusTooManyRequests || strings.Contains(text, "rate limit") || strings.Contains(text, "abuse detection") {
-		return limitWait << min(n, 8), true
 	}
 	return 0, false
 }

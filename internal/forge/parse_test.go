@@ -74,14 +74,25 @@ func TestLimits(t *testing.T) {
 		{403, nil, `{"message": "You have exceeded a secondary rate limit"}`, time.Minute},
 		{403, nil, `{"message": "You have triggered an abuse detection mechanism"}`, time.Minute},
 		{429, nil, "", time.Minute},
+		{422, nil, `{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "code": "custom", "message": "was submitted too quickly"}]}`, time.Minute},
+		{422, nil, `{"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}`, 0},
+		{200, nil, `{"data": null, "errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded for user ID 1."}]}`, time.Minute},
+		{200, nil, `{"errors": [{"message": "You have exceeded a secondary rate limit. Please wait."}]}`, time.Minute},
+		{200, nil, `{"errors": [{"message": "Something went wrong while executing your query."}]}`, time.Second},
+		{200, nil, `{"data": {"x": "rate limit"}}`, 0},
+		{405, nil, `{"message": "Base branch was modified. Review and try the merge again."}`, time.Second},
+		{405, nil, `{"message": "Merge commits are not allowed on this repository."}`, 0},
+		{409, nil, `{"message": ["Another open merge request already exists for this source branch: !1"]}`, 0},
+		{409, nil, `{"message": "SHA does not match HEAD of source branch: 1"}`, 0},
+		{405, nil, `{"message": "405 Method Not Allowed"}`, 0},
 	} {
 		h := http.Header{}
 		for key, value := range c.header {
 			h.Set(key, value)
 		}
-		got, limited := limit(&response{c.status, h, []byte(c.body)}, now, 0)
-		if got != c.want || limited != (c.want != 0) {
-			t.Errorf("%d %v %s: got %s, want %s", c.status, c.header, c.body, got, c.want)
+		res := &response{c.status, h, []byte(c.body)}
+		if got, all, again := res.delay(now, 0); got != c.want || again != (c.want != 0) || all != (c.want > firstWait) && c.header == nil {
+			t.Errorf("%d %v %s: got %s, %v, %v, want %s", c.status, c.header, c.body, got, all, again, c.want)
 		}
 	}
 }
@@ -96,8 +107,8 @@ func FuzzHeaders(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		d, limited := limit(&response{429, h, nil}, time.Unix(2000000000, 0), 0)
-		if !limited || d < time.Second || d > maxWait {
+		d, all, again := (&response{429, h, nil}).delay(time.Unix(2000000000, 0), 0)
+		if !all || !again || d < time.Second || d > maxWait {
 			t.Fatalf("wait %s", d)
 		}
 	})

@@ -118,6 +118,11 @@ func (s *sender) send(ctx context.Context, c call) (http.Header, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err == nil && res.status < 300 {
+			if again, err := e.refusedInside(ctx, res); err != nil {
+				return http.Header{}, err
+			} else if again {
+				continue
+			}
 			if c.out != nil {
 				if err = json.Unmarshal(res.body, c.out); err != nil {
 					err = fmt.Errorf("invalid JSON in the response: %w", err)
@@ -174,7 +179,7 @@ type exchange struct {
 	token    string
 	rejected bool // a token was replaced
 	lost     int  // attempts that were lost or failed with 5xx
-	limits   int  // attempts that were rate limited
+	refusals int  // attempts that were rate limited, or refused for a while
 	waited   time.Duration
 }
 
@@ -255,12 +260,7 @@ func (e *exchange) again(ctx context.Context, res *response, cause error) (done 
 		if res.status == http.StatusUnauthorized && e.s.Reject != nil && !e.rejected && e.token != "" {
 			return false, e.renew(ctx, res)
 		}
-		wait, limited := limit(res, e.s.Now(), e.limits)
-		if !limited {
-			return false, e.fail(res, kindOf(res.status), "", time.Time{})
-		}
-		e.limits++
-		return false, e.pause(res, wait)
+		return false, e.refused(ctx, res)
 	}
 	if e.lost++; e.lost >= attempts {
 		return e.settle(ctx, res, cause)
@@ -284,6 +284,32 @@ func (e *exchange) again(ctx context.Context, res *response, cause error) (done 
 		return false, nil
 	}
 	return e.landed(ctx)
+}
+
+// refused waits after a response below 500 that has another attempt, or returns its error.
+func (e *exchange) refused(ctx context.Context, res *response) error {
+	wait, all, again := res.delay(e.s.Now(), e.refusals)
+	if !again {
+		return e.fail(res, kindOf(res.status), "", time.Time{})
+	}
+	e.refusals++
+	if all {
+		return e.pause(res, wait)
+	}
+	e.note(fmt.Sprintf("%s: %s; retrying in %s", e.what, e.clean(message(res.body)), wait))
+	return e.wait(ctx, wait)
+}
+
+// refusedInside is refused for a response of GraphQL, whose status is a success. It reports whether
+// there is another attempt.
+func (e *exchange) refusedInside(ctx context.Context, res *response) (bool, error) {
+	if !e.graphql {
+		return false, nil
+	}
+	if _, _, again := res.delay(e.s.Now(), e.refusals); !again {
+		return false, nil
+	}
+	return true, e.refused(ctx, res)
 }
 
 // settle ends a request without another attempt after a response that was lost or
@@ -354,6 +380,11 @@ func (e *exchange) fail(res *response, kind error, text string, retryAt time.Tim
 		failed.Status = res.status
 		if text == "" {
 			text = message(res.body)
+			if at := singleSignOn(res.header); at != "" {
+				text += "; authorize the token at " + at
+			} else if r := refusalOf(res.status, text); r.remedy != "" {
+				text += "; " + r.remedy
+			}
 		}
 	}
 	failed.Message = e.clean(text)

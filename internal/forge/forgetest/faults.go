@@ -26,6 +26,13 @@ const (
 const (
 	Denied  Fault = "denied"  // 403
 	Invalid Fault = "invalid" // 422
+	SSO     Fault = "sso"     // 403 of GitHub, with the address at which the token is authorized
+)
+
+// Refusals of GitHub that end after a while, with a status that usually is final.
+const (
+	TooQuickly Fault = "too-quickly" // 422, a limit on creations
+	Modified   Fault = "modified"    // 405 of a merge, after another one
 )
 
 // Faults returns all faults except those of requests that are never accepted.
@@ -85,6 +92,13 @@ func (f *planned) reply(kind string) *reply {
 		limited, prefix = http.StatusTooManyRequests, "RateLimit-"
 	}
 	switch f.Fault {
+	case TooQuickly:
+		r.status, r.body = http.StatusUnprocessableEntity, []byte(`{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "code": "custom", "message": "was submitted too quickly"}]}`)
+	case Modified:
+		r.status, r.body = http.StatusMethodNotAllowed, []byte(`{"message": "Base branch was modified. Review and try the merge again."}`)
+	case SSO:
+		r.status, r.body = http.StatusForbidden, []byte(`{"message": "Resource protected by organization SAML enforcement."}`)
+		r.header.Set("X-GitHub-SSO", "required; url=https://github.com/orgs/acme/sso?authorization_request=A")
 	case Limited:
 		r.status = limited
 		r.header.Set(prefix+"Remaining", "0")

@@ -70,7 +70,7 @@ func (d *Dir) originHead() (plumbing.Hash, error) {
 	}
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "+OriginPrefix)
 	if !ok || badBranch(target) != "" {
-		return plumbing.ZeroHash, errors.New("remote has no default branch")
+		return plumbing.ZeroHash, errors.New("remote has no default branch: set ref: to a branch")
 	}
 	hash, ok, err := d.readRef(OriginPrefix + target)
 	if err == nil && !ok {

@@ -1,0 +1,75 @@
+package forge
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// refusal is a response of a forge that another request may get around, or that has a remedy. It is
+// found by its status and its text, because forges use statuses for it that usually are final.
+type refusal struct {
+	status int    // 0 for each below 500
+	text   string // a part of the message in lower case
+
+	wait  time.Duration // before the next attempt; it doubles. 0: there is none
+	tries int           // number of attempts after the first one; 0 for as many as the patience allows
+	all   bool          // it is a limit, which holds up all other requests, too
+
+	remedy string // added to the message
+}
+
+// refusals are what GitHub, GitLab, and Gitea with Forgejo respond; docs/bulk.md has the same table.
+// Status 200 is that of GitHub's GraphQL.
+var refusals = []refusal{
+	{status: http.StatusForbidden, text: "rate limit", wait: limitWait, all: true},
+	{status: http.StatusForbidden, text: "abuse detection", wait: limitWait, all: true},
+	{status: http.StatusForbidden, text: "retry later", wait: limitWait, all: true},
+	{status: http.StatusUnprocessableEntity, text: "was submitted too quickly", wait: limitWait, all: true},
+	{status: http.StatusOK, text: "was submitted too quickly", wait: limitWait, all: true},
+	{status: http.StatusOK, text: "rate limit", wait: limitWait, all: true},
+	{status: http.StatusOK, text: "something went wrong while executing your query", wait: firstWait, tries: 3},
+	{status: http.StatusTooManyRequests, wait: limitWait, all: true},
+
+	{status: http.StatusMethodNotAllowed, text: "base branch was modified", wait: firstWait, tries: 3},
+	{status: http.StatusConflict, text: "please try again", wait: firstWait, tries: 3},
+	{status: http.StatusConflict, text: "being imported", wait: limitWait},
+
+	{status: http.StatusMethodNotAllowed, text: "merge commits are not allowed", remedy: "use --method squash or --method rebase"},
+	{status: http.StatusMethodNotAllowed, text: "squash merges are not allowed", remedy: "use --method merge or --method rebase"},
+	{status: http.StatusMethodNotAllowed, text: "rebase merges are not allowed", remedy: "use --method merge or --method squash"},
+	{status: http.StatusMethodNotAllowed, text: "doesn't allow merge", remedy: "use another --method"},
+	{text: "draft pull requests are not supported", remedy: "set publish.draft: false"},
+	{text: "is too long", remedy: "shorten publish.title or publish.body"},
+}
+
+// refusalOf returns the row of a response; the zero value for none.
+func refusalOf(status int, text string) refusal {
+	text = strings.ToLower(text)
+	for _, r := range refusals {
+		if (r.status == 0 || r.status == status) && strings.Contains(text, r.text) {
+			return r
+		}
+	}
+	return refusal{}
+}
+
+// delay returns how long to wait after a response without success, of which there were n before;
+// again is false if no other attempt can help. all: it holds up all other requests, too.
+func (res *response) delay(now time.Time, n int) (wait time.Duration, all, again bool) {
+	if wait, ok := limit(res, now); ok {
+		return wait, true, true
+	}
+	r := refusalOf(res.status, message(res.body))
+	return r.wait << min(n, 8), r.all, r.wait > 0 && (r.tries == 0 || n < r.tries)
+}
+
+// singleSignOn returns the address at which a token is authorized for an organization of GitHub;
+// "" for none.
+func singleSignOn(h http.Header) string {
+	required, address, ok := strings.Cut(h.Get("X-GitHub-SSO"), "url=")
+	if !ok || !strings.HasPrefix(strings.TrimSpace(required), "required") {
+		return ""
+	}
+	return address
+}
