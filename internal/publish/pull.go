@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -161,15 +163,39 @@ func (p *PullRequest) publish(ctx context.Context, branch string, pr forge.PullR
 		return pr, p.Earlier.created(pr.URL), nil
 	case tasks.AppendIfExists:
 		if !strings.Contains(pr.Body, body) {
-			body = strings.TrimRight(pr.Body, "\n") + "\n\n---\n\n" + body
+			body = appended(pr.Body, body)
 			change.Body = &body
 		}
 	default:
 		change.Title, change.Body = &title, &body
 	}
-	updated, err := p.Client.Update(ctx, p.Repo, pr.Number, change)
-	if updated.Number == 0 {
-		updated = pr
+	// Its texts are what the user asked for: it is not updated without them. Labels and people are more.
+	texts, more := change, change
+	texts.Labels, texts.Reviewers, texts.Assignees = nil, nil, nil
+	more.Title, more.Body = nil, nil
+	updated, err := p.Client.Update(ctx, p.Repo, pr.Number, texts)
+	if err != nil {
+		return forge.PullRequest{}, false, fmt.Errorf("%w; %s is open, and was not updated", err, pr.URL)
+	}
+	if len(more.Labels)+len(more.Reviewers)+len(more.Assignees) > 0 {
+		_, err = p.Client.Update(ctx, p.Repo, pr.Number, more)
 	}
 	return updated, p.Earlier.created(pr.URL), err
+}
+
+// between separates what was appended to a description.
+const between = "\n\n---\n\n"
+
+// appended returns a description with another text at its end, of at most [maxBody] bytes: the
+// oldest appended texts are left out, and then the end of the first one.
+func appended(old, text string) string {
+	parts := strings.Split(strings.TrimRight(old, "\n"), between)
+	join := func() string { return strings.Join(append(slices.Clone(parts), text), between) }
+	for len(parts) > 1 && len(join()) > maxBody {
+		parts = slices.Delete(parts, 1, 2)
+	}
+	if over := len(join()) - maxBody; over > 0 {
+		parts[0] = textcut.Head(parts[0], max(len(parts[0])-over-len(truncated), 0), truncated)
+	}
+	return bodyText(join())
 }
