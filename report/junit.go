@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -317,7 +318,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 		c.Failure = &problem{
 			Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
 			Type:    "verify",
-			Text:    xmlText(tail(last.Output(), maxJUnitText)),
+			Text:    xmlText(cmp.Or(tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
 		}
 	}
 	var earlier strings.Builder

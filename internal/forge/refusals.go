@@ -24,7 +24,6 @@ type refusal struct {
 var refusals = []refusal{
 	{status: http.StatusForbidden, text: "rate limit", wait: limitWait, all: true},
 	{status: http.StatusForbidden, text: "abuse detection", wait: limitWait, all: true},
-	{status: http.StatusForbidden, text: "retry later", wait: limitWait, all: true},
 	{status: http.StatusUnprocessableEntity, text: "was submitted too quickly", wait: limitWait, all: true},
 	{status: http.StatusOK, text: "was submitted too quickly", wait: limitWait, all: true},
 	{status: http.StatusOK, text: "rate limit", wait: limitWait, all: true},
@@ -32,8 +31,6 @@ var refusals = []refusal{
 	{status: http.StatusTooManyRequests, wait: limitWait, all: true},
 
 	{status: http.StatusMethodNotAllowed, text: "base branch was modified", wait: firstWait, tries: 3},
-	{status: http.StatusConflict, text: "please try again", wait: firstWait, tries: 3},
-	{status: http.StatusConflict, text: "being imported", wait: limitWait},
 
 	{status: http.StatusMethodNotAllowed, text: "merge commits are not allowed", remedy: "use --method squash or --method rebase"},
 	{status: http.StatusMethodNotAllowed, text: "squash merges are not allowed", remedy: "use --method merge or --method rebase"},
