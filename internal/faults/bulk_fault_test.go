@@ -34,7 +34,7 @@ func TestBulkOnFullDisks(t *testing.T) {
 	var mu sync.Mutex
 	ended := counts{}
 	t.Run("disks", func(t *testing.T) {
-		for _, name := range writes[:nightly.Count(5, len(writes), len(writes))] {
+		for _, name := range writes[:nightly.Count(2, len(writes), len(writes))] {
 			moment := when(1+random.IntN(hits[name]), 0, name)
 			t.Run(moment, func(t *testing.T) {
 				t.Parallel()

@@ -105,7 +105,7 @@ func TestBulkKilledAtFailpoints(t *testing.T) {
 		return slices.Index([]string{"event.before run.ended", "forge.before POST", "lock.taken"}, c.point())
 	}
 	slices.SortStableFunc(cases, func(a, b bulkKill) int { return first(b) - first(a) })
-	killAll(t, template, cases[:nightly.Count(5, len(cases), len(cases))])
+	killAll(t, template, cases[:nightly.Count(3, len(cases), len(cases))])
 }
 
 // TestBulkKilledAtInstants kills bulk runs at random instants, and resumes them, some of which are killed
@@ -118,7 +118,7 @@ func TestBulkKilledAtInstants(t *testing.T) {
 	for _, n := range first {
 		all += n
 	}
-	cases := make([]bulkKill, nightly.Count(4, 200, 1000))
+	cases := make([]bulkKill, nightly.Count(2, 200, 1000))
 	for i := range cases {
 		cases[i] = bulkKill{instant(random, all)}
 		for random.IntN(3) == 0 && len(cases[i]) < 4 {
@@ -173,7 +173,7 @@ func TestBulkInterrupted(t *testing.T) {
 	}
 	var mu sync.Mutex
 	t.Run("signals", func(t *testing.T) {
-		for range nightly.Count(3, 100, 500) {
+		for range nightly.Count(2, 100, 500) {
 			signal, gap := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)], time.Duration(0)
 			if random.IntN(3) == 0 {
 				gap = time.Duration(1 + random.Int64N(int64(200*time.Millisecond)))

@@ -55,7 +55,7 @@ func TestFollowKilledAtFailpoints(t *testing.T) {
 	}
 	points := strings.Count(string(text), "\n")
 	killed := 0
-	for n := range nightly.Count(2, 100, 400) {
+	for n := range nightly.Count(1, 100, 400) {
 		f := newFleet(t, dir)
 		moment := when(1+random.IntN(points), 0, anyPoint)
 		if n%5 == 4 { // and again

@@ -63,7 +63,7 @@ func TestKills(t *testing.T) {
 	template := template(t)
 	random, ended := nightly.Random(t), counts{}
 	took := span(t, template)
-	for range nightly.Count(3, 250, 1000) {
+	for range nightly.Count(2, 250, 1000) {
 		at := moment(random, took)
 		t.Run(at.String(), func(t *testing.T) {
 			w := newWorld(t, template, nil)

@@ -35,7 +35,7 @@ func TestResume(t *testing.T) {
 	undisturbed.end(0)
 	took := time.Since(start)
 	undisturbed.checkEnded()
-	for n := range nightly.Count(4, 200, 1000) {
+	for n := range nightly.Count(2, 200, 1000) {
 		c := newKilling(random, took, n)
 		t.Run(c.String(), func(t *testing.T) {
 			w := newResumed(t, template, c)
