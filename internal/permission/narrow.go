@@ -61,8 +61,8 @@ func CannotChange(profile string) string {
 	return "the profile " + profile + " can't change files" + SetProfile + "edit (or build for commands)"
 }
 
-// MayChange reports whether a tool or a command may be allowed to change files. The commands of preset
-// review only read.
+// MayChange reports whether a tool or a command may be allowed to change files. Where it is false, the
+// kernel makes the workspace read-only for everything that serves a session, see package runner.
 func (p Profile) MayChange() bool {
 	if p.MayEdit("\x00") {
 		return true
@@ -71,9 +71,32 @@ func (p Profile) MayChange() bool {
 		return false
 	}
 	for limit := range p.limits() {
-		if !slices.ContainsFunc(limit.Rules, func(r Rule) bool { return r.Effect == Allow && r.covers("bash") && r.Source != "preset review" }) {
+		if !limit.runsWriters() {
 			return false
 		}
 	}
 	return true
 }
+
+// runsWriters reports whether a rule allows commands that no later rule denies and that are not only those of
+// preset review, which only read: what these write through an option is decided as an edit.
+func (p *Profile) runsWriters() bool {
+	review := reviewCommands()
+	for i, r := range p.Rules {
+		if r.Effect != Allow || !r.covers("bash") {
+			continue
+		}
+		open := wildcards.Replace(r.Pattern)
+		reads := slices.ContainsFunc(review, func(c Rule) bool { return mustMatch(c.Pattern, open) })
+		denied := slices.ContainsFunc(p.Rules[i+1:], func(later Rule) bool {
+			return later.Effect == Deny && later.covers("bash") && mustMatch(later.Pattern, open)
+		})
+		if !reads && !denied {
+			return true
+		}
+	}
+	return false
+}
+
+// wildcards replaces those of a pattern by NULs, which stand for any text.
+var wildcards = strings.NewReplacer("*", "\x00", "?", "\x00")
