@@ -105,6 +105,9 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	if end := protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths)); end != nil {
 		return end
 	}
+	if end := l.unpermitted(cs); end != nil {
+		return end
+	}
 	over, err := l.site.excess(ctx, l.job.spec.Change, cs)
 	if err != nil {
 		return gitFailed(ctx, "compare the job's changes with the limits of change", err)

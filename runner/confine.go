@@ -121,6 +121,11 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	if !g.confines() {
 		return c, nil
 	}
+	if g.readOnly() { // commands run as the owner of what they can write
+		if err := ownedLike(g.Workspace, g.Home); err != nil {
+			return nil, err
+		}
+	}
 	spec := g.spec(c.nested)
 	addShares(&spec, c.caches)
 	c.replaceTmp(g.Level, spec)

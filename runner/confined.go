@@ -16,20 +16,24 @@ import (
 )
 
 // confinement is what a session's commands get: the job's sandbox, or one below
-// it if the session's agent may do less than the job. Setup and verify commands
-// are the task's, not the agent's.
-func (j *job) confinement(ctx context.Context, s *site, of sessionSpec) (*Confinement, error) {
-	if of.narrowed == "" {
+// it if the session's agent may do less than the job, or if it may change nothing and no
+// program is granted to do so. Setup and verify commands are the task's, not the agent's.
+func (j *job) confinement(ctx context.Context, s *site, of sessionSpec, granted bool) (*Confinement, error) {
+	locked := !granted && !of.task.Profile.MayChange()
+	if of.narrowed == "" && !locked {
 		return s.sandbox, nil
 	}
-	return j.sandboxOf(ctx, s, of.narrowed, of.task.Profile)
+	return j.sandboxOf(ctx, s, of.narrowed, of.task.Profile, locked)
 }
 
-// sandboxOf returns the sandbox of a profile below the job's. There is one for each
-// user of it, which the job closes.
-func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Profile) (*Confinement, error) {
+// sandboxOf returns the sandbox of a profile below the job's, with a read-only workspace if it is
+// locked. There is one for each user of it, which the job closes.
+func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Profile, locked bool) (*Confinement, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if locked {
+		of += "(read-only)"
+	}
 	if c := s.narrower[of]; c != nil {
 		return c, nil
 	}
@@ -38,6 +42,9 @@ func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Pr
 		return nil, err
 	}
 	g.within = s.sandbox
+	if locked {
+		g.LockWorkspace()
+	}
 	c, err := OpenConfinement(ctx, g)
 	if err != nil {
 		return nil, err

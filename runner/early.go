@@ -265,11 +265,17 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	box, err := w.job.confinement(ctx, w.site, s)
+	box, err := w.job.confinement(ctx, w.site, s, false)
 	if err != nil {
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.space
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.confineSeries()
+	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && mayGrant(s.task.Profile) {
+		if box, err = w.job.confinement(ctx, w.site, s, true); err != nil {
+			return err
+		}
+		env.Commands.Granted = box.Confine()
+	}
 	return nil
 }

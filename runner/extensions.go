@@ -122,10 +122,19 @@ func ProcessProfile(p permission.Profile, name string, s tasks.Process) permissi
 	return p
 }
 
-// Launch opens the sandbox of a process, given the environment of the job's commands under
+// Launch opens the sandbox of a process, in which the workspace is read-only if neither the profile nor the
+// process's own key allows to write it. See launch.
+func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+	if !g.readOnly() {
+		g.lockFor(s)
+	}
+	return launch(ctx, g, s, work, own)
+}
+
+// launch opens the sandbox of a process, given the environment of the job's commands under
 // the process's profile, and returns what starts it there, and what closes the sandbox. Its
 // private directories have a name of their own in a directory for those of jobs.
-func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
 	remove := func() error {
 		var errs []error
@@ -141,11 +150,7 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 	if err := g.open(s); err != nil {
 		return nil, nil, err
 	}
-	err = g.Prepare()
-	if err == nil && g.readOnly() { // the process runs as the owner of what it can write
-		err = ownedLike(g.Workspace, g.Home)
-	}
-	if err != nil {
+	if err := g.Prepare(); err != nil {
 		return nil, remove, err
 	}
 	box, err := OpenConfinement(ctx, g)

@@ -25,7 +25,14 @@ func HookProfile(p permission.Profile, h tasks.Hook) permission.Profile {
 // LaunchHook is Launch for a hook. of is the job or call that it belongs to.
 func LaunchHook(ctx context.Context, g CommandEnv, h tasks.Hook, work, of string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g.Tools = nil
-	return Launch(ctx, g, tasks.Process{Command: h.Command, Readable: h.Readable}, work, of+"@hook."+hookDirName.Replace(h.Name)) // no job or server has such a name
+	s, own := hookProcess(h, of)
+	return Launch(ctx, g, s, work, own)
+}
+
+// hookProcess returns the process of a hook, and the name of its private directories, which no job or server
+// has.
+func hookProcess(h tasks.Hook, of string) (tasks.Process, string) {
+	return tasks.Process{Command: h.Command, Readable: h.Readable, Workspace: h.Workspace}, of + "@hook." + hookDirName.Replace(h.Name)
 }
 
 var hookDirName = strings.NewReplacer("[", ".", "]", "")
@@ -56,6 +63,7 @@ func (r jobHooks) start(ctx context.Context) *stop {
 				return nil, nil, err
 			}
 			g.within = s.sandbox
+			h.Workspace = h.Workspace || j.spec.Script != nil // the script, or a hook before the commit, changes files
 			return LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
 		},
 		Emit:  func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
@@ -182,7 +190,8 @@ func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
 	}
-	return LaunchHook(ctx, g, h, r.opts.Work, "")
+	s, own := hookProcess(h, "")
+	return launch(ctx, g, s, r.opts.Work, own) // it can write its own directory, whatever the profile
 }
 
 // endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -37,22 +35,6 @@ func (w *work) openLanguages(ctx context.Context) {
 		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.warn, Now: j.opts.Now,
 	})
-}
-
-// lock makes the workspace read-only, and what contains it or is in it, although rules of the profile
-// allow writing there.
-func (g CommandEnv) lock(spec *sandbox.Spec) {
-	spec.Grants = slices.DeleteFunc(spec.Grants, func(grant sandbox.Grant) bool { return grant.Writable() && overlaps(grant.Path(), g.Workspace) })
-	spec.Workspace, spec.Grants, spec.Locked = g.Home, append(spec.Grants, grants(false, g.Workspace)...), nil
-}
-
-// readOnly reports whether the workspace can't be written.
-func (g *CommandEnv) readOnly() bool { return slices.Contains(g.Locked, g.Workspace) }
-
-// overlaps reports whether one of two directories is in the other.
-func overlaps(a, b string) bool {
-	a, b = realPath(a), realPath(b)
-	return pathtree.Within(a, b) || pathtree.Within(b, a)
 }
 
 // FindsProgram returns whether a program is on the PATH of commands in a workspace.

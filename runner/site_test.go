@@ -325,17 +325,17 @@ func TestSandboxIsCreatedOnce(t *testing.T) {
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	own, err := j.confinement(t.Context(), p, sessionSpec{task: spec})
+	own, err := j.confinement(t.Context(), p, sessionSpec{task: spec}, false)
 	if err != nil || own != p.sandbox {
 		t.Errorf("an agent that may do as much as the job has its own: %v", err)
 	}
 	narrow := sessionSpec{task: spec, narrowed: "agent small "}
 	narrow.task.Agent = "small"
-	first, err := j.confinement(t.Context(), p, narrow)
+	first, err := j.confinement(t.Context(), p, narrow, false)
 	if err != nil || first == p.sandbox || first.within != p.sandbox {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if second, _ := j.confinement(t.Context(), p, narrow); second != first {
+	if second, _ := j.confinement(t.Context(), p, narrow, false); second != first {
 		t.Error("it is made twice")
 	}
 }

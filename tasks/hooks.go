@@ -36,6 +36,8 @@ type Hook struct {
 	Tools    []string // names of tools whose calls it is run for, with wildcards; none for all
 	Time     time.Duration
 	Optional bool // a failure is a warning
+
+	Workspace bool `json:",omitempty"` // as of a Process
 	// Profile is that of the manifest, for hooks of the run; the others have that of the job.
 	Profile permission.Profile `json:",omitzero"`
 
@@ -55,6 +57,7 @@ func (h *Hook) For(tool string) bool {
 type hook struct {
 	Hook
 	program  program
+	writes   []string
 	manifest *manifest
 }
 
@@ -98,8 +101,11 @@ func readHook(v value, of func(*hook) keys) (definition[hook], bool) {
 		return definition[hook]{}, false
 	}
 	h.keys().read(v)
-	h.Command, h.Source = h.program.args, v.ruleSource()
+	h.Command, h.Workspace, h.Source = h.program.args, h.writes != nil, v.ruleSource()
 	content := digest(h.On, h.program.written, h.Tools, h.Time, h.Optional)
+	if h.Workspace {
+		content = digest(content, h.writes)
+	}
 	return definition[hook]{value: v, title: "hook " + string(h.On) + " " + content, digest: content, is: h}, true // equal ones of several manifests run once
 }
 

@@ -90,12 +90,12 @@ func TestMistakesInHooks(t *testing.T) {
 		`job_start: [{time: 5s}]`:                           `m.yaml:5:15: missing key "run" in entry 1 of "job_start"; add run: COMMAND`,
 		`job_start: [{run: "echo ${{ repo.name }}"}]`:       `m.yaml:5:21: "run" must not contain variables; write a fixed command; tools and hooks read JSON from standard input`,
 		`job_start: [{run: [./no]}]`:                        `m.yaml:5:21: program "./no": not found; check its path; it is relative to the manifest`,
-		`job_start: [{run: x, tools: [bash]}]`:              `m.yaml:5:24: unknown key "tools"; known here: optional, run, time`,
+		`job_start: [{run: x, tools: [bash]}]`:              `m.yaml:5:24: unknown key "tools"; known here: optional, run, time, write`,
 		`before_tool: [{run: x, tools: bash}]`:              `m.yaml:5:33: "tools" must be a list, not the string "bash"; put it in brackets: [bash]`,
 		`before_tool: [{run: x, tools: [""]}]`:              `m.yaml:5:34: entry 1 of "tools" is empty; give it a value, or remove it`,
 		`after_tool: [{run: x, time: 0s}]`:                  `m.yaml:5:31: "time" must be more than 0; write for example 20m`,
 		`before_commit: [{run: x, optional: perhaps}]`:      `m.yaml:5:38: "optional" must be true or false, not the string "perhaps"; write true or false`,
-		`after_commit: [{run: x, environment: {TOKEN: x}}]`: `m.yaml:5:27: unknown key "environment"; known here: optional, run, time`,
+		`after_commit: [{run: x, environment: {TOKEN: x}}]`: `m.yaml:5:27: unknown key "environment"; known here: optional, run, time, write`,
 	} {
 		_, err := loadText(t, oneTask+"hooks:\n  "+text+"\n", nil, Overrides{})
 		if diff := cmp.Diff([]string{want}, lines(t, err)); diff != "" {

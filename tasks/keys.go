@@ -73,6 +73,9 @@ func (h *hook) keys() keys {
 		{"time", into(&h.Time, durationForm), "30s", "Timeout of the command"},
 		{"optional", into(&h.Optional, boolForm), "false", "Whether a failure is only a warning"},
 	}
+	if !h.On.OfRun() {
+		all = append(all, key{"write", into(&h.writes, workspaceForm), "", writeWorkspaceDoc})
+	}
 	if h.On == BeforeTool || h.On == AfterTool {
 		all = append(all, key{"tools", into(&h.Tools, upTo(maxCommands, listOf(toolPatternForm))), "", "Tools whose calls it is run for, with wildcards (all if absent)"})
 	}
@@ -407,6 +410,7 @@ func (t *customTool) keys() keys {
 		{"parameters", into(&t.Schema, emptySchemaForm), "", "JSON Schema of the arguments (none if absent)"},
 		{"time", into(&t.Time, durationForm), "2m", "Timeout of a call"},
 		{"read_only", into(&t.ReadOnly, boolForm), "false", "Whether calls change nothing and may run concurrently"},
+		{"write", into(&t.writes, workspaceForm), "", writeWorkspaceDoc},
 	}
 }
 

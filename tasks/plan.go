@@ -447,7 +447,8 @@ type CustomTool struct {
 	Schema      map[string]any // JSON Schema of its arguments, an object
 	Time        time.Duration  // deadline of a call, always set
 	ReadOnly    bool
-	Readable    []Readable `json:"-"` // what the command can read in addition
+	Workspace   bool       `json:",omitempty"` // as of a Process
+	Readable    []Readable `json:"-"`          // what the command can read in addition
 }
 
 // OutputLimits limit the output of a tool call that a model gets.

@@ -17,6 +17,7 @@ type Process struct {
 	// What it may access in addition to what commands of the job's profile may:
 	// absolute paths. Its network and caches are its own.
 	Read, Write []string
+	Workspace   bool `json:",omitempty"` // it may write the workspace, although the job's profile allows no changes
 	Network     permission.Network
 	Cache       []string
 
@@ -40,6 +41,16 @@ type programPath struct{ path, written string }
 var (
 	environmentForm = mapOf("NAME", scalarType(), readEnvironment)
 	processPathForm = form[programPath]{Type{Name: "string"}, readProcessPath}
+	writePathForm   = form[programPath]{Type{Name: "string"}, readWritePath}
+	workspaceForm   = upTo(1, listOf(enum(writesWorkspace)))
+)
+
+// writesWorkspace is the entry of a list of writable paths that stands for the workspace of the job.
+const writesWorkspace = workspacePrefix + "."
+
+const (
+	writeDoc          = "Other paths that it may write, relative to the manifest; workspace:. is the workspace also under a profile that allows no changes"
+	writeWorkspaceDoc = "With workspace:. it may write the workspace also under a profile that allows no changes"
 )
 
 // keys are those of all kinds of processes, except of the command.
@@ -47,7 +58,7 @@ func (p *process) keys() keys {
 	return keys{
 		{"environment", into(&p.environment, environmentForm), "", "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
 		{"read", into(&p.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
-		{"write", into(&p.writes, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may write, relative to the manifest"},
+		{"write", into(&p.writes, upTo(maxHeaders, listOf(writePathForm))), "", writeDoc},
 		{"network", into(&p.network, networkForm), "deny", "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
 		{"cache", into(&p.cache, cacheForm), "none", "Caches of the user whose downloads it may read, as in a profile"},
 	}
@@ -60,6 +71,10 @@ func (p *process) read() Process {
 		out.Read = append(out.Read, path.path)
 	}
 	for _, path := range p.writes {
+		if path.written == writesWorkspace {
+			out.Workspace = true
+			continue
+		}
 		out.Write = append(out.Write, path.path)
 	}
 	if p.network != nil {
@@ -137,9 +152,70 @@ func readProcessPath(v value) (programPath, bool) {
 	if !ok {
 		return programPath{}, false
 	}
+	if strings.HasPrefix(t.s, workspacePrefix) {
+		v.problem(quote(t.s)+" is not a path", "remove it, or write a path relative to the manifest")
+		return programPath{}, false
+	}
 	path := resolvePath(v.src.dir, t.s)
 	v.uses().tree(v, path, t.s)
 	return programPath{path, t.s}, !v.outside(path, t.s)
+}
+
+// readWritePath reads a path that a process may write, or the workspace.
+func readWritePath(v value) (programPath, bool) {
+	if v.isScalar() && v.node.Value == writesWorkspace {
+		return programPath{written: writesWorkspace}, true
+	}
+	return readProcessPath(v)
+}
+
+// Grant is a program that serves jobs and may write more than commands of a job whose profile allows no
+// changes.
+type Grant struct {
+	Kind, Name string
+	Workspace  bool
+	Dirs       []string
+}
+
+// Grants returns the programs that may write somewhere because their own write key states it.
+func (p *Plan) Grants() []Grant {
+	var all []Grant
+	add := func(kind, name string, workspace bool, dirs []string) {
+		if workspace || len(dirs) > 0 {
+			all = append(all, Grant{kind, name, workspace, dirs})
+		}
+	}
+	for _, t := range p.Tools {
+		add("tool", t.Name, t.Workspace, nil)
+	}
+	for _, s := range p.MCP {
+		add("mcp", s.Name, s.Process.Workspace, s.Process.Write)
+	}
+	if p.Scripts.Used() {
+		add("js", "js", p.Scripts.Process.Workspace, p.Scripts.Process.Write)
+	}
+	if p.LSP != nil {
+		for _, s := range p.LSP.Servers {
+			add("lsp", s.Name, false, s.Process.Write)
+		}
+	}
+	for _, h := range p.Hooks {
+		add("hook", h.Name, h.Workspace, nil)
+	}
+	return all
+}
+
+// protectGranted adds the protected paths of the presets to the profiles of jobs that allow no changes, if a
+// program may change files there nevertheless.
+func (p *Plan) protectGranted() {
+	if !slices.ContainsFunc(p.Grants(), func(g Grant) bool { return g.Workspace }) {
+		return
+	}
+	for i := range p.Jobs {
+		if j := &p.Jobs[i]; j.Script == nil && !j.Profile.MayChange() {
+			j.Profile = j.Profile.Narrowed("preset edit", permission.Protected("preset edit"))
+		}
+	}
 }
 
 // StartsProcesses reports whether jobs have programs beside the model.

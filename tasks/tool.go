@@ -40,6 +40,7 @@ func readTools(v value) ([]definition[CustomTool], bool) {
 type customTool struct {
 	CustomTool
 	program program
+	writes  []string
 }
 
 // program is a command line as it is run, and as it is written.
@@ -51,8 +52,11 @@ func readTool(v value) definition[CustomTool] {
 	t.Name = v.key.Value
 	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
 	t.keys().read(v)
-	t.Command = t.program.args
+	t.Command, t.Workspace = t.program.args, t.writes != nil
 	content := digest(t.Description, t.program.written, t.Schema, t.Time, t.ReadOnly)
+	if t.Workspace {
+		content = digest(content, t.writes)
+	}
 	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: content, is: t.CustomTool}
 }
 

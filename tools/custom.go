@@ -32,6 +32,7 @@ type Custom struct {
 	Schema      json.RawMessage // JSON Schema of the arguments, of type object; empty: no arguments
 	Timeout     time.Duration   // 0: two minutes
 	ReadOnly    bool            // has no side effects
+	Writes      bool            // may write the workspace although the session's commands may not
 }
 
 // customForm matches valid names of custom tools, which all providers accept.
@@ -129,9 +130,13 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 	}
 	out := newCapture(env, t.Name)
 	defer out.close()
+	confine := env.Commands.Confine
+	if t.Writes && env.Commands.Granted != nil {
+		confine = env.Commands.Granted
+	}
 	res, err := proc.Run(ctx, proc.Command{
 		Args: slices.Concat([]string{"bash", "-c", `in=$1 err=$2; shift 2; exec "$@" <"$in" 2>"$err"`, "bash", stdin, stderr}, t.Command),
-		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: env.Commands.Confine, Monitor: env.Commands.Monitor,
+		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: confine, Monitor: env.Commands.Monitor,
 	})
 	text := out.text()
 	result := Result{Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut, Metadata: Metadata{OutputPath: text.path}}

@@ -120,6 +120,7 @@ type Attachments struct{ Images, PDFs bool }
 // Commands is how the commands of a session are run. The zero value: without a sandbox.
 type Commands struct {
 	Confine proc.Confine                    // the sandbox; nil: none
+	Granted proc.Confine                    // the sandbox of custom tools with Writes, if it is another; nil: Confine
 	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
 	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
 	Scratch Scratch                         // private directories

@@ -78,6 +78,23 @@ func (x plannedExtension) String() string {
 	return text
 }
 
+// printGrants prints which programs of a plan may write where, whatever the profiles of its jobs allow.
+func printGrants(out io.Writer, grants []tasks.Grant) error {
+	var b strings.Builder
+	for i, g := range grants {
+		if i == 0 {
+			b.WriteString("\ngrants\n")
+		}
+		where := g.Dirs
+		if g.Workspace {
+			where = append([]string{"the workspace"}, where...)
+		}
+		fmt.Fprintf(&b, "  %s %s may write %s\n", g.Kind, g.Name, printable.Line(strings.Join(where, ", "), 400))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
 // printExtensions prints the extensions of a plan.
 func printExtensions(out io.Writer, extensions []plannedExtension) error {
 	var b strings.Builder

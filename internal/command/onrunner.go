@@ -48,7 +48,8 @@ func mayChange(plan *tasks.Plan, j tasks.Job) bool {
 			profile = profile.Narrowed("agent "+j.Agent, rules)
 		}
 	}
-	return j.Script != nil || profile.MayChange()
+	granted := slices.ContainsFunc(plan.Grants(), func(g tasks.Grant) bool { return g.Workspace })
+	return j.Script != nil || profile.MayChange() || granted && (profile.Max == nil || profile.Max.MayChange())
 }
 
 // noteProfiles returns a note for each task that asks for changes with a profile that allows none.

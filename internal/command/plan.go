@@ -84,7 +84,7 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 		err = waves.print(w.Out)
 		printSources(w.Out, plan)
 		printScripts(w.Out, plan)
-		err = errors.Join(err, printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printSetups(w.Out, plan, setups))
+		err = errors.Join(err, printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printGrants(w.Out, plan.Grants()), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
 	for _, n := range notes {

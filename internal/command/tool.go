@@ -157,7 +157,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	if settings.runs(o.name) {
-		done, err := confineTool(ctx, w, o.profileOptions, o.sandbox, &env, settings, end)
+		done, err := confineTool(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
 		if err != nil {
 			return err
 		}
@@ -249,12 +249,20 @@ func (s *toolSettings) runs(name string) bool {
 	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
 }
 
+// granted reports whether a tool is a custom one that may write the workspace, whatever the profile allows.
+func (s *toolSettings) granted(name string) bool {
+	return s.plan != nil && slices.ContainsFunc(s.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace && strings.EqualFold(t.Name, strings.TrimSpace(name)) })
+}
+
 // confineTool gives a single call the sandbox of a session's commands. A violation
 // that the level can't prevent ends the call. done removes the sandbox.
-func confineTool(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (done func(), err error) {
+func confineTool(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (done func(), err error) {
 	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
 	if err != nil {
 		return nil, err
+	}
+	if !settings.granted(call) {
+		g.LockWorkspace()
 	}
 	if err := g.Prepare(); err != nil {
 		os.RemoveAll(base)

@@ -24,7 +24,7 @@ func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 			return nil, fail(event.ExitUsage, "encode the schema of the tool %s: %w", t.Name, err)
 		}
 		tool, err := tools.NewCustom(tools.Custom{
-			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly,
+			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly, Writes: t.Workspace,
 		})
 		if err != nil {
 			return nil, failure{event.ExitUsage, err}

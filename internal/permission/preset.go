@@ -57,13 +57,18 @@ func readonlyRules() []Rule {
 // or agents: they run with the permissions of whoever uses the repository next.
 // A profile's own later rule allows them.
 func editRules() []Rule {
-	rules := []Rule{allow("edit", "*")}
+	return append([]Rule{allow("edit", "*")}, Protected("")...)
+}
+
+// Protected returns the rules of the presets that deny changing files.
+func Protected(source string) []Rule {
+	var rules []Rule
 	for _, glob := range []string{
 		".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".millhand/**",
 		"**/.gitmodules", "**/.gitattributes", "**/CODEOWNERS",
 		"**/AGENTS.md", "**/CLAUDE.md", ".opencode/**", ".claude/**", ".cursor/**", "opencode.json", ".mcp.json",
 	} {
-		rules = append(rules, Protect(glob, ""))
+		rules = append(rules, Protect(glob, source))
 	}
 	return rules
 }

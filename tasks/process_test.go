@@ -1,0 +1,51 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+func TestGrants(t *testing.T) {
+	text := oneTask + `profile: review
+mcp: {files: {command: [files], write: ["workspace:.", data]}, reader: {command: [reader], read: [data]}, remote: {type: remote, url: "https://example.com"}}
+tools:
+  fmt: {description: Formats., command: gofmt -w ., write: ["workspace:."]}
+  count: {description: Counts., command: wc -w}
+hooks: {before_tool: [{run: guard}, {run: record, write: ["workspace:."]}]}
+lsp: {gopls: {write: [data]}}
+`
+	plan, err := loadText(t, text, map[string]string{"data/x": ""}, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := plan.MCP[0].Process.Write
+	want := []Grant{{"tool", "fmt", true, nil}, {"mcp", "files", true, data}, {"lsp", "gopls", false, data}, {"hook", "before_tool[1]", true, nil}}
+	if diff := cmp.Diff(want, plan.Grants()); diff != "" || len(data) != 1 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	p := plan.Jobs[0].Profile
+	if _, barred := p.Bars(".github/workflows/ci.yml"); !barred || p.MayChange() {
+		t.Error("a granted program can change protected files")
+	}
+	if d := p.Decide(permission.Need("bash", "git log")); !d.Allowed() {
+		t.Errorf("the grant limits the agent: %s", d.Because())
+	}
+}
+
+func TestMistakesInGrants(t *testing.T) {
+	for text, want := range map[string]string{
+		`mcp: {a: {command: [a], write: ["workspace:docs"]}}`:      `m.yaml:4:33: "workspace:docs" is not a path; remove it, or write a path relative to the manifest`,
+		`mcp: {a: {command: [a], read: ["workspace:."]}}`:          `m.yaml:4:32: "workspace:." is not a path; remove it, or write a path relative to the manifest`,
+		`lsp: {gopls: {write: ["workspace:."]}}`:                   `m.yaml:4:23: "workspace:." is not a path; remove it, or write a path relative to the manifest`,
+		`tools: {a: {description: A., command: a, write: [data]}}`: `m.yaml:4:50: entry 1 of "write" must be one of workspace:., not "data"; write one of them`,
+		`hooks: {run_start: [{run: a, write: ["workspace:."]}]}`:   `m.yaml:4:30: unknown key "write"; known here: optional, run, time`,
+	} {
+		_, err := loadText(t, oneTask+text+"\n", nil, Overrides{})
+		if diff := cmp.Diff([]string{want}, lines(t, err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
