@@ -61,6 +61,9 @@ func LanguageProfile(p permission.Profile, s tasks.LanguageServer) permission.Pr
 	return ProcessProfile(p, "lsp."+s.Name, s.Process)
 }
 
+// lockLanguage makes the workspace read-only for a language server, whatever the profile.
+func (g *CommandEnv) lockLanguage() { g.Locked, g.Tools = []string{g.Workspace}, nil }
+
 // LaunchLanguage is Launch for a language server, which can't write to the workspace.
 func LaunchLanguage(ctx context.Context, g CommandEnv, s tasks.LanguageServer, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	for _, dir := range s.Process.Write {
@@ -68,6 +71,6 @@ func LaunchLanguage(ctx context.Context, g CommandEnv, s tasks.LanguageServer, w
 			return nil, nil, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
 		}
 	}
-	g.Locked, g.Tools = []string{g.Workspace}, nil
+	g.lockLanguage()
 	return Launch(ctx, g, s.Process, work, own)
 }
