@@ -31,15 +31,27 @@ type payload struct {
 		FullName string `json:"full_name"`
 	}
 	PullRequest *struct{ Head struct{ Repo *fullName } } `json:"pull_request"`
-	WorkflowRun *struct {
-		Event           string
-		TriggeringActor user      `json:"triggering_actor"`
-		HeadRepository  *fullName `json:"head_repository"`
-	} `json:"workflow_run"`
-	Issue *struct {
+	WorkflowRun *workflowRun                             `json:"workflow_run"`
+	Issue       *struct {
 		Number      int
 		PullRequest *struct{} `json:"pull_request"`
 	}
+}
+
+type workflowRun struct {
+	Event           string
+	Actor           user
+	TriggeringActor user      `json:"triggering_actor"`
+	HeadRepository  *fullName `json:"head_repository"`
+}
+
+// actor returns who caused the event of the workflow, not who has run the workflow again: the texts of the event are
+// of the former, and a maintainer who repeats a failed run has not approved them.
+func (w *workflowRun) actor() user {
+	if w.Actor.Login != "" {
+		return w.Actor
+	}
+	return w.TriggeringActor
 }
 
 type fullName struct {
@@ -67,7 +79,7 @@ func TrustOf(name string, text []byte) (Trust, error) {
 		head = p.PullRequest.Head.Repo
 		t.Writer = !slices.Contains([]string{"pull_request_review", "pull_request_review_comment"}, name)
 	case p.WorkflowRun != nil:
-		t = p.WorkflowRun.TriggeringActor.trust()
+		t = p.WorkflowRun.actor().trust()
 		head = p.WorkflowRun.HeadRepository
 		t.Writer = writersOnly(p.WorkflowRun.Event) || p.WorkflowRun.Event == "pull_request"
 	default:

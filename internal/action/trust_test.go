@@ -23,6 +23,7 @@ func TestTrustOf(t *testing.T) {
 		"a workflow of a fork":        {"workflow_run", `{` + repository + `, "workflow_run": {"head_repository": {"full_name": "eve/api"}}}`, true, false, "", 0},
 		"a workflow of a branch":      {"workflow_run", `{` + repository + `, "workflow_run": {"event": "push", "head_repository": {"full_name": "acme/api"}}}`, false, true, "", 0},
 		"a workflow of a comment":     {"workflow_run", `{` + repository + `, "workflow_run": {"event": "issue_comment", "triggering_actor": {"login": "eve"}, "head_repository": {"full_name": "acme/api"}}}`, false, false, "eve", 0},
+		"one that was run again":      {"workflow_run", `{` + repository + `, "workflow_run": {"event": "issue_comment", "actor": {"login": "eve"}, "triggering_actor": {"login": "ann"}, "head_repository": {"full_name": "acme/api"}}}`, false, false, "eve", 0},
 		"a workflow of nobody":        {"workflow_run", `{` + repository + `, "workflow_run": {"event": "issue_comment", "head_repository": {"full_name": "acme/api"}}}`, false, false, "", 0},
 		"a comment":                   {"issue_comment", `{` + repository + `, "issue": {"number": 7}}`, false, false, "ann", 0},
 		"a comment on a pull request": {"issue_comment", `{` + repository + `, "issue": {"number": 7, "pull_request": {}}}`, false, false, "ann", 7},
