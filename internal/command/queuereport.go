@@ -128,7 +128,7 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 		parts = append(parts, report.Input{Name: at.Path(), Open: func() (io.ReadCloser, error) { return at.FS().Open("events.jsonl") }})
 		return at.WriteNew("events.jsonl", text)
 	}
-	if err := add("run", planText(r)); err != nil {
+	if err := add(queue.PlanName, planText(r)); err != nil {
 		return nil, err
 	}
 	has := map[string]bool{}

@@ -51,6 +51,7 @@ func TestHostileRunsAreRefused(t *testing.T) {
 		"id":               func(r *queue.Run) { r.ID = "/../../../home" },
 		"key":              func(r *queue.Run) { r.Jobs[0].Key = "../x" },
 		"keys":             func(r *queue.Run) { r.Jobs[1].Key = r.Jobs[0].Key },
+		"key of the run":   func(r *queue.Run) { r.Jobs[0].Key = "run" },
 		"job id":           func(r *queue.Run) { r.Jobs[0].ID = "a\nworker w: passed" },
 		"need":             func(r *queue.Run) { r.Jobs[0].Needs = []string{"k-x"} },
 		"lease":            func(r *queue.Run) { r.Lease = 1 },

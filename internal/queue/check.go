@@ -13,6 +13,9 @@ import (
 // shortestLease is the shortest lease of a run: a worker renews it several times in that time.
 const shortestLease = time.Second
 
+// PlanName is no key of a job: where logs of a run are written, it names that of the run itself.
+const PlanName = "run"
+
 // check checks a run that a server returned. Its texts are used in names of subjects and of
 // files, on workers and where reports are written.
 func (r *Run) check(id string) error {
@@ -26,7 +29,7 @@ func (r *Run) check(id string) error {
 	}
 	known := map[string]bool{}
 	for _, j := range r.Jobs {
-		if !isName(j.Key) || known[j.Key] || j.ID == "" || strings.ContainsFunc(j.ID, unicode.IsControl) {
+		if !isName(j.Key) || j.Key == PlanName || known[j.Key] || j.ID == "" || strings.ContainsFunc(j.ID, unicode.IsControl) {
 			return fmt.Errorf("invalid job %q with key %q", j.ID, j.Key)
 		}
 		known[j.Key] = true
