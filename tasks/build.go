@@ -248,6 +248,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.src)
 	}
 	b.equip(p)
+	p.grantWorkspaces()
 	p.protectGranted()
 	p.Sources, p.uses = b.inputs.planned(), b.inputs.uses
 	p.Hash = b.hash(p, drafts)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -203,6 +204,20 @@ func (p *Plan) Grants() []Grant {
 		add("hook", h.Name, h.Workspace, nil)
 	}
 	return all
+}
+
+// grantWorkspaces extends the write keys of processes: a directory that contains the repositories of all jobs
+// includes their workspaces, wherever these are.
+func (p *Plan) grantWorkspaces() {
+	extend := func(s *Process) {
+		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
+			return !slices.ContainsFunc(p.Jobs, func(j Job) bool { return j.Repo.Dir == "" || !pathtree.Within(realDir(j.Repo.Dir), realDir(dir)) })
+		})
+	}
+	for i := range p.MCP {
+		extend(&p.MCP[i].Process)
+	}
+	extend(&p.Scripts.Process)
 }
 
 // protectGranted adds the protected paths of the presets to the profiles of jobs that allow no changes, if a

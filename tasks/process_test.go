@@ -26,6 +26,10 @@ lsp: {gopls: {write: [data]}}
 	if diff := cmp.Diff(want, plan.Grants()); diff != "" || len(data) != 1 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	above, err := loadText(t, oneTask+"mcp: {files: {command: [files], write: [.]}, other: {command: [files], write: [data]}}\n", map[string]string{"data/x": ""}, Overrides{})
+	if err != nil || !above.MCP[0].Process.Workspace || above.MCP[1].Process.Workspace {
+		t.Errorf("a directory that contains the repository: %v", err)
+	}
 	p := plan.Jobs[0].Profile
 	if _, barred := p.Bars(".github/workflows/ci.yml"); !barred || p.MayChange() {
 		t.Error("a granted program can change protected files")
