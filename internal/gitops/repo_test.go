@@ -75,12 +75,6 @@ func TestOpenRefusesUnsupportedRepositories(t *testing.T) {
 		{"a bare repository", []string{"--bare"}, nil, "bare"},
 		{"core.bare", nil, func(s *gittest.Sandbox) { s.Run("config", "core.bare", "true") }, "bare"},
 		{"SHA-256", []string{"--object-format=sha256"}, nil, "object format sha256"},
-		{"worktreeConfig", nil, func(s *gittest.Sandbox) { s.Run("sparse-checkout", "set", "x") }, "worktreeConfig"},
-		{"a split index", nil, func(s *gittest.Sandbox) { s.Run("update-index", "--split-index") }, "split"},
-		{"a sparse index", nil, func(s *gittest.Sandbox) {
-			s.Run("sparse-checkout", "set", "--cone", "--sparse-index", "x")
-			s.Run("config", "--unset", "extensions.worktreeConfig")
-		}, "sparse"},
 		{"a partial clone", nil, func(s *gittest.Sandbox) { s.Run("config", "extensions.partialClone", "origin") }, "partial"},
 		{"reftable", nil, func(s *gittest.Sandbox) { s.Run("config", "extensions.refStorage", "reftable") }, "reftable"},
 		{"an unknown extension", nil, func(s *gittest.Sandbox) { s.Run("config", "extensions.future", "1") }, "future"},

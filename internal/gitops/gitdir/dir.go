@@ -149,6 +149,9 @@ func (d *Dir) Index() (*Index, error) {
 		return idx, nil
 	}
 	idx, err := readIndexFile(f)
+	if err == nil && idx.collapsed {
+		err = idx.expand(d.Objects)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read index %s: %w", name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ type Index struct {
 	version uint32
 	Entries []IndexEntry // sorted by path, then stage; read-only
 
-	merged  bool // see Merged
+	merged    bool // see Merged
+	collapsed bool // directories that are not checked out can be single entries: only in the file
 	written written
 	tree    plumbing.Hash // that the entries were last equal to, as git recorded; zero if unknown
 }
@@ -88,7 +90,9 @@ func readIndexFile(f *os.File) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	idx, err := parseIndex(data)
+	idx, err := parseIndex(data, func(hash plumbing.Hash) ([]byte, error) {
+		return ReadFile(filepath.Join(filepath.Dir(f.Name()), "sharedindex."+hash.String()))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +110,8 @@ func readAll(f *os.File, size int64) ([]byte, error) {
 }
 
 // parseIndex reads an index file's bytes, which must not be modified afterwards: the entries' names are
-// in them.
-func parseIndex(data []byte) (*Index, error) {
+// in them. shared reads the shared index of a split one by its checksum.
+func parseIndex(data []byte, shared func(plumbing.Hash) ([]byte, error)) (*Index, error) {
 	if len(data) < headerSize+checksumSize || string(data[:4]) != "DIRC" {
 		return nil, ErrDamagedIndex
 	}
@@ -117,7 +121,7 @@ func parseIndex(data []byte) (*Index, error) {
 		found := sha1.Sum(body)
 		intact <- bytes.Equal(sum, found[:])
 	}()
-	idx, err := parseBody(body)
+	idx, err := parseBody(body, shared)
 	// A checksum of zeros is what index.skipHash leaves there.
 	if !<-intact && !bytes.Equal(sum, make([]byte, checksumSize)) {
 		return nil, ErrDamagedIndex
@@ -126,7 +130,7 @@ func parseIndex(data []byte) (*Index, error) {
 }
 
 // parseBody reads an index without its checksum.
-func parseBody(body []byte) (*Index, error) {
+func parseBody(body []byte, shared func(plumbing.Hash) ([]byte, error)) (*Index, error) {
 	idx := &Index{version: binary.BigEndian.Uint32(body[4:])}
 	if idx.version < 2 || idx.version > 4 {
 		return nil, &UnsupportedError{Reason: fmt.Sprintf("index version %d is not supported", idx.version)}
@@ -135,15 +139,28 @@ func parseBody(body []byte) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := idx.readExtensions(rest); err != nil {
+	var x extensions
+	if err := x.read(rest); err != nil {
 		return nil, err
 	}
+	if x.split != nil {
+		if err := idx.join(x.split, shared); err != nil {
+			return nil, err
+		}
+	}
+	idx.collapsed = x.collapsed
+	idx.tree = treeOf(x.tree, len(idx.Entries))
+	return idx, idx.order()
+}
+
+// order sorts the entries if need be, and sets merged.
+func (idx *Index) order() error {
 	sorted, previous := true, ""
 	idx.merged = true
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if e.Path == "" { // only split indexes, refused above, have such entries
-			return nil, ErrDamagedIndex
+		if e.Path == "" { // only split indexes have such entries, which got their names
+			return ErrDamagedIndex
 		}
 		if e.Path <= previous || e.Stage() != 0 {
 			idx.merged = false
@@ -154,7 +171,7 @@ func parseBody(body []byte) (*Index, error) {
 	if !sorted { // git does not write such
 		slices.SortStableFunc(idx.Entries, compareEntries)
 	}
-	return idx, nil
+	return nil
 }
 
 func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
@@ -250,9 +267,15 @@ func appendOffset(out []byte, value uint64) []byte {
 	return append(out, digits[at:]...)
 }
 
-// readExtensions reads the tree of the entries, and refuses extensions that change what the
+// extensions are those of an index file that are used.
+type extensions struct {
+	tree, split []byte
+	collapsed  bool
+}
+
+// read finds the extensions, and refuses unknown ones that change what the
 // entries mean. Such have a name that starts with a lower-case letter.
-func (idx *Index) readExtensions(data []byte) error {
+func (x *extensions) read(data []byte) error {
 	for len(data) > 0 {
 		if len(data) < 8 {
 			return ErrDamagedIndex
@@ -261,13 +284,13 @@ func (idx *Index) readExtensions(data []byte) error {
 		if size > uint64(len(data)-8) {
 			return ErrDamagedIndex
 		}
-		switch {
+		switch content := data[8 : 8+size]; {
 		case name == "TREE":
-			idx.tree = treeOf(data[8:8+size], len(idx.Entries))
+			x.tree = content
 		case name == "link":
-			return &UnsupportedError{Reason: "split indexes are not supported (core.splitIndex)"}
+			x.split = content
 		case name == "sdir":
-			return &UnsupportedError{Reason: "sparse indexes are not supported (index.sparse)"}
+			x.collapsed = true
 		case name[0] < 'A' || name[0] > 'Z':
 			return &UnsupportedError{Reason: fmt.Sprintf("index extension %q is not supported", name)}
 		}

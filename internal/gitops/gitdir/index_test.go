@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/google/go-cmp/cmp"
 
@@ -21,11 +22,13 @@ func sampleIndex() *Index {
 	}}
 }
 
+func noShared(plumbing.Hash) ([]byte, error) { return nil, ErrDamagedIndex }
+
 func TestIndexRoundTrip(t *testing.T) {
 	for _, version := range []uint32{3, 4} {
 		idx := sampleIndex()
 		idx.version = version
-		got, err := parseIndex(idx.Encode())
+		got, err := parseIndex(idx.Encode(), noShared)
 		must(t, err)
 		if diff := cmp.Diff(idx, got, cmp.AllowUnexported(Index{}, IndexEntry{}, Stat{}, written{})); diff != "" {
 			t.Errorf("version %d (-want +got):\n%s", version, diff)
@@ -62,15 +65,16 @@ func FuzzReadIndex(f *testing.F) {
 		f.Add(idx.Encode())
 	}
 	f.Add([]byte("DIRC"))
+	f.Add(splitSample())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= checksumSize { // let the fuzzer past the checksum
 			clear(data[len(data)-checksumSize:])
 		}
-		idx, err := parseIndex(data)
+		idx, err := parseIndex(data, func(plumbing.Hash) ([]byte, error) { return sampleIndex().Encode(), nil })
 		if err != nil {
 			return
 		}
-		again, err := parseIndex(idx.Encode())
+		again, err := parseIndex(idx.Encode(), noShared)
 		if err != nil {
 			t.Fatal(err)
 		}
