@@ -55,17 +55,16 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	return refuse(event.CodeFilter, "%s; add these paths to commit.protect, so that the job can't change them, or exclude the repository", strings.Join(reasons, "; "))
 }
 
-// sparse decides about a sparse checkout: a worktree gets all files, but a commit of the
-// checkout itself could contain paths that git refuses to add.
-func (p *preflight) sparse(j tasks.Job, o *origin) error {
+// sparse warns of a sparse checkout: a worktree gets all files, and a job without a worktree sees only those that
+// are checked out.
+func (p *preflight) sparse(j tasks.Job, o *origin) {
 	switch {
 	case !o.repo.Git.Sparse():
-		return nil
-	case j.Commit != nil && inPlace(j, o.head):
-		return refuse(event.CodeUnsupported, "%s is a sparse checkout (core.sparseCheckout), and a job can't commit to it directly: use another branch, or git sparse-checkout disable", o.repo.Root())
+	case inPlace(j, o.head):
+		p.warn(o.repo.Root() + " is a sparse checkout (core.sparseCheckout): jobs without a worktree have only the files that are checked out; the others stay as they are in commits")
+	default:
+		p.warn(o.repo.Root() + " is a sparse checkout (core.sparseCheckout): the worktrees of jobs have all files")
 	}
-	p.warn(o.repo.Root() + " is a sparse checkout (core.sparseCheckout): the worktrees of jobs have all files")
-	return nil
 }
 
 // warn adds a warning for the start of the run.

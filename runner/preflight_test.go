@@ -42,7 +42,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	config := t.TempDir()
 	git(t, config, "init", "-q", "-b", "main")
 	git(t, config, "commit", "-q", "--allow-empty", "-m", "start")
-	git(t, config, "config", "extensions.worktreeConfig", "true")
+	git(t, config, "config", "extensions.future", "true")
 
 	at := func(id, dir string) tasks.Job {
 		j := s.job(id)

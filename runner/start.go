@@ -130,9 +130,12 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
 		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
 	}
-	if err := p.sparse(j, o); err != nil {
-		return s, err
+	if inPlace(j, o.head) {
+		if _, err := o.repo.Git.Index(); err != nil {
+			return s, unsupported(fmt.Errorf("open repository %s: %w", o.repo.Root(), err))
+		}
 	}
+	p.sparse(j, o)
 	if past := p.Past.of(j.ID); past != nil && past.revert != nil {
 		return p.reverting(ctx, j, o, s)
 	}

@@ -139,10 +139,22 @@ func headersOf(f gitdir.ConfigFile) []header {
 	return all
 }
 
-// headerFiles lists the configuration files of the repository and its
+// worktreeFile is the configuration of one work tree (extensions.worktreeConfig).
+const worktreeFile = "config.worktree"
+
+// headerFiles lists the configuration files of the repository, its work trees and its
 // submodules.
 func headerFiles(git *gitdir.Dir) ([]string, error) {
 	files := []string{filepath.Join(git.Common, "config")}
+	for _, pattern := range []string{worktreeFile, "worktrees/*/" + worktreeFile} {
+		own, err := fs.Glob(os.DirFS(git.Common), pattern)
+		if err != nil {
+			return nil, fmt.Errorf("find git configuration: %w", err)
+		}
+		for _, name := range own {
+			files = append(files, filepath.Join(git.Common, name))
+		}
+	}
 	err := filepath.WalkDir(filepath.Join(git.Common, "modules"), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -151,7 +163,7 @@ func headerFiles(git *gitdir.Dir) ([]string, error) {
 			return err
 		case d.IsDir() && (d.Name() == "objects" || d.Name() == "refs" || d.Name() == "logs" || d.Name() == "hooks"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && d.Name() == "config":
+		case d.Type().IsRegular() && (d.Name() == "config" || d.Name() == worktreeFile):
 			files = append(files, name)
 		}
 		return nil
@@ -167,7 +179,7 @@ func headerFiles(git *gitdir.Dir) ([]string, error) {
 const checkoutFile = "git-credentials-"
 
 func includedFiles(git *gitdir.Dir) []string {
-	f, err := gitdir.ReadConfigFile(filepath.Join(git.Common, "config"))
+	f, err := git.LocalConfig()
 	if err != nil {
 		return nil
 	}

@@ -98,8 +98,9 @@ func TestHeadersOfSubmodulesAreHiddenAndRestored(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(sub), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	own := filepath.Join(dir, ".git", "config.worktree")
 	text := "[http \"https://github.com/\"]\n\textraheader = " + basic + "\n[remote \"o\"]\n\turl = https://tess:pass-word-4711@example.com/x\n"
-	for _, name := range []string{config, sub} {
+	for _, name := range []string{config, sub, own} {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 		if err != nil {
 			t.Fatal(err)
@@ -113,14 +114,14 @@ func TestHeadersOfSubmodulesAreHiddenAndRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets, err := Secrets(git)
-	if diff := cmp.Diff([]string{token, token, "pass-word-4711"}, secrets); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{token, token, token, "pass-word-4711"}, secrets); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	back, err := Hide(t.Context(), git)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{config, sub} {
+	for _, name := range []string{config, sub, own} {
 		if data, _ := os.ReadFile(name); strings.Contains(string(data), "extraheader") || !strings.Contains(string(data), "remote") {
 			t.Errorf("%s:\n%s", name, data)
 		}
@@ -131,7 +132,7 @@ func TestHeadersOfSubmodulesAreHiddenAndRestored(t *testing.T) {
 	if err := back(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{config, sub} {
+	for _, name := range []string{config, sub, own} {
 		info, err := os.Stat(name)
 		if data, _ := os.ReadFile(name); !strings.HasSuffix(string(data), text) || err != nil || info.Mode().Perm() != 0o640 {
 			t.Errorf("%s: %v\n%s", name, info.Mode(), data)

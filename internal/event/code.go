@@ -98,7 +98,7 @@ func named() []Cause {
 	return []Cause{
 		{CodeRepository, Error, ExitFailed, "the repository can't be opened or written"},
 		{CodeClone, Error, ExitFailed, "fetching the repository failed"},
-		{CodeUnsupported, Error, ExitUsage, "the repository uses a feature that is not supported: SHA-256, extensions.worktreeConfig, ..."},
+		{CodeUnsupported, Error, ExitUsage, "the repository uses a feature that is not supported: SHA-256, a partial clone, ..."},
 		{CodeFilter, Error, ExitUsage, "paths that the job could commit have a filter that can't be applied, or an encoding"},
 		{CodeBase, Error, ExitUsage, "the base revision was not found"},
 		{CodeBranchExists, Skipped, ExitOK, "the branch already exists"},

@@ -217,7 +217,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		return edits
 	}
 	for path, before := range files {
-		if now[path] || outside(path) {
+		if now[path] || outside(path) || from.skipped[path] {
 			continue
 		}
 		i, tracked := w.search(path)

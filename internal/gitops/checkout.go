@@ -56,8 +56,8 @@ func checkoutOf(to, from *Repo, commit string) (c *checkout, err error) {
 	}
 	idx := &gitdir.Index{}
 	if !from.Git.Bare() {
-		if idx, err = from.Git.Index(); err != nil {
-			return nil, err
+		if own, err := from.Git.Index(); err == nil { // without it, objects are read
+			idx = own
 		}
 	}
 	files, copies := c.commit.files(), make(map[string]bool, len(idx.Entries))

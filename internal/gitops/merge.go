@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // ErrMerge is a merge with conflicts.
@@ -21,7 +18,7 @@ func Merge(ctx context.Context, r *Repo, at, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
-	local, err := gitdir.ReadConfigFile(filepath.Join(r.Git.Common, "config"))
+	local, err := r.Git.LocalConfig()
 	switch {
 	case err != nil:
 		return fmt.Errorf("merge: %w", err)

@@ -41,9 +41,6 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := git.Index(); err != nil {
-		return nil, err
-	}
 	return New(git), nil
 }
 

@@ -340,7 +340,7 @@ func TestADamagedIndexIsAnError(t *testing.T) {
 	must(t, err)
 	data[20] ^= 1
 	must(t, os.WriteFile(name, data, 0o644))
-	if _, err := Open(s.Root, envOf(s)); !errors.Is(err, gitdir.ErrDamagedIndex) {
+	if _, err := opened(s).Snapshot(t.Context()); !errors.Is(err, gitdir.ErrDamagedIndex) {
 		t.Errorf("got %v", err)
 	}
 }

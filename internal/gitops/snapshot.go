@@ -22,6 +22,7 @@ import (
 type Snapshot struct {
 	byPath   map[string]state         // see files
 	refused  map[string]bool          // paths that could not be committed; see walk
+	skipped  map[string]bool          // paths of a sparse checkout that it does not have
 	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
 	below    string                   // the directory it is limited to; "" for the root
 	list     func()                   // sets byPath, once; may be nil
@@ -42,7 +43,7 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
 	}
-	component := &Snapshot{byPath: map[string]state{}, refused: s.refused, contents: s.contents, below: dir}
+	component := &Snapshot{byPath: map[string]state{}, refused: s.refused, skipped: s.skipped, contents: s.contents, below: dir}
 	for path, at := range s.files() {
 		if IsBelow(path, dir) {
 			component.byPath[path] = at
@@ -100,7 +101,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
-	s := &Snapshot{byPath: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	s := &Snapshot{byPath: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, skipped: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	prepare(w)
 	if err := w.run(ctx, rules); err != nil {
@@ -110,8 +111,11 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		s.byPath[w.files[i].path] = w.files[i].state
 	}
 	for i, path := range ownPaths(idx) {
-		if w.met[i] == unchanged || w.sparse(i) {
+		if sparse := w.sparse(i); sparse || w.met[i] == unchanged {
 			s.byPath[path] = stateOf(&idx.Entries[i])
+			if sparse {
+				s.skipped[path] = true
+			}
 		}
 	}
 	for _, f := range w.refused {

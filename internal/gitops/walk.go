@@ -328,10 +328,11 @@ func isRepository(full string) bool {
 
 // addRules adds a directory's own ignore file to its rules.
 func (w *walk) addRules(d directory, list dirent.List) (directory, error) {
-	if d.ignored || !contains(list, ".gitignore") {
+	name := gitdir.JoinPath(d.path, ".gitignore")
+	if _, skipped := w.tree.skipped()[name]; d.ignored || !skipped && !contains(list, ".gitignore") {
 		return d, nil
 	}
-	data, err := w.tree.ruleFile(gitdir.JoinPath(d.path, ".gitignore"))
+	data, err := w.tree.ruleFile(name)
 	if err != nil {
 		return d, err
 	}

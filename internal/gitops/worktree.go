@@ -105,6 +105,9 @@ func emptyDirectory(dir string) (string, error) {
 }
 
 func (w *worktrees) openAdded(dir string) (*Repo, error) {
+	if err := w.configure(dir); err != nil {
+		return nil, err
+	}
 	wt, err := Open(dir, w.git.Env)
 	if err == nil && (wt.Git.Root != dir || wt.Git.Common != w.git.Common) {
 		err = fmt.Errorf("it belongs to %s, not to %s", wt.Git.Common, w.git.Common)
@@ -119,6 +122,24 @@ func (w *worktrees) openAdded(dir string) (*Repo, error) {
 	defer w.mu.Unlock()
 	w.added[dir] = wt.Git.Own
 	return wt, nil
+}
+
+// configure gives a new worktree the settings of the one it is made from. git copies also those that make
+// that one sparse.
+func (w *worktrees) configure(dir string) error {
+	text, err := w.git.WorktreeConfig()
+	if err != nil {
+		return err
+	}
+	own, err := gitdir.Of(dir)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(own, "config.worktree")
+	if text == nil {
+		return gitdir.IgnoreMissing(os.Remove(name))
+	}
+	return os.WriteFile(name, text, 0o666)
 }
 
 // addByHand makes a worktree without the git program.

@@ -28,6 +28,8 @@ type workTree struct {
 	mu     sync.Mutex
 	perDir map[string]*gitdir.AttributeFile
 	failed map[string]error // by path: of its filter
+
+	skipped func() map[string]plumbing.Hash // rule files that a sparse checkout does not have
 }
 
 // openWorkTree returns the work tree, to be closed. A private one is read by
@@ -41,6 +43,7 @@ func (r *Repo) openWorkTree(private bool) (*workTree, error) {
 		return nil, fmt.Errorf("open working tree: %w", err)
 	}
 	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}, failed: map[string]error{}}
+	t.skipped = sync.OnceValue(func() map[string]plumbing.Hash { return skippedRules(r) })
 	if !private {
 		err = t.readAttributeFiles()
 	}
@@ -70,9 +73,13 @@ func (t *workTree) readAttributeFiles() error {
 // maxRuleFileSize bounds the ignore and attribute files of a work tree.
 const maxRuleFileSize = 16 << 20
 
-// ruleFile reads an ignore or attribute file of the work tree; nil if missing.
+// ruleFile reads an ignore or attribute file of the work tree; nil if missing. One that a sparse checkout does
+// not have is read from the index, as git does.
 func (t *workTree) ruleFile(name string) ([]byte, error) {
 	if !t.isRuleFile(name) {
+		if hash, ok := t.skipped()[name]; ok && !t.exists(name) {
+			return t.stored(hash)
+		}
 		return nil, nil
 	}
 	f, err := t.open(name)
@@ -81,6 +88,27 @@ func (t *workTree) ruleFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxRuleFileSize))
+}
+
+func (t *workTree) exists(name string) bool {
+	_, err := t.dir.Lstat(name)
+	return err == nil
+}
+
+// skippedRules returns the ignore and attribute files of the index that are not checked out.
+func skippedRules(r *Repo) map[string]plumbing.Hash {
+	idx, err := r.Git.Index()
+	if err != nil {
+		return nil
+	}
+	files := map[string]plumbing.Hash{}
+	for i := range idx.Entries {
+		e := &idx.Entries[i]
+		if _, name := cutPath(e.Path); e.SkipWorktree() && e.Stage() == 0 && isPlain(e.Mode) && (name == ".gitignore" || name == attributesName) {
+			files[e.Path] = e.Hash
+		}
+	}
+	return files
 }
 
 // isRuleFile reports whether there is a plain file (git does not follow links

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ const switchedOff = "core.hooksPath=/dev/null core.fsmonitor=false core.untracke
 // gitSettings returns the options under which git is run on a repository; false if its
 // configuration, which anybody may have written, has what can't be switched off.
 func gitSettings(git *gitdir.Dir) (args []string, ok bool, err error) {
-	local, err := gitdir.ReadConfigFile(filepath.Join(git.Common, "config"))
+	local, err := git.LocalConfig()
 	if err != nil {
 		return nil, false, err
 	}
@@ -49,7 +48,7 @@ func gitSettings(git *gitdir.Dir) (args []string, ok bool, err error) {
 // addWithGit makes a linked worktree with the git program, without filters and
 // without the configuration of user and machine.
 func addWithGit(ctx context.Context, git *gitdir.Dir, settings []string, dir, commit string) error {
-	return runGit(ctx, git, dir, append(slices.Clip(settings), "--git-dir="+git.Common,
+	return runGit(ctx, git, dir, append(slices.Clip(settings), "--git-dir="+git.Own,
 		"worktree", "add", "--quiet", "--detach", "--force", "--force", "--", dir, commit))
 }
 

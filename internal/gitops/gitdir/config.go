@@ -146,7 +146,7 @@ func checkFormat(c ConfigFile) error {
 
 func checkExtension(key, value string) error {
 	switch key {
-	case "noop", "noop-v1", "preciousobjects", "relativeworktrees":
+	case "noop", "noop-v1", "preciousobjects", "relativeworktrees", "worktreeconfig":
 		return nil
 	case "objectformat":
 		if strings.EqualFold(value, "sha1") {
@@ -158,11 +158,6 @@ func checkExtension(key, value string) error {
 			return nil
 		}
 		return &UnsupportedError{Reason: "reference storage " + value + " not supported, only files"}
-	case "worktreeconfig":
-		if !isTrue(value) {
-			return nil
-		}
-		return &UnsupportedError{Reason: "extensions.worktreeConfig is not supported (sparse checkouts set it)"}
 	case "partialclone":
 		return &UnsupportedError{Reason: "partial clones are not supported: objects may be missing"}
 	}

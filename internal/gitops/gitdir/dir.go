@@ -85,6 +85,9 @@ func (at location) open(env Env) (*Dir, error) {
 	if err := checkFormat(local); err != nil {
 		return nil, err
 	}
+	if local, err = localConfig(at.gitDir, at.commonDir); err != nil {
+		return nil, err
+	}
 	if at.root != "" && !at.linked() && local.boolean("core", "bare", false) {
 		return nil, &UnsupportedError{Reason: "repository is bare (core.bare) and has no working tree"}
 	}

@@ -7,6 +7,5 @@
 // and a rename.
 //
 // Repositories of a kind that it does not know are refused with an
-// UnsupportedError: SHA-256, partial clones, reftable, extensions.worktreeConfig,
-// split and sparse indexes. The package knows neither commits that are to be made nor remotes.
+// UnsupportedError: SHA-256, partial clones, reftable. The package knows neither commits that are to be made nor remotes.
 package gitdir

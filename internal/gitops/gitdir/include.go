@@ -161,14 +161,15 @@ func (at location) readConfig(env Env) (ConfigFiles, error) {
 
 func (r *includer) readAll(env Env, at location) (ConfigFiles, error) {
 	var files ConfigFiles
-	for _, name := range append(configNames(env), filepath.Join(at.commonDir, "config")) {
+	for _, name := range configNames(env) {
 		f, err := r.read(name)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
 	}
-	return files, nil
+	local, err := readLocal(at.gitDir, at.commonDir, r.read)
+	return append(files, local), err
 }
 
 // currentBranch returns the branch that HEAD names, which may be unborn; "" if HEAD is
