@@ -316,11 +316,20 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 			j.opts.Trees.Left(s.tree.Root())
 		}
 		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.tree.Root())
+		errs = append(errs, s.handOver())
 	case s.linked() && !j.opts.Keep:
 		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.tree.Root(), j.opts.Trees.discard))
+	case s.linked():
+		errs = append(errs, s.handOver())
 	}
 	j.outputs().Remove(".") //nolint:errcheck // removed only if empty
 	if err := errors.Join(errs...); err != nil {
 		j.warn(fmt.Sprintf("clean up after the job: %v", err))
 	}
+}
+
+// handOver gives a worktree that stays to the owner of its repository.
+func (s *site) handOver() error {
+	git := s.tree.Git
+	return errors.Join(ownedLike(git.Common, git.Own), ownedLike(git.Common, git.Root))
 }

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // Dir is an open directory, or a directory below one. It is safe for concurrent
@@ -133,7 +134,8 @@ func MakeTemp(base, pattern string) (*Dir, error) {
 	return Enter(filepath.Dir(dir), filepath.Base(dir))
 }
 
-// Make creates a directory below another, with its parents, and opens it. It follows no
+// Make creates a directory below another, with its parents, and opens it. Its parents inherit their owners, who can then
+// make others there (see package owner). It follows no
 // symlinks below base. With replace, files in its path that are not directories are
 // removed first; otherwise they are an error.
 func Make(base, rel string, replace bool) (*Dir, error) {
@@ -142,11 +144,12 @@ func Make(base, rel string, replace bool) (*Dir, error) {
 		return nil, err
 	}
 	d.top.base = d.top.at
-	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
-		if name == "." || name == "" {
-			continue
+	names := slices.DeleteFunc(strings.Split(filepath.ToSlash(rel), "/"), func(name string) bool { return name == "." || name == "" })
+	for i, name := range names {
+		next, created, err := d.enter(name, replace)
+		if created && i < len(names)-1 {
+			owner.InheritIn(d.root(), name)
 		}
-		next, err := d.enter(name, replace)
 		d.Close()
 		if err != nil {
 			return nil, fmt.Errorf("create directory %s: %w", filepath.Join(base, rel), err)
@@ -158,20 +161,22 @@ func Make(base, rel string, replace bool) (*Dir, error) {
 }
 
 // enter creates and opens a directory in this one.
-func (d *Dir) enter(name string, replace bool) (*Dir, error) {
+func (d *Dir) enter(name string, replace bool) (in *Dir, created bool, err error) {
 	info, err := d.root().Lstat(name)
 	if err == nil && !info.IsDir() {
 		if !replace {
-			return nil, fmt.Errorf("%s is not a directory", filepath.Join(d.top.at, name))
+			return nil, false, fmt.Errorf("%s is not a directory", filepath.Join(d.top.at, name))
 		}
 		if err := d.root().Remove(name); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	if err := d.root().Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	err = d.root().Mkdir(name, 0o755)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, false, err
 	}
-	return d.open(name)
+	in, failed := d.open(name)
+	return in, err == nil, failed
 }
 
 // Enter opens an existing directory below another. It follows no symlinks below base.

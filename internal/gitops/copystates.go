@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // maxDepth is the maximum depth of a saved directory, far above that of any file system.
@@ -84,13 +86,14 @@ func (c stateCopy) file(hash plumbing.Hash) (found bool, err error) {
 	}
 	defer in.Close()
 	dst := c.name(c.to, hash)
-	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+	if err := owner.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return false, err
 	}
 	out, err := os.CreateTemp(filepath.Dir(dst), "tmp_obj_")
 	if err != nil {
 		return false, err
 	}
+	owner.Inherit(out)
 	_, err = io.Copy(out, in)
 	err = errors.Join(err, out.Chmod(0o444), out.Close())
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // Filters decides about paths whose attributes name a filter.
@@ -116,13 +117,14 @@ func storeLFS(dir string, data []byte) (pointer []byte, err error) {
 	if info, err := os.Stat(filepath.Join(dir, oid)); err == nil && info.Size() == int64(len(data)) {
 		return pointer, nil
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	f, err := os.CreateTemp(dir, "tmp_")
 	if err != nil {
 		return nil, err
 	}
+	owner.Inherit(f)
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, oid))

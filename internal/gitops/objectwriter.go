@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // maxTries is how often a directory removed by git gc is created again.
@@ -103,6 +104,7 @@ func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.R
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
+	owner.Inherit(f)
 	hash, err := fillObject(f, t, size, content, !w.cache)
 	if err == nil {
 		err = w.path(f.Name(), hash)
@@ -142,7 +144,7 @@ func (w *objectWriter) path(temp string, hash plumbing.Hash) error {
 	id := hash.String()
 	dir := filepath.Join(w.dir, id[:2])
 	for n := 1; ; n++ {
-		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := owner.Mkdir(dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 		err := os.Rename(temp, filepath.Join(dir, id[2:]))

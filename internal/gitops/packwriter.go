@@ -21,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // packWriter writes objects into one pack, without deltas. It is much faster than a file
@@ -39,13 +40,14 @@ type packWriter struct {
 
 func newPackWriter(objects string) (*packWriter, error) {
 	dir := filepath.Join(objects, "pack")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	f, err := os.CreateTemp(dir, "tmp_pack_")
 	if err != nil {
 		return nil, err
 	}
+	owner.Inherit(f)
 	releaseStale(dir, f)
 	w := &packWriter{file: f, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
 	w.compressors.New = func() any { return &compressor{z: zlib.NewWriter(nil)} }
@@ -163,7 +165,7 @@ func (w *packWriter) finish(ctx context.Context) error {
 	}
 	dir, name := filepath.Dir(w.file.Name()), "pack-"+checksum.String()
 	w.keep = filepath.Join(dir, name+".keep")
-	if err := os.WriteFile(w.keep, []byte(keepText), 0o666); err != nil {
+	if err := owner.WriteFile(w.keep, []byte(keepText), 0o666); err != nil {
 		return err
 	}
 	return gitdir.InstallPack(dir, w.file, index, name)

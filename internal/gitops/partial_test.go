@@ -14,8 +14,11 @@ import (
 // checkouts are those that CIs and users make whose index or configuration is not the usual one. The files of b
 // are not checked out.
 var checkouts = map[string]func(s *gittest.Sandbox){
-	"cone":         func(s *gittest.Sandbox) { s.Run("sparse-checkout", "set", "--cone", "a") },
-	"cone, init":   func(s *gittest.Sandbox) { s.Run("sparse-checkout", "init", "--cone"); s.Run("sparse-checkout", "add", "a") },
+	"cone": func(s *gittest.Sandbox) { s.Run("sparse-checkout", "set", "--cone", "a") },
+	"cone, init": func(s *gittest.Sandbox) {
+		s.Run("sparse-checkout", "init", "--cone")
+		s.Run("sparse-checkout", "add", "a")
+	},
 	"sparse index": func(s *gittest.Sandbox) { s.Run("sparse-checkout", "set", "--cone", "--sparse-index", "a") },
 	"patterns":     func(s *gittest.Sandbox) { s.Run("sparse-checkout", "set", "--no-cone", "/*", "!/b/") },
 	"by hand": func(s *gittest.Sandbox) {

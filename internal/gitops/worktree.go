@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/owner"
 	"github.com/millhand/millhand/internal/pathtree"
 )
 
@@ -160,7 +161,8 @@ func (w *worktrees) addByHand(ctx context.Context, dir, commit string, files *ch
 
 // register makes the files by which a worktree and its repository know of each
 // other, and returns the worktree's git directory. That appears with all its files: git gc
-// fails for incomplete ones, and removes them.
+// fails for incomplete ones, and removes them. It belongs to the user of the worktree: git refuses one of
+// another user.
 func (w *worktrees) register(dir, commit string) (string, error) {
 	temporary, err := os.MkdirTemp(filepath.Join(w.git.Common, "objects"), gitdir.TemporaryName)
 	if err != nil {
@@ -201,7 +203,7 @@ func nameDirectory(dir, name string, before func(name string) error) (string, er
 	const maxTries = 100_000
 	one := name
 	for n := range maxTries {
-		err := os.Mkdir(filepath.Dir(name), 0o777)
+		err := owner.Mkdir(filepath.Dir(name), 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			err = nil
 		}

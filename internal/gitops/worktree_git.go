@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // gitDeadline ends a git command that hangs, whatever the caller's context allows.
@@ -48,6 +51,9 @@ func gitSettings(git *gitdir.Dir) (args []string, ok bool, err error) {
 // addWithGit makes a linked worktree with the git program, without filters and
 // without the configuration of user and machine.
 func addWithGit(ctx context.Context, git *gitdir.Dir, settings []string, dir, commit string) error {
+	if err := owner.Mkdir(filepath.Join(git.Common, "worktrees"), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	return runGit(ctx, git, dir, append(slices.Clip(settings), "--git-dir="+git.Own,
 		"worktree", "add", "--quiet", "--detach", "--force", "--force", "--", dir, commit))
 }

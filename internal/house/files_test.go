@@ -16,6 +16,7 @@ func writers() map[string]string {
 		"internal/gitops/gitdir": "a git directory, with git's locks",
 		"internal/gitops/remote": "mirrors, with git's names",
 
+		"internal/owner":         "its callers name the paths, and count as if they called package os",
 		"internal/rundir":        "the private directory of a run, which only its user can change",
 		"internal/jshost":        "a program for the sandbox, below that directory",
 		"runner/caches.go":       "caches of a job, below that directory",
@@ -76,10 +77,10 @@ func writes(call *ast.CallExpr) bool {
 	if !ok {
 		return false
 	}
-	if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "os" {
+	if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "os" && pkg.Name != "owner" {
 		return false
 	}
-	if sel.Sel.Name != "OpenFile" {
+	if sel.Sel.Name != "OpenFile" || len(call.Args) < 2 {
 		return slices.Contains([]string{"WriteFile", "Create", "Rename", "MkdirAll", "Truncate", "CopyFS"}, sel.Sel.Name)
 	}
 	changes := false

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // ErrNotRegular is the error for a path that is not a regular file but a
@@ -176,7 +178,8 @@ func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
 func (w *Workspace) WriteFile(p Path, data []byte) error {
 	root, name := w.at(p)
 	mode := fs.FileMode(0o644)
-	switch st, err := root.Lstat(name); {
+	st, err := root.Lstat(name)
+	switch {
 	case err == nil && !st.Mode().IsRegular():
 		return fmt.Errorf("write %s: %w", p, ErrNotRegular)
 	case err == nil:
@@ -188,11 +191,16 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 		return fmt.Errorf("write %s: %w", p, cause(err))
 	}
 	if dir := path.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
+		if err := owner.MkdirAllIn(root, dir, 0o755); err != nil {
 			return fmt.Errorf("create directory %s: %w", dir, cause(err))
 		}
 	}
-	if err := replace(root, name, data, mode); err != nil {
+	if st == nil { // a new file
+		if st, err = root.Stat(path.Dir(name)); err != nil {
+			return fmt.Errorf("write %s: %w", p, cause(err))
+		}
+	}
+	if err := replace(root, name, data, mode, st); err != nil {
 		return fmt.Errorf("write %s: %w", p, cause(err))
 	}
 	if st, err := root.Stat(name); err == nil {
@@ -201,8 +209,8 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 	return nil
 }
 
-// replace writes a temporary file and renames it to name.
-func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
+// replace writes a temporary file and renames it to name. Root's gets the owner of another one.
+func replace(root *os.Root, name string, data []byte, mode fs.FileMode, owned fs.FileInfo) (err error) {
 	tmp, f, err := createTemp(root, name)
 	if err != nil {
 		return err
@@ -212,6 +220,7 @@ func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err err
 			root.Remove(tmp) //nolint:errcheck // best effort: the first error is returned
 		}
 	}()
+	owner.Like(f, owned)
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(mode)

@@ -28,8 +28,8 @@ type Index struct {
 
 	merged    bool // see Merged
 	collapsed bool // directories that are not checked out can be single entries: only in the file
-	written written
-	tree    plumbing.Hash // that the entries were last equal to, as git recorded; zero if unknown
+	written   written
+	tree      plumbing.Hash // that the entries were last equal to, as git recorded; zero if unknown
 }
 
 // written is when an index was written: the modification time of its file and the device of
@@ -270,7 +270,7 @@ func appendOffset(out []byte, value uint64) []byte {
 // extensions are those of an index file that are used.
 type extensions struct {
 	tree, split []byte
-	collapsed  bool
+	collapsed   bool
 }
 
 // read finds the extensions, and refuses unknown ones that change what the

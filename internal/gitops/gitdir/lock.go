@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // LockFile is git's lock on a file: a file of the same name with ".lock"
@@ -72,6 +74,7 @@ func createLock(target string, content []byte) (*LockFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	owner.Inherit(f)
 	l := &LockFile{target: target, file: f, name: name}
 	if content != nil {
 		if err := l.Write(content); err != nil {

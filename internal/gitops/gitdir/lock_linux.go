@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // createWith creates a file that has its content as soon as it has its name. The error matches
@@ -17,6 +19,7 @@ func createWith(name string, content []byte) (*os.File, error) {
 		return nil, errors.Join(errors.ErrUnsupported, err)
 	}
 	f := os.NewFile(uintptr(fd), name)
+	owner.Inherit(f)
 	if _, err = f.Write(content); err == nil {
 		err = f.Sync()
 	}

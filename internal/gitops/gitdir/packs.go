@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // git gc and git repack move objects to new packs and remove the old ones while
@@ -232,6 +234,8 @@ func InstallPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name strin
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
+	owner.Inherit(f)
+	owner.Inherit(pack)
 	if _, err := idxfile.NewEncoder(f).Encode(idx); err != nil {
 		return err
 	}

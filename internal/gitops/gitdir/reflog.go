@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // ReflogEntry is one line of a reflog.
@@ -40,12 +42,13 @@ func (d *Dir) appendLog(name string, m ReflogEntry) {
 	if d.Settings.logRefs {
 		flags |= os.O_CREATE
 		removeEmptyDirs(name)
-		_ = os.MkdirAll(filepath.Dir(name), 0o777)
+		_ = owner.MkdirAll(filepath.Dir(name), 0o777)
 	}
 	f, err := os.OpenFile(name, flags, 0o666)
 	if err != nil {
 		return
 	}
+	owner.Inherit(f)
 	_, _ = f.WriteString(m.line())
 	_ = f.Close()
 }

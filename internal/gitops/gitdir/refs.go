@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/owner"
 )
 
 // Where references are. A mirror has its remote's branches under OriginPrefix.
@@ -305,7 +307,7 @@ func refText(hash plumbing.Hash) []byte { return []byte(hash.String() + "\n") }
 func (d *Dir) lockRefFile(ctx context.Context, name string, content []byte) (*LockFile, error) {
 	file := filepath.Join(d.Common, filepath.FromSlash(name))
 	for n := 1; ; n++ {
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		if err := owner.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			if roomErr := d.checkRoom(name); roomErr != nil {
 				return nil, roomErr
 			}
