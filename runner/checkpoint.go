@@ -56,7 +56,7 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	}
 	store, err := w.site.openStore(w.job.opts)
 	if err == nil && s.last.Tree == "" {
-		s.last.Tree, err = w.site.tree.RootTree(w.site.base)
+		s.last, err = s.start()
 	}
 	if err != nil {
 		return gitops.Saved{}, err
@@ -64,12 +64,25 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, s.last, files)
 }
 
-// found returns what the job has changed, as the last search before a state was saved found it; nil if
-// that is not known, or if files can have changed since. The processes of a command at level A
-// end with it, and nobody else knows the worktree. Custom tools can claim to be read-only.
+// start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
+// exactly the base.
+func (s *saver) start() (gitops.Saved, error) {
+	site := s.work.site
+	tree, err := site.tree.RootTree(site.base)
+	if (early{s.work.job}).onlyCalls() && (site.linked() || site.before == site.committed && site.initial == tree) {
+		return gitops.AtBase(tree, site.comparedWith()), err
+	}
+	return gitops.Saved{Tree: tree}, err
+}
+
+// found returns what the job has changed, as the last search before a state was saved found it, or without one if only
+// built-in tools wrote files; nil if that is not known, or if files can have changed since. The processes of a command at level A
+// end with it, and nobody else knows the worktree. In the user's own tree only the files that tools wrote
+// are the job's: what else differs was changed by the user. Custom tools can claim to be read-only.
 func (s *saver) found(ctx context.Context) *gitops.ChangeSet {
 	w := s.work
-	if !w.site.linked() || w.job.opts.Level != sandbox.Full || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() {
+	known := s.last.Named || w.site.linked() && w.job.opts.Level == sandbox.Full
+	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() {
 		return nil
 	}
 	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)

@@ -272,3 +272,32 @@ func TestIgnoredFilesOfTheStartAreNotTheJobs(t *testing.T) {
 		t.Errorf("ignored files (-want +got):\n%s\nchanges: %v", diff, s.of(event.ChangesFound)[0].Changes)
 	}
 }
+
+// The user's own tree is searched once, by the preflight, if only built-in tools wrote files: a second search would
+// find what the user changed meanwhile.
+func TestFilesThatToolsWroteNeedNoSearch(t *testing.T) {
+	for name, test := range map[string]struct {
+		call string
+		want string
+	}{
+		"a tracked file": {`{tool: edit, args: {filePath: a, oldString: one, newString: two}}`, "a"},
+		"a new file":     {`{tool: write, args: {filePath: n, content: x}}`, "b\nn"}, // rules of git decide on it
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			writeFile(t, filepath.Join(s.repo, "a"), "one\n")
+			writeFile(t, filepath.Join(s.repo, "b"), "one\n")
+			git(t, s.repo, "add", "-A")
+			git(t, s.repo, "commit", "-q", "-m", "files")
+			s.asks("  - {calls: ["+test.call+"]}\n  - {text: ok}\n", func(model.Request) { writeFile(t, filepath.Join(s.repo, "b"), "of the user\n") })
+			spec := s.job("j")
+			spec.Commit.Branch = tasks.CurrentBranch
+			if exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{spec}}); exit != event.ExitOK {
+				t.Fatalf("exit %d: %v", exit, s.ends())
+			}
+			if got := git(t, s.repo, "show", "--format=", "--name-only", "HEAD"); got != test.want {
+				t.Errorf("the commit has %q, want %q", got, test.want)
+			}
+		})
+	}
+}

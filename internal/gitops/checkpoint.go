@@ -31,6 +31,14 @@ type Saved struct {
 	Tree  string           // its hash
 	after map[string]state // of the paths that differed from the base, also of those that were left out
 	found *ChangeSet       // from the snapshot, without its list of changes; nil if they were not searched for
+
+	// Named reports that only files whose names were given have been looked at since [AtBase]: all of them are in the base.
+	Named bool
+}
+
+// AtBase returns the state of a working tree that is exactly at a snapshot, whose tree is given.
+func AtBase(tree string, from *Snapshot) Saved {
+	return Saved{Tree: tree, found: &ChangeSet{from: from, edits: map[string]edit{}}, Named: true}
 }
 
 // Save stores the state of the working tree. from is the snapshot of the commit base ("" for none), limited to the directory
@@ -149,7 +157,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 	if saved, err = c.store(tree, cs, nil, last); err != nil {
 		return saved, false, err
 	}
-	saved.found = last.found.with(saved.found)
+	saved.found, saved.Named = last.found.with(saved.found), last.Named
 	return saved, true, nil
 }
 
@@ -214,7 +222,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	}
 	objects := c.Repo.Git.Objects.With(c.Store)
 	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
-	return Saved{hash.String(), after, found}, err
+	return Saved{Tree: hash.String(), after: after, found: found}, err
 }
 
 // storeFile stores the content of a changed path, unless it contains a secret.
