@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -248,7 +249,7 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 		if env.Workspace != nil {
 			return nil
 		}
-		if end := w.site.settled(); end != nil {
+		if end := waitFor(w.job, w.site); end != nil {
 			return errors.New(end.detail)
 		}
 		if _, end := w.site.box(); end != nil {
@@ -257,6 +258,29 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 		}
 		return addFiles(ctx, env, w, s)
 	}
+}
+
+// longWait is how long a call waits for the files of its job before that is reported.
+const longWait = time.Second
+
+// waitFor waits until the site is complete, like settled, and reports a long wait.
+func waitFor(j *job, s *site) *stop {
+	if s.complete() {
+		return s.settled()
+	}
+	s.opening.start()
+	began := j.opts.Now()
+	select {
+	case <-s.opening.done:
+		return s.opening.end
+	case <-time.After(longWait):
+	}
+	j.emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: event.CheckoutPhase}})
+	end := s.settled()
+	j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
+		Name: event.CheckoutPhase, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
+	}})
+	return end
 }
 
 // addFiles adds to the environment of a session's tools what depends on the job's files.

@@ -272,6 +272,10 @@ type Phase struct {
 	Error     string `json:"error,omitempty"`
 }
 
+// CheckoutPhase is the name of the phase in which a tool call waits for the files of the job, in its session. Shorter
+// waits are not reported.
+const CheckoutPhase = "checkout"
+
 // Kinds of commands of a task.
 const (
 	SetupCommand  = "setup"

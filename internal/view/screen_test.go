@@ -129,3 +129,21 @@ func TestNothingIsLeftOnTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A call that waits for the checkout says so, until it goes on.
+func TestWaitForTheCheckoutIsShown(t *testing.T) {
+	phase := &event.Phase{Name: event.CheckoutPhase}
+	if got := describe(event.Event{Type: event.PhaseStarted, Phase: phase}, &state{}, directories{}); got.text != "waiting for the checkout" || got.level != zerolog.InfoLevel {
+		t.Errorf("%+v", got)
+	}
+	j := &job{phase: "session"}
+	j.begin(event.Event{}, "call", "grep x")
+	j.apply(event.Event{Type: event.PhaseStarted, Phase: phase})
+	if got := j.current().text; got != "waiting for the checkout" {
+		t.Errorf("during the wait: %s", got)
+	}
+	j.apply(event.Event{Type: event.PhaseEnded, Phase: phase})
+	if got := j.current().text; got != "grep x" || j.phase != "session" {
+		t.Errorf("after the wait: %s in %s", got, j.phase)
+	}
+}

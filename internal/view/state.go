@@ -129,10 +129,18 @@ func (j *job) apply(e event.Event) {
 	request := "request " + e.Session
 	switch e.Type {
 	case event.PhaseStarted:
+		if e.Phase.Name == event.CheckoutPhase { // in the session
+			j.begin(e, event.CheckoutPhase, "waiting for the checkout")
+			return
+		}
 		j.phase = e.Phase.Name
 		j.doing = nil
 		j.begin(e, "phase", e.Phase.Name)
 	case event.PhaseEnded:
+		if e.Phase.Name == event.CheckoutPhase {
+			j.end(event.CheckoutPhase)
+			return
+		}
 		j.doing = nil
 	case event.JobStarted:
 		j.start = *e.JobStart

@@ -81,6 +81,9 @@ func describe(e event.Event, s *state, at directories) entry {
 	case event.JobStarted:
 		return info("workspace %s, sandbox %s", e.JobStart.Workspace, e.JobStart.Sandbox.Level)
 	case event.PhaseStarted:
+		if e.Phase.Name == event.CheckoutPhase {
+			return info("waiting for the checkout")
+		}
 		return debug("phase %s", e.Phase.Name)
 	case event.PhaseEnded:
 		return debug("phase %s took %s", e.Phase.Name, figures.Duration(e.Phase.ElapsedMS))
