@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -56,8 +57,8 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 		missing = append(missing, at)
 	}
 	err := os.MkdirAll(dir, mode)
-	for i := len(missing) - 1; i >= 0; i-- {
-		inherit(missing[i])
+	for _, at := range slices.Backward(missing) {
+		inherit(at)
 	}
 	return err
 }
@@ -103,8 +104,8 @@ func MkdirAllIn(root *os.Root, dir string, mode fs.FileMode) error {
 		missing = append(missing, at)
 	}
 	err := root.MkdirAll(dir, mode)
-	for i := len(missing) - 1; i >= 0; i-- {
-		InheritIn(root, missing[i])
+	for _, at := range slices.Backward(missing) {
+		InheritIn(root, at)
 	}
 	return err
 }

@@ -50,13 +50,10 @@ func (c ConfigFile) get(section, key string) (string, bool) {
 	return "", false
 }
 
-// boolean reads a key as git does.
-func (c ConfigFile) boolean(section, key string, unset bool) bool {
+// boolean reads a key as git does; false if it is not set.
+func (c ConfigFile) boolean(section, key string) bool {
 	value, ok := c.get(section, key)
-	if !ok {
-		return unset
-	}
-	return isTrue(value)
+	return ok && isTrue(value)
 }
 
 func isTrue(value string) bool {
@@ -186,7 +183,7 @@ func (files ConfigFiles) get(section, key string) (string, bool) {
 	return "", false
 }
 
-// boolean is [ConfigFile.boolean] over all files.
+// boolean is [ConfigFile.boolean] over all files, with the value of a key that is not set.
 func (files ConfigFiles) boolean(section, key string, unset bool) bool {
 	v, ok := files.get(section, key)
 	if !ok {
@@ -206,7 +203,7 @@ func (files ConfigFiles) settings(env Env) Settings {
 		FileMode:       boolean("filemode", true),
 		Symlinks:       boolean("symlinks", true),
 		TrustCtime:     boolean("trustctime", true),
-		logRefs:        boolean("logallrefupdates", !local.boolean("core", "bare", false)),
+		logRefs:        boolean("logallrefupdates", !local.boolean("core", "bare")),
 		AutoCRLF:       "false",
 	}
 	if env.SystemConfig != "" {

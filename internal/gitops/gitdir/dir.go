@@ -88,7 +88,7 @@ func (at location) open(env Env) (*Dir, error) {
 	if local, err = localConfig(at.gitDir, at.commonDir); err != nil {
 		return nil, err
 	}
-	if at.root != "" && !at.linked() && local.boolean("core", "bare", false) {
+	if at.root != "" && !at.linked() && local.boolean("core", "bare") {
 		return nil, &UnsupportedError{Reason: "repository is bare (core.bare) and has no working tree"}
 	}
 	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env, index: &indexCache{}}

@@ -28,7 +28,7 @@ func readLocal(own, common string, read func(name string) (ConfigFile, error)) (
 		return f, err
 	}
 	direct, err := ReadConfigFile(name)
-	if err != nil || !direct.boolean("extensions", "worktreeconfig", false) {
+	if err != nil || !direct.boolean("extensions", "worktreeconfig") {
 		return f, err
 	}
 	of, err := read(filepath.Join(own, worktreeConfigName))
@@ -40,7 +40,7 @@ func readLocal(own, common string, read func(name string) (ConfigFile, error)) (
 // with all files is not sparse. It returns nil if the new one needs no such file.
 func (d *Dir) WorktreeConfig() ([]byte, error) {
 	direct, err := ReadConfigFile(filepath.Join(d.Common, "config"))
-	if err != nil || !direct.boolean("extensions", "worktreeconfig", false) {
+	if err != nil || !direct.boolean("extensions", "worktreeconfig") {
 		return nil, err
 	}
 	of, err := ReadConfigFile(filepath.Join(d.Own, worktreeConfigName))
@@ -57,7 +57,7 @@ func (d *Dir) WorktreeConfig() ([]byte, error) {
 			out.WriteString(o.text())
 		}
 	}
-	if direct.boolean("core", "sparsecheckout", false) {
+	if direct.boolean("core", "sparsecheckout") {
 		out.WriteString("[core]\n\tsparseCheckout = false\n")
 	}
 	if out.Len() == 0 {
