@@ -19,7 +19,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -369,14 +368,14 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 	if text == "" {
 		text = j.spec.Task + ": " + subject(cmp.Or(j.past.nextPrompt(), j.spec.Prompt))
 	}
-	text = printable.Plain(j.opts.Redact.Text(text))
+	text = textcut.Plain(j.opts.Redact.Text(text))
 	trailers := []string{runTrailer + j.opts.RunID, jobTrailer + j.spec.ID, taskTrailer + taskHash(j.spec, base)}
 	if unfinished != "" {
 		text = "wip: " + text
 		trailers = append(trailers, wipTrailer+string(unfinished))
 	}
 	if j.plan.Rollout != nil {
-		trailers = append(trailers, rolloutTrailer+textcut.OneLine(printable.Plain(j.plan.Name)))
+		trailers = append(trailers, rolloutTrailer+textcut.OneLine(textcut.Plain(j.plan.Name)))
 	}
 	return gitops.WithTrailers(text, trailers...)
 }

@@ -98,13 +98,13 @@ func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress)
 func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
 	j := e.job
 	if err := j.openSite(ctx, s, head); err != nil {
-		return j.notPrepared(ctx, s, err)
+		return notPrepared(ctx, j.opts, s, err)
 	}
 	p.site = s
 	j.protect(s)
 	tree, err := s.foundClean(j)
 	if err != nil {
-		return j.notPrepared(ctx, s, err)
+		return notPrepared(ctx, j.opts, s, err)
 	}
 	if tree == "" {
 		return j.confine(ctx, s)
@@ -168,7 +168,7 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 			err = s.openSpace(ctx, j)
 		}
 		if err != nil {
-			return j.notPrepared(ctx, s, err)
+			return notPrepared(ctx, j.opts, s, err)
 		}
 	}
 	j.run.search() // not before, because the checkout uses all processors
@@ -294,6 +294,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 		return err
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.space
+	env.Commands.Fault = func(err error) { w.job.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.confineSeries()
 	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && mayGrant(s.task.Profile) {
 		if box, err = w.job.confinement(ctx, w.site, s, true); err != nil {

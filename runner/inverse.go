@@ -10,8 +10,8 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -73,7 +73,7 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 	if err != nil {
 		return err
 	}
-	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", printable.Plain(subject)), runTrailer+p.Run, jobTrailer+id, taskTrailer+digest(pushed), revertTrailer+pushed)
+	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", textcut.Plain(subject)), runTrailer+p.Run, jobTrailer+id, taskTrailer+digest(pushed), revertTrailer+pushed)
 	commit, err := p.merged(ctx, repo, merging{id: id, at: tip, from: pushed, to: before, message: message, below: l.Below})
 	if err != nil {
 		return err

@@ -59,13 +59,13 @@ func (j *job) phases(p *progress) []phase {
 		{name: "prepare", run: func(ctx context.Context) *stop {
 			s, head, err := j.locate(ctx)
 			if err != nil {
-				return j.notPrepared(ctx, s, err)
+				return notPrepared(ctx, j.opts, s, err)
 			}
 			if e := (early{j}); e.possible(s) {
 				return e.open(ctx, s, head, p)
 			}
 			if err := j.openSite(ctx, s, head); err != nil {
-				return j.notPrepared(ctx, s, err)
+				return notPrepared(ctx, j.opts, s, err)
 			}
 			p.site = s
 			j.protect(s)

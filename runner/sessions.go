@@ -238,7 +238,6 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	known := w.job.opts.facts(s.speaks)
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		Fault:   func(err error) { w.job.noteMachine(err) }, //nolint:errcheck // it is err
 		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},

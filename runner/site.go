@@ -57,7 +57,7 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 		err = j.openSite(ctx, s, head)
 	}
 	if err != nil {
-		return nil, j.notPrepared(ctx, s, err)
+		return nil, notPrepared(ctx, j.opts, s, err)
 	}
 	return s, nil
 }
@@ -116,7 +116,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 	}
 	tree, err := s.snapshotOwn(ctx, j)
 	if err != nil || ctx.Err() != nil {
-		return "", j.notPrepared(ctx, s, err)
+		return "", notPrepared(ctx, j.opts, s, err)
 	}
 	return tree, nil
 }

@@ -240,11 +240,11 @@ func TestFullDiskIsReported(t *testing.T) {
 		t.Error("a full disk is not recognised")
 	}
 	j := &job{opts: &Options{Work: "/w"}}
-	if code, err := j.ofDisk(nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
+	if code, err := ofDisk(j.opts, nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
 		t.Error(code, err)
 	}
 	j.opts.Keep = true
-	if code, err := j.ofDisk(nil, full); code != event.CodeMachine || !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
+	if code, err := ofDisk(j.opts, nil, full); code != event.CodeMachine || !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
 		t.Error(code, err)
 	}
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"strings"
 
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -22,7 +21,7 @@ func MadeFor(plan *tasks.Plan, j tasks.Job, message, base string) Made {
 	for line := range strings.Lines(message) {
 		line = strings.TrimSpace(line)
 		m.Job = m.Job || line == jobTrailer+j.ID
-		m.Rollout = m.Rollout || line == strings.TrimSpace(rolloutTrailer+textcut.OneLine(printable.Plain(plan.Name)))
+		m.Rollout = m.Rollout || line == strings.TrimSpace(rolloutTrailer+textcut.OneLine(textcut.Plain(plan.Name)))
 		m.WIP = m.WIP || strings.HasPrefix(line, wipTrailer)
 	}
 	return m

@@ -116,7 +116,7 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 	}
 	code := event.CodeInternal
 	if files.IsFull(err) {
-		code, err = j.ofDisk(nil, err)
+		code, err = ofDisk(j.opts, nil, err)
 	}
 	return fault(code, err)
 }

@@ -29,6 +29,7 @@ const (
 // once, and how much was read of lists.
 type inputs struct {
 	ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
+	run     *runNames
 	stdin   func() ([]byte, error)
 	taken   string // what standard input is read as; "" as long as it is not
 	ignored bool   // lists from standard input are passed over

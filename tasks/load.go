@@ -62,7 +62,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	if err := l.found.err(); err != nil {
 		return nil, err
 	}
-	if l.run.used && l.run.id != anyRun {
+	if run := l.inputs.run; run.used && run.id != anyRun {
 		err = plan.hashForAnyRun(ctx, paths, o)
 	}
 	return plan, err
@@ -76,7 +76,6 @@ type loader struct {
 	read    []string // manifests so far, absolute
 	sums    []string // their SHA-256, in hexadecimal
 	names   vocabulary
-	run     *runNames
 }
 
 // newLoader returns a loader, which loads until ctx ends.
@@ -88,7 +87,7 @@ func newLoader(ctx context.Context, o Options) *loader {
 	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
-	return &loader{run: &runNames{id: cmp.Or(o.RunID, anyRun)}, options: o, found: newCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, lists: o.Lists, uses: used}}
+	return &loader{options: o, found: newCollector(), inputs: &inputs{ctx: ctx, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, stdin: o.Stdin, lists: o.Lists, uses: used}}
 }
 
 func (l *loader) source(name, dir string) *source {

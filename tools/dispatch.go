@@ -116,8 +116,8 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 		} else {
 			out.Status = Completed
 		}
-		if env.Fault != nil && proc.IsMachine(err) {
-			env.Fault(err)
+		if env.Commands.Fault != nil && proc.IsMachine(err) {
+			env.Commands.Fault(err)
 		}
 		return finish(env, out, res)
 	})

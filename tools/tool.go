@@ -82,11 +82,8 @@ type Env struct {
 	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
 	Limits   OutputLimits
-	// Fault is called with the error of a call that failed because the machine lacks something; nil:
-	// it is not.
-	Fault  func(error)
-	Redact *redact.Redactor // redacts secrets in results and records; nil: none are known
-	Now    func() time.Time
+	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
+	Now      func() time.Time
 
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.
@@ -124,6 +121,7 @@ type Commands struct {
 	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
 	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
 	Scratch Scratch                         // private directories
+	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
 }
 
 // OutputLimits limits the output that one call returns to the model. The zero

@@ -80,7 +80,7 @@ const orUsual = "Without an argument, the manifest is " + usualManifest + " of t
 func (o *planOptions) parse(command string, args []string) error {
 	if len(args) == 0 {
 		if _, err := os.Stat(usualManifest); err != nil {
-			return fmt.Errorf("%s requires a manifest, and there is no %s in the current directory: name one, or write one with millhand init", command, usualManifest)
+			return fmt.Errorf("%s requires a manifest, and %s was not found in the current directory: name one, or write one with millhand init", command, usualManifest)
 		}
 		args = []string{usualManifest}
 	}

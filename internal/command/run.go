@@ -138,7 +138,7 @@ func (o *runOptions) parse(args []string) error {
 
 // usePrompt makes a manifest of the flags of -p, if there are any.
 func (o *runOptions) usePrompt(ctx context.Context, w World) (err error) {
-	if o.prompt.text == nil || o.resume != "" { // that of a run is kept with it
+	if o.prompt.text == nil || o.resume != "" { // that of a run is in its report directory
 		return nil
 	}
 	o.id = runID(w)

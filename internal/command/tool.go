@@ -251,7 +251,9 @@ func (s *toolSettings) runs(name string) bool {
 
 // granted reports whether a tool is a custom one that may write the workspace, whatever the profile allows.
 func (s *toolSettings) granted(name string) bool {
-	return s.plan != nil && slices.ContainsFunc(s.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace && strings.EqualFold(t.Name, strings.TrimSpace(name)) })
+	return s.plan != nil && slices.ContainsFunc(s.plan.Tools, func(t tasks.CustomTool) bool {
+		return t.Workspace && strings.EqualFold(t.Name, strings.TrimSpace(name))
+	})
 }
 
 // confineTool gives a single call the sandbox of a session's commands. A violation

@@ -10,9 +10,9 @@ import (
 // found by its status and its text, because forges use statuses for it that usually are final.
 type refusal struct {
 	status int    // 0 for each below 500
-	text   string // a part of the message in lower case
+	text   string // in the message, in lower case
 
-	wait  time.Duration // before the next attempt; it doubles. 0: there is none
+	wait  time.Duration // before the next attempt; it doubles. 0: it is final
 	tries int           // number of attempts after the first one; 0 for as many as the patience allows
 	all   bool          // it is a limit, which holds up all other requests, too
 

@@ -29,7 +29,7 @@ func TestMessagesAreAsOfGit(t *testing.T) {
 		if want == "" {
 			return
 		}
-		// Git also writes the trailers that were there anew.
+		// Git also rewrites earlier trailers.
 		want = git(want, "interpret-trailers", "--no-divider", "--if-exists", "add", "--trailer", "Millhand-Run: 1", "--trailer", "Millhand-Job: a")
 		want = git(want, "interpret-trailers", "--no-divider", "--parse")
 		made := WithTrailers(text, "Millhand-Run: 1", "Millhand-Job: a")

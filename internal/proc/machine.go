@@ -13,7 +13,7 @@ import (
 // every start needs: open files, processes, memory or disk space. The program is not at fault.
 type MachineError struct{ Err error }
 
-// Error says how to remedy it.
+// Error includes the remedy.
 func (e *MachineError) Error() string {
 	return fmt.Sprintf("%v: the machine refused it: %s", e.Err, remedy(e.Err))
 }

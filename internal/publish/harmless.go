@@ -50,7 +50,7 @@ func cellHead(text string, n int) string {
 }
 
 func titleText(text string) string {
-	return textcut.Head(printable.Line(strings.ReplaceAll(printable.Plain(text), "@", "@"+printable.Pause), maxTitle), maxTitle, "...")
+	return textcut.Head(printable.Line(strings.ReplaceAll(textcut.Plain(text), "@", "@"+printable.Pause), maxTitle), maxTitle, "...")
 }
 
 func bodyText(text string) string { return textcut.Head(text, maxBody, truncated) }
