@@ -1,6 +1,9 @@
 package gitops
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // CleanMessage returns a commit message as git commit stores it: without spaces at the ends of
 // lines, without empty lines at its start and end, and with one empty line between paragraphs. It
@@ -48,8 +51,7 @@ func endsWithTrailers(text string) bool {
 	}
 	trailers, others, continued, written := 0, 0, 0, false
 	lines := strings.Split(strings.TrimSuffix(text[at+2:], "\n"), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := lines[i]
+	for _, line := range slices.Backward(lines) {
 		switch {
 		case strings.HasPrefix(line, "#"): // a comment for git
 			others, continued = others+continued, 0

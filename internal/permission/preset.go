@@ -53,8 +53,8 @@ func readonlyRules() []Rule {
 	}
 }
 
-// editRules allow changing files, except those that configure CI, git, reviews
-// or agents: they run with the permissions of whoever uses the repository next.
+// editRules allow changing files, except those that configure CI, git, reviews, agents,
+// editors or shells: they run with the permissions of whoever uses the repository next.
 // A profile's own later rule allows them.
 func editRules() []Rule {
 	return append([]Rule{allow("edit", "*")}, Protected("")...)
@@ -67,6 +67,9 @@ func Protected(source string) []Rule {
 		".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".millhand/**",
 		"**/.gitmodules", "**/.gitattributes", "**/CODEOWNERS",
 		"**/AGENTS.md", "**/CLAUDE.md", ".opencode/**", ".claude/**", ".cursor/**", "opencode.json", ".mcp.json",
+		".vscode/**", ".idea/**", ".devcontainer/**", ".devcontainer.json", "**/.envrc",
+		".husky/**", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",
+		".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 	} {
 		rules = append(rules, Protect(glob, source))
 	}

@@ -15,6 +15,8 @@ func TestPresetsProtectFilesInEverySpelling(t *testing.T) {
 		".gitlab-ci.yml", ".gitlab-ci.yml::$DATA", "GITLAB~1.YML", ".circleci/config.yml", "jenkinsfile", "JENKIN~1", "azure-pipelines.yml", "AZURE-~1.YML",
 		".buildkite/x", ".millhand/x", ".gitmodules", "a/b/.gitModules", "GITMOD~1", "a/GI7EBA~1", ".gitattributes", "a/GITATT~1", "GI7D29~1", "CODEOWNERS", "docs/codeowners", "a/CODEOW~1",
 		"AGENTS.md", "a/agents.MD", "a/AGENT\u017f.md", "CLAUDE.md.", "a/CLAUDE.md", ".opencode/x", ".claude/settings.json", "CLAUDE~1/settings.json", ".cursor/x", "opencode.json", "OPENCO~1.JSO", ".mcp.json", "MCP~1.JSO",
+		".vscode/tasks.json", ".VSCode/x", ".idea/x", ".devcontainer/devcontainer.json", ".devcontainer.json", ".envrc", "a/b/.ENVRC", ".husky/pre-commit",
+		".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yaml", ".bashrc", ".Zshenv", ".profile",
 	} {
 		if d, barred := build.Bars(name, "/work/"+name); !barred || d.Source != "preset build" {
 			t.Errorf("%q: barred %v by %s", name, barred, d.By())
@@ -24,7 +26,7 @@ func TestPresetsProtectFilesInEverySpelling(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"main.go", "github/x", "a/.github/x", ".githubx", "a/.gitlab-ci.yml", ".gitignore", "GITIGN~1", "AGENTS.md.bak", "a/opencode.json", "MCP~1.JS", "GITHUB~1.X/y", "Jenkinsfiles/x", "~1", "a~b", "...",
+		"main.go", "github/x", "a/.github/x", ".githubx", "a/.gitlab-ci.yml", ".gitignore", "GITIGN~1", "AGENTS.md.bak", "a/opencode.json", "MCP~1.JS", "GITHUB~1.X/y", "Jenkinsfiles/x", "~1", "a~b", "...", "a/.vscode/x", ".vscodes", "husky/x", "profile", "a/.bashrc",
 	} {
 		if d, barred := build.Bars(name, "/work/"+name); barred {
 			t.Errorf("%q: barred by %s", name, d.By())

@@ -43,7 +43,7 @@ func TestStartsThatTheMachineRefuses(t *testing.T) {
 
 func TestAStartIsTriedAgain(t *testing.T) {
 	tries := 0
-	res, err := Run(t.Context(), Command{Args: []string{"true"}, Output: io.Discard, Confine: func(args, env []string, dir string) (*Confined, error) {
+	res, err := Run(t.Context(), Command{Args: []string{"true"}, Output: io.Discard, Confine: func(args, _ []string, _ string) (*Confined, error) {
 		if tries++; tries < 3 {
 			return nil, syscall.EMFILE
 		}
