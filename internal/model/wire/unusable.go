@@ -162,7 +162,8 @@ const tlsCheck = 5 * time.Second
 // unreachable is the error of a request without a response.
 func (l *Endpoint) unreachable(r *http.Request, err error) error {
 	doing := "reach " + r.URL.Host
-	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) // of a request that was not yet written
 	if r.URL.Scheme == "http" && cut && !l.answered.Swap(true) && l.speaksTLS(r.Context()) {
 		return unusable(0, doing+": "+l.Faults.clean(errors.Unwrap(err).Error()), useHTTPS)
 	}
