@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,22 +36,47 @@ func (p fixed) Possible(time.Time) []money.Price    { return []money.Price{money
 // the terms of the service are.
 func (m *Set) cost(id string, p pricing, u money.Usage) (money.USD, bool) {
 	price, ok := p.Price(m.now())
-	if _, written := p.(fixed); written || u.Terms == "" {
-		return price.Cost(u), ok
+	searches := searchUSD.Percent(100 * min(u.Searches, maxSearches))
+	terms := strings.TrimSpace(u.Terms + " " + m.region(id))
+	if _, written := p.(fixed); written || terms == "" {
+		return price.Cost(u).Add(searches), ok
 	}
-	percent := prices.Percent(m.inTable(id), u.Terms)
+	percent := prices.Percent(m.inTable(id), terms)
 	m.mu.Lock()
 	m.surcharge[id] = max(m.surcharge[id], percent)
 	m.mu.Unlock()
-	return price.Cost(u).Percent(percent), ok
+	return price.Cost(u).Percent(percent).Add(searches), ok
+}
+
+// searchUSD is what a web search costs that a provider makes while it responds, as Anthropic and
+// OpenAI publish it (2026-11).
+const searchUSD = money.Dollar / 100
+
+// maxSearches bounds what a response can report.
+const maxSearches = 1000
+
+// region returns the term of requests that a regional host of OpenAI processes; "" for others.
+func (m *Set) region(id string) string {
+	conf, kind, err := m.endpoint(id)
+	if err != nil { // a script or a recording
+		return ""
+	}
+	if conf.BaseURL == "" {
+		_, conf.BaseURL = m.first(kind.BaseEnv)
+	}
+	if base, err := url.Parse(conf.BaseURL); err != nil || !strings.HasSuffix(base.Hostname(), ".api.openai.com") {
+		return ""
+	}
+	return prices.Regional
 }
 
 // atWorst returns what a request costs at most: under the most expensive terms that the
 // service has applied so far.
 func (m *Set) atWorst(id string, usd money.USD) money.USD {
+	least := prices.Percent(m.inTable(id), m.region(id))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return usd.Percent(max(m.surcharge[id], 100))
+	return usd.Percent(max(m.surcharge[id], least))
 }
 
 // inTable returns the name under which the price table has a model: a provider of the

@@ -109,6 +109,30 @@ func TestPricesOfTerms(t *testing.T) {
 	}
 }
 
+// A regional host of OpenAI costs more from the first request on. Web searches cost beside the tokens.
+func TestPricesOfRegionsAndSearches(t *testing.T) {
+	const id = "openai/gpt-5.5"
+	for _, tt := range []struct {
+		base, terms string
+		searches    int64
+		cost, next  string
+	}{
+		{"", "", 3, "0.53", "0.5"},
+		{"https://us.api.openai.com/v1", "", 0, "0.55", "0.55"},
+		{"https://eu.api.openai.com/v1", "priority", 1, "1.385", "1.375"},
+		{"https://api.openai.com/v1", "", 0, "0.5", "0.5"},
+		{"https://us.api.openai.com.example", "", 0, "0.5", "0.5"},
+	} {
+		s := newSet(&tasks.Plan{}, map[string]string{"OPENAI_BASE_URL": tt.base})
+		price, _ := s.price(id, id)
+		next := s.maxPrice([]tasks.Model{{ID: id, Name: id}})
+		usd, ok := s.cost(id, price, money.Usage{Input: 1e5, Terms: tt.terms, Searches: tt.searches})
+		if most := next(money.Usage{Input: 1e5}); !ok || usd.String() != tt.cost || most.String() != tt.next {
+			t.Errorf("%+v: costs %s, and then %s is reserved", tt, usd, most)
+		}
+	}
+}
+
 // sampling is a model that keeps the parameters of its request.
 type sampling struct{ got *model.Sampling }
 

@@ -14,6 +14,8 @@ type Usage struct {
 	// CacheWriteLong is the share of CacheWrite that the cache keeps for an hour. It only
 	// matters for the cost, which reports and recordings contain.
 	CacheWriteLong int64 `json:"-"`
+	// Searches are web searches that the provider made and charges for: as CacheWriteLong.
+	Searches int64 `json:"-"`
 	// Terms are those that the provider reports for one request and charges another
 	// price for, such as "priority" or "fast us"; see prices.Percent. A sum has none.
 	Terms string `json:"-"`
@@ -29,6 +31,7 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWrite: u.CacheWrite + v.CacheWrite,
 
 		CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
+		Searches:       u.Searches + v.Searches,
 	}
 }
 
@@ -63,6 +66,9 @@ type Tier struct {
 	From int64 `json:"from"`
 	Rates
 }
+
+// Positive reports whether any request costs something.
+func (p Price) Positive() bool { return p.Rates != Rates{} || len(p.Tiers) > 0 }
 
 // At returns the rates of a request with so many tokens of input.
 func (p Price) At(input int64) Rates {

@@ -39,7 +39,7 @@ func TestCost(t *testing.T) {
 		{"for an hour, at no other price", tiers, Usage{Input: 101, CacheWrite: 100, CacheWriteLong: 100}, 302_000},
 		{"longer than written", tiers, Usage{Input: 201, CacheWrite: 1, CacheWriteLong: 5}, 808_000},
 		{"out of range", Price{Rates: Rates{Input: Max}}, Usage{Input: 1e9}, Max},
-		{"further out of range", Price{Rates: Rates{Input: Max, Output: Max, CacheRead: Max, CacheWrite: Max}}, Usage{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, ""}, Max},
+		{"further out of range", Price{Rates: Rates{Input: Max, Output: Max, CacheRead: Max, CacheWrite: Max}}, Usage{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, 0, ""}, Max},
 	}
 	for _, tt := range tests {
 		if got := tt.price.Cost(tt.usage); got != tt.want {

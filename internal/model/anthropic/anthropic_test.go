@@ -244,6 +244,17 @@ func TestToolsOfTheProviderAreIgnored(t *testing.T) {
 	}
 }
 
+// TestWhatElseIsCharged covers what a response reports beside its tokens.
+func TestWhatElseIsCharged(t *testing.T) {
+	start := event(`{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1,"service_tier":"batch","inference_geo":"us"}}}`)
+	end := strings.Replace(ends, `"output_tokens":2`, `"output_tokens":2,"server_tool_use":{"web_search_requests":3}`, 1)
+	m, _ := responding(Dialect{}, start+event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}`)+end)
+	got, err := m.Stream(t.Context(), model.Request{}, nil)
+	if want := (money.Usage{Input: 10, Output: 2, Searches: 3, Terms: "us batch"}); err != nil || got.Usage == nil || *got.Usage != want {
+		t.Errorf("got %+v, error %v", got.Usage, err)
+	}
+}
+
 func TestInvalidStreams(t *testing.T) {
 	tests := []struct {
 		name, body string

@@ -333,6 +333,7 @@ type counts struct {
 	input, output, thought int64
 	cacheRead, cacheWrite  int64
 	cacheWriteLong         int64
+	searches               int64
 	terms                  string
 }
 
@@ -351,7 +352,11 @@ func (u *counts) start(s usage) {
 	if s.InferenceGeo == "us" {
 		terms = append(terms, "us")
 	}
+	if s.ServiceTier == "batch" {
+		terms = append(terms, "batch")
+	}
 	u.terms = strings.Join(terms, " ")
+	u.searches = s.ServerToolUse.WebSearches.N
 }
 
 func (u *counts) add(s usage) {
@@ -363,6 +368,7 @@ func (u *counts) add(s usage) {
 		&u.cacheRead:  s.CacheReadInputTokens,
 		&u.cacheWrite: s.CacheCreationInputTokens,
 		&u.thought:    s.OutputTokensDetails.ThinkingTokens,
+		&u.searches:   s.ServerToolUse.WebSearches,
 	} {
 		if sent.Valid {
 			*to = sent.N
@@ -383,7 +389,7 @@ func (u *counts) normal() *money.Usage {
 func (u *counts) soFar() *money.Usage {
 	got := money.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,
-		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWriteLong: u.cacheWriteLong, Terms: u.terms,
+		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWriteLong: u.cacheWriteLong, Searches: u.searches, Terms: u.terms,
 	}
 	if !u.known || !wire.Plausible(got) {
 		return nil

@@ -54,6 +54,10 @@ type usage struct {
 	OutputTokensDetails struct {
 		ThinkingTokens wire.Int `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	Speed        wire.String `json:"speed"`
-	InferenceGeo wire.String `json:"inference_geo"`
+	Speed         wire.String `json:"speed"`
+	InferenceGeo  wire.String `json:"inference_geo"`
+	ServiceTier   wire.String `json:"service_tier"`
+	ServerToolUse struct {
+		WebSearches wire.Int `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }

@@ -239,6 +239,11 @@ func (o *output) conclude(body response, data []byte) error {
 	o.served = string(body.Model)
 	if o.usage = body.Usage.counted(); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
+		for _, it := range body.Output.Items {
+			if it.Type == "web_search_call" {
+				o.usage.Searches++
+			}
+		}
 	}
 	if failed := wire.Present(body.Error); failed || body.Status == "failed" {
 		said := `"the response failed"`

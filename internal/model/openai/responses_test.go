@@ -18,6 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // completed is the end of a response that holds it whole.
@@ -51,6 +52,20 @@ func TestReasoningSummariesAreOmittedIfRefused(t *testing.T) {
 	}
 	if diff := cmp.Diff([]bool{true, false, false}, asked); diff != "" {
 		t.Errorf("asked for summaries (-want +got):\n%s", diff)
+	}
+}
+
+// TestSearchesAreCounted covers gateways that add a search of the web.
+func TestSearchesAreCounted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, event(`{"type":"response.completed","response":{"status":"completed","service_tier":"priority","usage":{"input_tokens":10,"output_tokens":2,"total_tokens":12},"output":[`+
+			`{"type":"web_search_call","id":"a","status":"completed"},{"type":"web_search_call","id":"b","status":"completed"},{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}}`))
+	}))
+	defer server.Close()
+	got, err := Responses(Options{BaseURL: server.URL, Model: "gpt-5"}, Dialect{}).Stream(t.Context(), model.Request{}, nil)
+	if want := (money.Usage{Input: 10, Output: 2, Searches: 2, Terms: "priority"}); err != nil || got.Usage == nil || *got.Usage != want {
+		t.Errorf("got %+v, error %v", got.Usage, err)
 	}
 }
 

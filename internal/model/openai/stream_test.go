@@ -307,6 +307,8 @@ func TestUsage(t *testing.T) {
 		{"with OpenRouter's cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.0125,"is_byok":false}`, &money.Usage{Input: 100, Output: 50}, usd(0.0125)},
 		{"a cost of nothing", `{"prompt_tokens":100,"completion_tokens":50,"cost":0}`, &money.Usage{Input: 100, Output: 50}, usd(0)},
 		{"a fee for a key of the user's own", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.001,"is_byok":true}`, &money.Usage{Input: 100, Output: 50}, nil},
+		{"with a key of the user's own", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}`, &money.Usage{Input: 100, Output: 50}, usd(0.021)},
+		{"of another's key", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.0125,"is_byok":false,"cost_details":{"upstream_inference_cost":0.02}}`, &money.Usage{Input: 100, Output: 50}, usd(0.0125)},
 		{"costs that are none", `{"prompt_tokens":100,"completion_tokens":50,"cost":null}`, &money.Usage{Input: 100, Output: 50}, nil},
 		{"costs in another form", `{"prompt_tokens":100,"completion_tokens":50,"cost":{"total":1}}`, &money.Usage{Input: 100, Output: 50}, nil},
 		{"a negative cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":-1}`, &money.Usage{Input: 100, Output: 50}, nil},

@@ -25,6 +25,9 @@ type chatUsage struct {
 	CacheCreationInputTokens wire.Int        `json:"cache_creation_input_tokens"`
 	Cost                     json.RawMessage `json:"cost"`
 	IsBYOK                   json.RawMessage `json:"is_byok"`
+	CostDetails              struct {
+		Upstream json.RawMessage `json:"upstream_inference_cost"`
+	} `json:"cost_details"`
 }
 
 // counted returns the usage and cost that a chunk reports, nil for what it does not.
@@ -57,7 +60,7 @@ func (u chatUsage) counted() (usage *money.Usage, costUSD *money.USD) {
 // terms are the names of service tiers that have prices of their own.
 func terms(tier string) string {
 	switch tier {
-	case "flex", "priority", "fast":
+	case "flex", "priority", "fast", "batch":
 		return tier
 	}
 	return ""
@@ -80,14 +83,20 @@ func inclusive(u money.Usage, total int64) money.Usage {
 	return u
 }
 
-// cost is what OpenRouter charged. For a key of the user's own ("byok") it is
-// a fee beside the real cost, and so of no use.
+// cost is what OpenRouter charged. With a key of the user's own ("byok") it is a fee, and the
+// provider charges the rest.
 func (u chatUsage) cost() *money.USD {
-	var usd *money.USD
-	if string(u.IsBYOK) == "true" || json.Unmarshal(u.Cost, &usd) != nil {
-		return nil
+	usd := amount(u.Cost)
+	if string(u.IsBYOK) != "true" || usd == nil {
+		return usd
 	}
-	if usd == nil || *usd < 0 {
+	return money.Sum(usd, amount(u.CostDetails.Upstream))
+}
+
+// amount returns a reported amount, nil for none.
+func amount(text json.RawMessage) *money.USD {
+	var usd *money.USD
+	if json.Unmarshal(text, &usd) != nil || usd == nil || *usd < 0 {
 		return nil
 	}
 	return usd

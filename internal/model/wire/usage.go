@@ -10,7 +10,7 @@ const MaxTokens = 1 << 40
 // Plausible reports whether u can be the usage of a request. No request uses zero
 // input and output tokens.
 func Plausible(u money.Usage) bool {
-	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.CacheWriteLong} {
+	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.CacheWriteLong, u.Searches} {
 		if n < 0 || n > MaxTokens {
 			return false
 		}
