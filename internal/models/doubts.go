@@ -24,7 +24,7 @@ func (m *Set) doubts() []string {
 	var list []string
 	capped := false
 	for _, c := range m.named() {
-		if _, fixed := m.plan.Prices[c.name]; fixed || !c.capped || m.local(c.id) {
+		if _, fixed := m.plan.Prices[c.name]; fixed || !c.capped || m.free(c.id) {
 			continue
 		}
 		known := m.known(c.id)

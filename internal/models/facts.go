@@ -153,11 +153,14 @@ func (m *Set) price(id, written string) (pricing, bool) {
 	switch declared, _ := m.declared(id); {
 	case declared.Priced():
 		return fixed(declared.Price(id, base)), true
-	case m.local(id):
+	case m.free(id):
 		return fixed{}, true
 	}
 	return known, priced
 }
+
+// free reports whether a model costs nothing: a script, or one of the user's own server.
+func (m *Set) free(id string) bool { return scripted(id) || m.local(id) }
 
 // local reports whether a model is one of a server that users run themselves. Under an
 // operator's budget, the kind that a manifest gives to an endpoint doesn't prove that, and

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"slices"
+
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
@@ -15,10 +17,16 @@ func (m *Set) MaxCost(j tasks.Job) *money.USD {
 			chain = append(chain, *a.Model)
 		}
 	}
+	costs := false
 	for _, of := range chain {
-		if _, ok := m.price(of.ID, of.Name); !ok && !recorded(of.ID) {
+		p, ok := m.price(of.ID, of.Name)
+		if !ok && !recorded(of.ID) {
 			return nil
 		}
+		costs = costs || !ok || slices.ContainsFunc(p.Possible(m.now()), money.Price.Positive)
+	}
+	if !costs {
+		return new(money.USD)
 	}
 	return minUSD(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
 }
