@@ -20,15 +20,7 @@ func plain(s string) string {
 		}
 		return r
 	}, printable.Unstyled(s))
-	return disarm(strings.TrimSpace(s))
-}
-
-var command = lazyregexp.New(`(?m)^([\s\p{Z}]*)::`)
-
-// disarm breaks the workflow commands of a GitHub runner in a log: "::" at the start of a
-// line, and "##[" anywhere.
-func disarm(s string) string {
-	return strings.ReplaceAll(command.ReplaceAllString(s, "${1}: :"), "##[", "## [")
+	return printable.Disarm(strings.TrimSpace(s))
 }
 
 // markup escapes every special character of GitHub's Markdown. The zero-width spaces
@@ -65,7 +57,7 @@ func code(s string) string {
 // fence formats a text as a code block of a language, whose fence is longer than any run
 // of backticks in it.
 func fence(language, s string) string {
-	s = disarm(strings.TrimRight(printable.Visible(s), "\n"))
+	s = printable.Disarm(strings.TrimRight(printable.Visible(s), "\n"))
 	ticks := printable.Fence(s)
 	return ticks + language + "\n" + s + "\n" + ticks + "\n"
 }

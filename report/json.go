@@ -71,9 +71,7 @@ func (p *printer) print(value any, depth int) {
 		p.err = fmt.Errorf("encode report: %w", err)
 	}
 	p.text = layout(p.text[:0], bytes.TrimSpace(p.compact.Bytes()), depth, openDepth)
-	if command := []byte("##["); bytes.Contains(p.text, command) { // occurs only in strings
-		p.text = bytes.ReplaceAll(p.text, command, []byte(`#\u0023[`))
-	}
+	p.text = printable.EscapeHashes(p.text, `\u0023`) // they occur only in strings
 }
 
 func (p *printer) write(chunks ...[]byte) {

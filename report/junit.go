@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/xml"
 	"fmt"
@@ -29,7 +28,7 @@ func JUnit(w io.Writer, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("encode JUnit report: %w", err)
 	}
-	text = bytes.ReplaceAll(text, []byte("##["), []byte("#&#35;[")) // not a workflow command
+	text = printable.EscapeHashes(text, "&#35;")
 	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
 		return fmt.Errorf("write JUnit report: %w", err)
 	}

@@ -286,7 +286,7 @@ func FuzzJUnitText(f *testing.F) {
 		if !utf8.ValidString(out) {
 			t.Error("junit.xml is not UTF-8")
 		}
-		if strings.Contains(out, "##[") {
+		if regexp.MustCompile(`##[a-z]*\[`).MatchString(out) {
 			t.Error("junit.xml holds a runner's command")
 		}
 		got := parseJUnit(t, out)

@@ -67,7 +67,7 @@ func inert(tb testing.TB, summary string) {
 			tb.Errorf("the summary holds %q", m)
 		}
 	}
-	if strings.Contains(summary, "##[") || regexp.MustCompile(`(?m)^\s*::`).MatchString(summary) {
+	if regexp.MustCompile(`##[a-z]*\[`).MatchString(summary) || regexp.MustCompile(`(?m)^\s*::`).MatchString(summary) {
 		tb.Error("the summary holds a runner's command")
 	}
 }

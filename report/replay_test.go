@@ -66,7 +66,7 @@ func texts() []string {
 		"", "plain words", "two\nlines\r\nand\rmore\n", "\xff\xfe invalid \xc3", "\x00\x07\x1b[31mred\x1b]52;c;eA==\x07\x7f",
 		"\u009b31m \u202egnp\u2066 \u200b\ufeff\u2028\u2029 \ufffe\uffff\ufffd \U000e0041", "]]><a>&amp;&#0;<!--", "```\n````\n~~~", "` `` ` \\` \\| a|b",
 		"![i](http://x.example/i.png) [l]: http://x.example <http://x.example> http://x.example www.x.example WWW.x.example a@x.example @octocat o/r#1",
-		"::set-env name=A::b\n  ::add-mask::x\n##[error]y", "</pre></code></details><script>alert(1)</script><img src=x>", "# h\n- l\n1. n\n> q\n---\n===\n\tt\n    c",
+		"::set-env name=A::b\n  ::add-mask::x\n##[error]y\n##vso[task.x]y ##teamcity[z]\n--- a title", "</pre></code></details><script>alert(1)</script><img src=x>", "# h\n- l\n1. n\n> q\n---\n===\n\tt\n    c",
 		"$x$ $`y`$ ***b*** __u__ ~~s~~ :smile: [^1] \\\\", "emoji 👩\u200d💻 ünï 漢字 \u0645\u200c", "=cmd|'/c'!A1", "{\"a\": [1, {\"b\": \"##[\"}]}",
 	}
 }

@@ -105,7 +105,7 @@ func SARIF(w io.Writer, r *Report) error {
 	if err := enc.Encode(out); err != nil {
 		return fmt.Errorf("encode SARIF: %w", err)
 	}
-	if _, err := b.WriteTo(w); err != nil {
+	if _, err := w.Write(printable.JSON(b.Bytes())); err != nil {
 		return fmt.Errorf("write SARIF: %w", err)
 	}
 	return nil

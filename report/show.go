@@ -56,7 +56,7 @@ func (s *shown) facts(name, value string) {
 
 // block writes the lines of a text, of which no one starts with the text of a model.
 func (s *shown) block(text string, style printable.Style) {
-	for line := range strings.Lines(strings.TrimRight(disarm(printable.Visible(text)), "\n")) {
+	for line := range strings.Lines(strings.TrimRight(printable.Disarm(printable.Visible(text)), "\n")) {
 		line = strings.TrimRight("    | "+head(strings.TrimRight(line, "\n"), maxShownLine), " ")
 		if style != "" {
 			line = s.paint(style, line)
@@ -226,7 +226,7 @@ func (s *shown) changes(j *Job, patch string) {
 	for _, c := range j.Changes {
 		fmt.Fprintf(s, "  %-8s %s +%d -%d\n", c.Kind, plain(c.Path), c.Added, c.Removed)
 	}
-	lines := strings.Split(strings.TrimRight(disarm(printable.Visible(patch)), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(printable.Disarm(printable.Visible(patch)), "\n"), "\n")
 	if patch == "" {
 		return
 	}

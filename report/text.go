@@ -53,7 +53,7 @@ func finalMessage(r *Report) string {
 	if len(r.Jobs) != 1 {
 		return ""
 	}
-	return disarm(printable.Visible(strings.TrimRight(r.Jobs[0].FinalMessage, " \t\r\n")))
+	return printable.Disarm(printable.Visible(strings.TrimRight(r.Jobs[0].FinalMessage, " \t\r\n")))
 }
 
 func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) error {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -52,8 +51,8 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }
 
-// harmless breaks the older form of commands, which the runner executes anywhere in a
-// line, removes styles, and replaces invisible characters.
+// harmless breaks the commands that a runner executes anywhere in a line, removes styles,
+// and replaces invisible characters.
 func harmless(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -64,12 +63,11 @@ func harmless(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(printable.Unstyled(s), "\uFFFD"))
-	return older.ReplaceAllString(s, "#${1}#${2} [")
+	return printable.DisarmInside(s)
 }
 
-// Log writes text to the log of a step, line by line, and breaks workflow commands
-// except allowed ones: a runner executes "::" at the start of a line, after white
-// space, and "##[" anywhere. It is safe for concurrent use.
+// Log writes text to the log of a step, line by line, and breaks the commands
+// of CIs except allowed ones. It is safe for concurrent use.
 type Log struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -125,29 +123,21 @@ func (l *Log) flush() error {
 	if len(l.line) == 0 {
 		return nil
 	}
-	line := disarm(l.line, l.allowed)
+	line := disarm(string(l.line), l.allowed)
 	if last := line[len(line)-1]; last != '\n' && last != '\r' {
-		line = append(line, '\n')
+		line += "\n"
 	}
 	l.line = l.line[:0]
-	_, err := l.out.Write(line)
+	_, err := io.WriteString(l.out, line)
 	return err
 }
 
-// The two forms of workflow commands. They may contain invisible characters, because the
-// runner compares text by the rules of a language, which ignores them.
-var (
-	newer = lazyregexp.New(`^([\p{Z}\p{C}\p{M}]*):([\p{C}\p{M}]*):`)
-	older = lazyregexp.New(`#([\p{C}\p{M}]*)#([\p{C}\p{M}]*)\[`)
-)
-
-// disarm breaks the commands in one line.
-func disarm(line []byte, allowed []string) []byte {
-	line = older.ReplaceAll(line, []byte("#${1}#${2} ["))
+// disarm breaks the commands in one line, except one of allowed at its start.
+func disarm(line string, allowed []string) string {
 	for _, start := range allowed {
-		if bytes.HasPrefix(line, []byte(start)) {
-			return line
+		if strings.HasPrefix(line, start) {
+			return printable.DisarmInside(line)
 		}
 	}
-	return newer.ReplaceAll(line, []byte("${1}: :"))
+	return printable.Disarm(line)
 }

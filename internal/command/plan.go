@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -237,7 +238,7 @@ func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	if err != nil {
 		return fail(event.ExitInternal, "encode the matrix: %w", err)
 	}
-	_, err = fmt.Fprintf(w.Out, "%s\n", line)
+	_, err = fmt.Fprintf(w.Out, "%s\n", printable.JSON(line))
 	return err
 }
 
@@ -370,11 +371,17 @@ func clock(d time.Duration) string {
 	return d.String()
 }
 
+// writeJSON prints a document. Texts of others are escaped as in a report.
 func writeJSON(out io.Writer, doc any) error {
-	enc := json.NewEncoder(out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(doc)
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	_, err := out.Write(printable.JSON(text.Bytes()))
+	return err
 }
 
 func validateCommand(w World) *cli.Command {

@@ -9,11 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
-// commandForms matches workflow commands of a GitHub runner: "::" at the start of a
-// line, after white space, and "##[" anywhere, possibly with invisible characters
-// between.
-var commandForms = lazyregexp.New(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
-
 // styles matches the sequences of terminals for colors and styles, and the one that clears
 // the rest of a line, which programs write together with them.
 var styles = lazyregexp.New(`\x1b\[[0-9;:]*[mK]`)
@@ -32,16 +27,10 @@ func Unstyled(s string) string {
 const Width = 160
 
 // Text makes text safe for a terminal and a CI's log: it removes styles, makes control characters and
-// characters that reorder text visible, and breaks workflow commands. Text of a model
-// or a repository can't move the cursor or issue workflow commands.
+// characters that reorder text visible, and breaks the commands of CIs. Text of a model
+// or a repository can't move the cursor or issue commands.
 func Text(s string) string {
-	s = Unstyled(s)
-	if strings.Count(s, ":") > 1 || strings.Count(s, "#") > 1 {
-		s = commandForms.ReplaceAllStringFunc(s, func(found string) string {
-			last := len(found) - 1
-			return found[:last] + " " + found[last:]
-		})
-	}
+	s = Disarm(Unstyled(s))
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // scripts and emoji need the joiners
