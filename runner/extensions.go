@@ -49,7 +49,6 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 			return Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
-		Redact:  j.opts.Redact.HeldJSON,
 		Emit:    func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn:    j.warn, Now: j.opts.Now,
 	}

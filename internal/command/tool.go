@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -441,10 +442,15 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
 	}
 	if o.json {
-		return writeJSON(w.Out, docs)
+		var text bytes.Buffer
+		if err := writeJSON(&text, docs); err != nil {
+			return err
+		}
+		_, err = w.Out.Write(env.Redact.JSON(text.Bytes()))
+		return err
 	}
 	for _, d := range docs {
-		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, printable.Line(d.Description, 100))
+		fmt.Fprintf(w.Out, "%-11s %s\n", printable.Line(env.Redact.Text(d.Name), 100), printable.Line(env.Redact.Text(d.Description), 100))
 	}
 	return nil
 }

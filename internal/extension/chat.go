@@ -118,7 +118,7 @@ func change[T any](ctx context.Context, c *chat, hook string, input map[string]a
 	}
 	var made T
 	if err == nil {
-		err = json.Unmarshal(c.host.config.Redact(raw), &made)
+		err = json.Unmarshal(raw, &made)
 	}
 	switch {
 	case err == nil:

@@ -41,7 +41,6 @@ type Config struct {
 	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
 	Proxy   func(*http.Request) (*url.URL, error) // for remote servers; nil for none
 	Scripts *Scripts                              // nil without tool files and plugins
-	Redact  func(json []byte) []byte              // removes secrets from what plugins make of requests to the model
 	Emit    func(event.Extension)                 // called by several goroutines
 	Warn    func(text string)                     // likewise
 	Now     func() time.Time

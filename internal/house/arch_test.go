@@ -103,7 +103,7 @@ func rooms() map[string]room {
 		"internal/sandbox/linux":   {"", "names for calls of the kernel"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
 		"internal/journal":         {"internal/event internal/model internal/failpoint", "a file of one session, without the session"},
-		"internal/session":         {"internal/journal internal/jsontext internal/model internal/schema tools internal/permission internal/event internal/money internal/textcall internal/textcut internal/failpoint internal/lazyregexp", "the loop and nothing else"},
+		"internal/session":         {"internal/figures internal/journal internal/jsontext internal/model internal/redact internal/schema tools internal/permission internal/event internal/money internal/textcall internal/textcut internal/failpoint internal/lazyregexp", "the loop and nothing else"},
 		"internal/workspace":       {"internal/lazyregexp internal/owner internal/textcut", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
 		"internal/files":           {"internal/failpoint internal/owner", "two kinds of paths, without knowing what is written"},

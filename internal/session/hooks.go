@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
@@ -32,6 +33,7 @@ type Hooks struct {
 func (h Hooks) start(ctx context.Context, s *Session, offered bool) (changed bool) {
 	if h.Tool != nil && (offered || !s.head.hooked) {
 		s.head.hooked, changed = true, true
+		s.head.specs = slices.Clone(s.head.specs)
 		for i := range s.head.specs {
 			s.head.specs[i] = h.Tool(ctx, s.head.specs[i])
 		}

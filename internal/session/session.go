@@ -127,6 +127,7 @@ type head struct {
 	hooked bool // the hooks for specs were called
 	tokens int64
 	sent   sent // messages that hooks changed
+	door   door
 }
 
 // New returns a session. It sends nothing before Run.
@@ -137,7 +138,7 @@ func New(cfg Config) *Session {
 	}
 	env := *cfg.Env
 	env.Nested = s.nested
-	s.cfg.Env = &env
+	s.cfg.Env, s.head.door.known = &env, env.Redact
 	s.head.specs = offered(s.cfg)
 	s.recount()
 	return s

@@ -132,7 +132,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	began := s.cfg.Now()
 	s.received = received{}
 	failpoint.Hit(failpoint.RequestBefore, "")
-	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
+	resp, err := s.cfg.Model.Stream(ctx, s.head.door.request(req, s.emit), s.delta)
 	failpoint.Hit(failpoint.RequestAfter, "")
 	ended = event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
