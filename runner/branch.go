@@ -106,6 +106,16 @@ func (p *preflight) removeLocks(ctx context.Context, ready *PreflightResult) (re
 	return refused
 }
 
+// removeStale removes the incomplete objects that killed runs have left in the repositories of
+// this machine.
+func (p *preflight) removeStale() {
+	for _, o := range p.origins {
+		if o.repo != nil {
+			gitdir.RemoveStale(o.repo.Git.Objects.Dir)
+		}
+	}
+}
+
 func (p *preflight) removeLock(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the lock that a killed run has left: %w", err)

@@ -229,6 +229,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	if len(refused) == 0 {
 		refused = p.removeLocks(ctx, ready)
 	}
+	if len(refused) == 0 && p.Reserve != "" {
+		p.removeStale()
+	}
 	ready.warnings = p.warnings
 	return ready, errors.Join(refused...)
 }

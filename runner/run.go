@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -195,6 +196,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	if o.Past != nil {
 		o.Past.close()
+		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots))) // of the process that it continues
 		began = began.Add(-o.Past.Elapsed)
 	}
 	settle := r.shareBudget(ctx)

@@ -336,6 +336,13 @@ func (r *resumed) checkPlain() {
 	if got := strings.Split(r.git("-C", "../plain", "worktree", "list"), "\n"); len(got) != 1 {
 		r.t.Errorf("plain: worktrees %q", got)
 	}
+	for _, pattern := range []string{"plain/.git", "shop/.git", "*/snapshots"} { // of the report directory
+		for _, at := range []string{"objects/tmp_*", "objects/pack/tmp_*"} {
+			if found, err := filepath.Glob(filepath.Join(r.dir, pattern, at)); err != nil || len(found) > 0 {
+				r.t.Errorf("left: %q, %v", found, err)
+			}
+		}
+	}
 }
 
 // checkResumedReport checks that the report has every job once, with its one commit on the

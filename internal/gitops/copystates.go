@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/owner"
 )
 
@@ -89,17 +90,15 @@ func (c stateCopy) file(hash plumbing.Hash) (found bool, err error) {
 	if err := owner.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return false, err
 	}
-	out, err := os.CreateTemp(filepath.Dir(dst), "tmp_obj_")
+	out, err := gitdir.CreateTemp(c.to, gitdir.TempObject)
 	if err != nil {
 		return false, err
 	}
-	owner.Inherit(out)
 	_, err = io.Copy(out, in)
-	err = errors.Join(err, out.Chmod(0o444), out.Close())
-	if err == nil {
+	if err = errors.Join(err, out.Chmod(0o444)); err == nil {
 		err = os.Rename(out.Name(), dst)
 	}
-	if err != nil {
+	if err = errors.Join(err, out.Close()); err != nil {
 		os.Remove(out.Name())
 	}
 	return err == nil, err

@@ -100,24 +100,22 @@ func (w *objectWriter) writeBytes(t plumbing.ObjectType, data []byte) (plumbing.
 }
 
 func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
-	f, err := os.CreateTemp(w.dir, "tmp_obj_")
+	f, err := gitdir.CreateTemp(w.dir, gitdir.TempObject)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	owner.Inherit(f)
 	hash, err := fillObject(f, t, size, content, !w.cache)
 	if err == nil {
 		err = w.path(f.Name(), hash)
 	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return plumbing.ZeroHash, errors.Join(err, os.Remove(f.Name()))
 	}
 	return hash, nil
 }
 
-// fillObject writes, optionally syncs, and closes an object file.
+// fillObject writes an object file, and syncs it if sync is set.
 func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader, sync bool) (hash plumbing.Hash, err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
 	w := objfile.NewWriter(f)
 	if err := w.WriteHeader(t, size); err != nil {
 		return hash, err

@@ -43,11 +43,10 @@ func newPackWriter(objects string) (*packWriter, error) {
 	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(dir, "tmp_pack_")
+	f, err := gitdir.CreateTemp(dir, gitdir.TempPack)
 	if err != nil {
 		return nil, err
 	}
-	owner.Inherit(f)
 	releaseStale(dir, f)
 	w := &packWriter{file: f, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
 	w.compressors.New = func() any { return &compressor{z: zlib.NewWriter(nil)} }

@@ -62,7 +62,7 @@ func rooms() map[string]room {
 		"internal/opencode":        {"internal/permission internal/frontmatter internal/lazyregexp internal/redact", "a conversion of texts: it reads no manifest"},
 		"internal/event":           {"internal/money internal/lazyregexp", "it is the vocabulary of all others"},
 		"internal/gitops":          {"internal/dirent internal/gitops/gitdir internal/ignore internal/owner internal/textcut internal/pathtree internal/failpoint internal/lazyregexp", "a repository and its work tree; it reaches nobody"},
-		"internal/gitops/gitdir":   {"internal/ignore internal/owner", "a git directory: neither commits to be made nor remotes"},
+		"internal/gitops/gitdir":   {"internal/filelock internal/ignore internal/owner", "a git directory: neither commits to be made nor remotes"},
 		"internal/gitops/remote":   {"internal/filelock internal/gitops/gitdir internal/keys internal/textcut internal/failpoint", "transfers need a git directory, not a work tree"},
 		"internal/forge":           {"internal/printable internal/failpoint", "requests to forges, without knowing what is published"},
 		"internal/publish":         {"tasks internal/event internal/figures internal/forge internal/gitops/gitdir internal/gitops/remote internal/money internal/patterns internal/printable internal/textcut internal/findings", "commits go to remotes, whoever made them: it knows neither runs nor reports"},

@@ -228,13 +228,12 @@ func (s *objectStore) withPrefix(prefix []byte, set map[plumbing.Hash]bool) erro
 // InstallPack syncs a pack and its index and renames them to their names in a directory; the
 // index last, because a pack without one is ignored.
 func InstallPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name string) error {
-	f, err := os.CreateTemp(dir, "tmp_idx_")
+	f, err := CreateTemp(dir, TempIndex)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	owner.Inherit(f)
 	owner.Inherit(pack)
 	if _, err := idxfile.NewEncoder(f).Encode(idx); err != nil {
 		return err

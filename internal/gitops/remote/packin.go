@@ -32,7 +32,7 @@ func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &storeError{err}
 	}
-	f, err := os.CreateTemp(dir, "tmp_pack_")
+	f, err := gitdir.CreateTemp(dir, gitdir.TempPack)
 	if err != nil {
 		return &storeError{err}
 	}

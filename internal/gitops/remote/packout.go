@@ -84,7 +84,7 @@ func spoolPack(ctx context.Context, store *gitdir.Objects, objects []plumbing.Ha
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, 0, err
 	}
-	if f, err = os.CreateTemp(dir, "tmp_pack_"); err != nil {
+	if f, err = gitdir.CreateTemp(dir, gitdir.TempPack); err != nil {
 		return nil, 0, err
 	}
 	if err = writePack(ctx, f, store, objects); err == nil {
