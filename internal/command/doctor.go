@@ -136,7 +136,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*ex
 		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not checked: this requires a directory for temporary files", exit: event.ExitFailed}}
 	}
 	e.Checks = append(e.Checks, programs(ctx, w)...)
-	e.Checks = append(e.Checks, keys(w), endpoints(w), private)
+	e.Checks = append(e.Checks, keys(w), endpoints(w), pricesAge(w), private)
 	runs, err := filepath.Abs(filepath.Join(".millhand", "runs"))
 	if err != nil {
 		return nil, fail(event.ExitInternal, "find the current directory: %w", err)

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/prices/dataset"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 const refreshTime = 2 * time.Minute
@@ -24,12 +26,18 @@ func priceTable(w World) *prices.Table {
 	if path == "" {
 		return prices.BuiltIn()
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return prices.BuiltIn() // nothing was saved
+	table := prices.BuiltIn()
+	if text, err := os.ReadFile(path); err == nil { // else nothing was saved
+		table = prices.Newest(string(text))
 	}
-	return prices.Newest(string(text))
+	if text, err := os.ReadFile(listedPrices(path)); err == nil {
+		table, _ = table.WithListed(string(text)) // without it if it can't be read
+	}
+	return table
 }
+
+// listedPrices is the file of the prices that the second source lists, beside the saved table.
+func listedPrices(path string) string { return filepath.Join(filepath.Dir(path), "listed-prices.txt") }
 
 // cachedPrices is the file of the saved table; "" if the user has no directory for it.
 // Without one, cacheDir is below the current directory, where a repository could have
@@ -43,15 +51,21 @@ func cachedPrices(w World) string {
 }
 
 // refreshPrices downloads the dataset of prices, and saves it if it is newer than the table
-// in use.
-func refreshPrices(ctx context.Context, w World, registry string) error {
+// in use; and the second source's list, "" for none, whose failure is only a warning.
+func refreshPrices(ctx context.Context, w World, registry, source string) error {
 	path := cachedPrices(w)
 	if path == "" {
 		return fail(event.ExitUsage, "save prices: no cache directory: set HOME or MILLHAND_CACHE_DIR")
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
-	got, err := dataset.Fetch(ctx, &http.Client{Transport: &http.Transport{Proxy: w.Proxy}}, registry)
+	client := &http.Client{Transport: &http.Transport{Proxy: w.Proxy}}
+	if source != "" {
+		if err := refreshListed(ctx, w, client, source, listedPrices(path)); err != nil {
+			fmt.Fprintln(w.Err, printable.Text("warning: "+err.Error()+"; models that the first source lacks keep no price"))
+		}
+	}
+	got, err := dataset.Fetch(ctx, client, registry)
 	if err != nil {
 		return failure{event.ExitUnavailable, err}
 	}
@@ -70,6 +84,23 @@ func refreshPrices(ctx context.Context, w World, registry string) error {
 	return nil
 }
 
+// refreshListed downloads the list of the second source and saves it.
+func refreshListed(ctx context.Context, w World, client *http.Client, source, path string) error {
+	rows, err := dataset.FetchModelsDev(ctx, client, source, w.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	table, err := prices.BuiltIn().WithListed(string(rows))
+	if err != nil {
+		return err
+	}
+	if err := savePrices(path, rows); err != nil {
+		return fmt.Errorf("save prices: %w", err)
+	}
+	fmt.Fprintf(w.Err, "%s, %s, prices only from there: %s\n", printable.Line(source, printable.Width), table.Latest(), figures.Count(len(table.Names())-len(prices.BuiltIn().Names()), "model"))
+	return nil
+}
+
 // savePrices replaces the saved table atomically: runs may read it.
 func savePrices(path string, table []byte) error {
 	dir, err := files.MakeOwn(filepath.Dir(path), 0o700)
@@ -81,4 +112,14 @@ func savePrices(path string, table []byte) error {
 		_, err := to.Write(table)
 		return err
 	})
+}
+
+// pricesAge checks how old the prices are.
+func pricesAge(w World) check {
+	table := priceTable(w)
+	c := check{Name: "prices", Status: checkOK, Found: fmt.Sprintf("%s, the newest of %s", figures.Count(len(table.Names()), "model"), table.Latest())}
+	if table.Age(w.Now()) > prices.MaxAge {
+		c.Status, c.Fix = checkWarning, "run millhand models --refresh: newer models have no price, and limits of cost use old ones"
+	}
+	return c
 }

@@ -36,6 +36,9 @@ func priceRegistry(t *testing.T, date string) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /@pydantic/genai-prices", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, index) })
 	mux.HandleFunc("GET /@pydantic/genai-prices/-/genai-prices-9.9.9.tgz", func(w http.ResponseWriter, _ *http.Request) { w.Write(archive.Bytes()) })
+	mux.HandleFunc("GET /api.json", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"openai": {"models": {"gpt-99": {"cost": {"input": 3, "output": 9}, "limit": {"context": 100, "output": 10}}}}}`)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -61,14 +64,14 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 			}
 		}
 	}
-	if _, text := millhand(0, "models", "openai", "--refresh", "--registry", priceRegistry(t, "2025-01-01")); !strings.Contains(text, "not newer") {
+	if _, text := millhand(0, "models", "openai", "--refresh", "--registry", priceRegistry(t, "2025-01-01"), "--source", ""); !strings.Contains(text, "not newer") {
 		t.Errorf("an old dataset: %s", text)
 	}
-	millhand(75, "models", "--refresh", "--registry", "http://127.0.0.1:1")
+	millhand(75, "models", "--refresh", "--registry", "http://127.0.0.1:1", "--source", "http://127.0.0.1:1")
 	if left, err := os.ReadDir(cache); err != nil || len(left) > 0 {
 		t.Fatalf("%v, %v", left, err)
 	}
-	out, text := millhand(0, "models", "openai", "--refresh", "--registry", priceRegistry(t, "2026-11-19"))
+	out, text := millhand(0, "models", "openai", "--refresh", "--registry", priceRegistry(t, "2026-11-19"), "--source", "")
 	expect(text, "genai-prices 9.9.9 of 2026-11-19, sha512-", "saved in "+filepath.Join(cache, "prices.txt"))
 	expect(out, "as of 2026-11-19")
 	out, _ = millhand(0, "models", "openai")
@@ -89,11 +92,32 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 	expect(plan("0.01", "openai/gpt-5-mini"), "the cost limit of $0.01 is too small for one request to openai/gpt-5-mini, which costs about $0.0195") // 2500 at 7, 256 at 8
 	expect(plan("5", "google/gemini-flash-latest"), "google/gemini-flash-latest is an alias of changing models")
 	now = now.AddDate(0, 0, 100)
-	expect(plan("5", "openai/gpt-5-mini"), "the price table is 101 days old (2026-11-19)", "millhand models --refresh")
+	expect(plan("5", "openai/gpt-5-mini"), "the price table is 100 days old (2026-11-20)", "millhand models --refresh")
 
 	if err := os.WriteFile(filepath.Join(cache, "prices.txt"), []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _ = millhand(0, "models", "openai")
 	expect(out, "as of 2026-09-23")
+
+	// A second source lists a model that has no price elsewhere, and makes the prices newer.
+	known := func() check {
+		return pricesAge(World{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }})
+	}
+	if c := known(); c.Status != checkWarning || !strings.Contains(c.Found, "the newest of 2026-11-20") || !strings.Contains(c.Fix, "millhand models --refresh") {
+		t.Errorf("old prices: %+v", c)
+	}
+	registry := priceRegistry(t, "2025-01-01")
+	_, text = millhand(0, "models", "openai", "--refresh", "--registry", registry, "--source", registry+"/none")
+	expect(text, "warning: download prices: "+registry+"/none: 404 Not Found; models that the first source lacks keep no price")
+	_, text = millhand(0, "models", "openai", "--refresh", "--registry", registry, "--source", registry+"/api.json")
+	expect(text, registry+"/api.json, 2027-02-28, prices only from there: 1 model")
+	if notes := plan("5", "openai/gpt-99"); notes != "" {
+		t.Errorf("notes: %s", notes)
+	}
+	out, _ = millhand(0, "models", "openai")
+	expect(out, "openai/gpt-99 ", "openai/gpt-5-mini ")
+	if c := known(); c.Status != checkOK || !strings.Contains(c.Found, "the newest of 2027-02-28") {
+		t.Errorf("new prices: %+v", c)
+	}
 }

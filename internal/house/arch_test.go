@@ -88,7 +88,7 @@ func rooms() map[string]room {
 		"internal/policy":          {"internal/permission internal/reach internal/money internal/pathtree", "what an operator allows; package tasks reads its files, as they are YAML"},
 		"internal/models":          {"internal/files internal/keys tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner"},
 		"internal/prices":          {"internal/money internal/lazyregexp", "a table and arithmetic"},
-		"internal/prices/dataset":  {"internal/lazyregexp", "it makes the table from what others publish; no run uses it"},
+		"internal/prices/dataset":  {"internal/lazyregexp internal/prices", "it makes the table from what others publish; no run uses it"},
 		"internal/prices/generate": {"internal/prices/dataset", "the program of go generate"},
 		"internal/proc":            {"", "processes, without policy"},
 		"internal/prompt":          {"internal/textcut internal/lazyregexp", "text"},

@@ -37,7 +37,7 @@ func (m *Set) doubts() []string {
 		}
 	}
 	if age := m.table.Age(m.now()); capped && age > prices.MaxAge {
-		list = append(list, fmt.Sprintf("the price table is %d days old (%s), so the cost limit may be exceeded: run millhand models --refresh", int(age.Hours()/24), m.table.Date))
+		list = append(list, fmt.Sprintf("the price table is %d days old (%s), so the cost limit may be exceeded: run millhand models --refresh", int(age.Hours()/24), m.table.Latest()))
 	}
 	seen := map[string]bool{}
 	for _, j := range m.plan.Jobs {

@@ -24,7 +24,7 @@ var (
 )
 
 // MaxAge is how old a table may be before it is called outdated.
-const MaxAge = 90 * 24 * time.Hour
+const MaxAge = 60 * 24 * time.Hour
 
 // Table has the prices and facts of models. It is safe for concurrent use.
 type Table struct {
@@ -34,7 +34,9 @@ type Table struct {
 
 	dataset rows
 	own     rows
-	newer   bool // the own prices are newer than the dataset
+	listed  rows   // of a list that is asked for models without a price in the others
+	newer   bool   // the own prices are newer than the dataset
+	latest  string // date of the newest of them
 
 	found sync.Map // what Of has returned, by the name: a plan asks for the same few models for each job
 }
@@ -87,8 +89,48 @@ func read(text string) (*Table, error) {
 	}
 	t := &Table{Version: words[1], Date: words[2], dataset: index(body), own: index(ownTable)}
 	ownDate, _, _ := strings.Cut(strings.TrimPrefix(ownTable, "# "), " ")
-	t.newer = ownDate > t.Date
+	t.newer, t.latest = ownDate > t.Date, max(ownDate, t.Date)
 	return t, nil
+}
+
+// WithListed returns the table with rows of package dataset in the form of models.txt, after a line
+// with their source and date. They count for models without a price: a list that others keep
+// may have the ordinary price alone, without terms and hours.
+func (t *Table) WithListed(text string) (*Table, error) {
+	head, body, _ := strings.Cut(text, "\n")
+	_, date, _ := strings.Cut(head, " ")
+	if _, err := time.Parse(time.DateOnly, date); err != nil {
+		return t, fmt.Errorf("read the list of prices: it does not start with its date: %q", head)
+	}
+	for line := range strings.Lines(body) {
+		if !Valid(line) {
+			return t, fmt.Errorf("read the list of prices: invalid row %q", line)
+		}
+	}
+	return &Table{
+		Date: t.Date, Version: t.Version, Cached: t.Cached, dataset: t.dataset, own: t.own, listed: index(body), newer: t.newer, latest: max(t.latest, date),
+	}, nil
+}
+
+// Valid reports whether a row with facts and prices can be read.
+func Valid(row string) bool {
+	fields := strings.Fields(row)
+	if len(fields) != 5 || !strings.Contains(fields[0], "/") {
+		return false
+	}
+	for _, tokens := range fields[1:3] {
+		if n, err := strconv.Atoi(tokens); err != nil || n < 0 {
+			return false
+		}
+	}
+	list, err := parsePrices(row, 4)
+	return err == nil && len(list) > 0
+}
+
+// IsZero reports whether a price is 0.
+func IsZero(price string) bool {
+	usd, err := money.Parse(price)
+	return err == nil && usd == 0
 }
 
 // Newest returns the newer one of the built-in table and another one, in the form of
@@ -102,9 +144,12 @@ func Newest(text string) *Table {
 	return t
 }
 
-// Age is how old the table is.
+// Latest is the date of the newest prices in the table: 2006-01-02.
+func (t *Table) Latest() string { return t.latest }
+
+// Age is how old the newest prices in the table are.
 func (t *Table) Age(now time.Time) time.Duration {
-	date, err := time.Parse(time.DateOnly, t.Date)
+	date, err := time.Parse(time.DateOnly, t.latest)
 	if err != nil {
 		return 0
 	}
@@ -258,6 +303,29 @@ func (t *Table) search(id string) (Model, bool) {
 
 // of returns what the tables have of a model.
 func (t *Table) of(id string) (m Model, known bool) {
+	m, known = t.checked(id)
+	row, ok := t.listed.find(id)
+	if !ok || len(m.prices) > 0 {
+		return m, known
+	}
+	fields := strings.Fields(row)
+	other := factsIn(fields)
+	other.facts(m)
+	other.prices, _ = parsePrices(row, 4) // WithListed has read them
+	return other, true
+}
+
+// factsIn returns the facts in a row: tokens of the window and of an answer, and what the model sees.
+func factsIn(fields []string) (m Model) {
+	m.Context, _ = strconv.Atoi(fields[1])
+	m.MaxOutput, _ = strconv.Atoi(fields[2])
+	seen := strings.Split(fields[3], ",")
+	m.Images, m.PDFs, m.Sees = slices.Contains(seen, "image"), slices.Contains(seen, "pdf"), true
+	return m
+}
+
+// checked returns what the dataset and the own table have of a model.
+func (t *Table) checked(id string) (m Model, known bool) {
 	row, priced := t.dataset.find(id)
 	own, described := t.own.find(id)
 	exact := described // else own is of a model with the same price
@@ -277,12 +345,7 @@ func (t *Table) of(id string) (m Model, known bool) {
 		return m, priced
 	}
 	fields := strings.Fields(own)
-	var same Model
-	same.Context, _ = strconv.Atoi(fields[1])
-	same.MaxOutput, _ = strconv.Atoi(fields[2])
-	seen := strings.Split(fields[3], ",")
-	same.Images, same.PDFs, same.Sees = slices.Contains(seen, "image"), slices.Contains(seen, "pdf"), true
-	m.facts(same)
+	m.facts(factsIn(fields))
 	if len(fields) > 4 && (t.newer || !priced) && exact {
 		m.prices, _ = parsePrices(own, 4)
 	}
@@ -306,7 +369,7 @@ func (m *Model) facts(same Model) {
 // the same model the first.
 func (t *Table) Names() []string {
 	names := map[string]bool{}
-	for _, table := range []rows{t.dataset, t.own} {
+	for _, table := range []rows{t.dataset, t.own, t.listed} {
 		for _, of := range table {
 			name, _, _ := strings.Cut(strings.Fields(of.exact)[0], "|")
 			names[strings.TrimSuffix(name, "*")] = true

@@ -13,9 +13,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
 )
 
@@ -140,4 +142,64 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// modelsDev has the forms of the file of models.dev.
+const modelsDev = `{
+"openai": {"id": "openai", "models": {
+  "gpt-99": {"cost": {"input": 2.5, "output": 1e1, "cache_read": 0.25, "context_over_200k": {"input": 5, "output": 15}}, "limit": {"context": 400000, "output": 128000}, "modalities": {"input": ["text", "pdf", "image"], "output": ["text"]}},
+  "gpt-tiers": {"cost": {"input": 1, "output": 2, "tiers": [{"input": 3, "output": 4, "tier": {"type": "context", "size": 272000}}]}, "limit": {"context": 1, "output": 1}},
+  "gpt-hours": {"cost": {"input": 1, "output": 2, "tiers": [{"input": 3, "output": 4, "tier": {"type": "hour", "size": 3}}]}},
+  "gpt-image": {"cost": {"input": 1, "output": 2}, "modalities": {"output": ["text", "image"]}},
+  "gpt-plan": {"cost": {"input": 0, "output": 0}},
+  "gpt-negative": {"cost": {"input": -1, "output": 2}},
+  "gpt-unknown": {}, "gpt-odd": {"cost": []}, "a b": {"cost": {"input": 1, "output": 2}},
+  "gpt-5-mini": {"cost": {"input": 99, "output": 99}, "limit": {"context": 5, "output": 5}}}},
+"openrouter": {"models": {"x/Y:free": {"cost": {"input": 0, "output": 0}, "limit": {"context": 10, "output": 0}}}},
+"nobody": {"models": {"z": {"cost": {"input": 1, "output": 2}}}}}`
+
+func TestModelsDev(t *testing.T) {
+	const want = `models.dev 2026-11-28
+openai/gpt-5-mini 5 5 text 99,99,,,
+openai/gpt-99 400000 128000 image,pdf 2.5,1e1,0.25,,;200000:5,15,,,
+openai/gpt-tiers 1 1 text 1,2,,,;272000:3,4,,,
+openrouter/x/y:free 10 0 text 0,0,,,
+`
+	got, err := FromModelsDev([]byte(modelsDev), "2026-11-28")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	table, err := prices.BuiltIn().WithListed(string(got))
+	if err != nil || table.Latest() != "2026-11-28" {
+		t.Fatal(table.Latest(), err)
+	}
+	before, _ := prices.BuiltIn().Of("openai/gpt-5-mini")
+	if after, _ := table.Of("openai/gpt-5-mini"); !cmp.Equal(before.Possible(time.Now()), after.Possible(time.Now())) || before.Context != after.Context {
+		t.Errorf("a model with a price became %+v", after)
+	}
+	m, _ := table.Of("openai/gpt-99")
+	if p, ok := m.Price(time.Now()); !ok || p.Input != 2_500_000*money.Dollar/1_000_000 || p.Tiers[0].From != 200_000 || m.MaxOutput != 128_000 || !m.PDFs {
+		t.Errorf("%+v", m)
+	}
+	for _, broken := range []string{"", "[]", "{}", `{"openai": {"models": {}}}`, `{"openai": 1}`} {
+		if got, err := FromModelsDev([]byte(broken), "2026-11-28"); err == nil {
+			t.Errorf("%q became %q", broken, got)
+		}
+	}
+}
+
+func FuzzModelsDev(f *testing.F) {
+	f.Add([]byte(modelsDev))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rows, err := FromModelsDev(data, "2026-11-28")
+		if err != nil {
+			return
+		}
+		if _, err := prices.BuiltIn().WithListed(string(rows)); err != nil {
+			t.Errorf("%q: %v", rows, err)
+		}
+	})
 }
