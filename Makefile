@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-published nightly-publish nightly-release quickstart site
+.PHONY: help check check-portable build test quick slow race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-published nightly-publish nightly-release quickstart site
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -20,6 +20,12 @@ build: ## build ./millhand
 
 test: ## run the tests
 	go test ./...
+
+quick: ## run the short tests of what has changed since BASE (main), by the import graph
+	.ci/quick $(BASE)
+
+slow: ## print the packages by the CPU time of their tests, or the tests of PKG=DIR
+	.ci/slow $(if $(filter command line,$(origin PKG)),$(PKG))
 
 race: ## run the tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout=30m ./...
