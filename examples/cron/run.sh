@@ -24,7 +24,7 @@ export MILLHAND_CACHE_DIR="${MILLHAND_CACHE_DIR:-$PWD/cache}"
 # The report directory is the same every night. A run that is still active blocks the
 # next one (exit code 2), and the reports of earlier runs are in reports/earlier.
 mkdir -p reports
-millhand runs prune --dir reports --keep 30 || echo "run.sh: old runs could not be removed" >&2
+millhand report prune --dir reports --keep 30 || echo "run.sh: old runs could not be removed" >&2
 
 # With exec, signals reach millhand and its exit code is the job's.
 exec millhand run millhand.yaml --report-dir reports --var "night=$(date -u +%Y%m%d-%H%M%S)"

@@ -13,14 +13,14 @@ import (
 
 func TestCandidates(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                        "run validate plan",
+		"":                        "run plan validate",
 		"re":                      "report",
-		"report ":                 "show json junit",
+		"report ":                 "show list prune json junit",
 		"report ju":               "junit",
 		"help report ma":          "markdown",
-		"help ru":                 "run runs",
+		"help ru":                 "run",
 		"run --pro":               "--profile",
-		"run m.yaml --keep --max": "--max-cost --max-profile --max-turns",
+		"run m.yaml --keep --max": "--max-cost --max-time --max-profile --max-turns",
 		"run -":                   "--model",
 		"run --verb":              "--verbose",
 		"run --he":                "--help",

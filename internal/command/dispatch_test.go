@@ -99,8 +99,8 @@ func TestCommandsAreFound(t *testing.T) {
 
 func TestFlagsOfOtherCommandsAreNamed(t *testing.T) {
 	for line, want := range map[string]string{
-		"validate m.yaml --jobs=3":     "unknown flag --jobs=3, which is a flag of 'millhand run', 'millhand plan', 'millhand worker', 'millhand distill'; see 'millhand validate --help'",
-		"plan m.yaml --report-dir out": "unknown flag --report-dir, which is a flag of 'millhand run', 'millhand report merge', 'millhand session fork', 'millhand queue report', 'millhand distill'; see 'millhand plan --help'",
+		"validate m.yaml --jobs=3":     "unknown flag --jobs=3, which is a flag of 'millhand run', 'millhand plan', 'millhand distill', 'millhand worker'; see 'millhand validate --help'",
+		"plan m.yaml --report-dir out": "unknown flag --report-dir, which is a flag of 'millhand run', 'millhand report merge', 'millhand session fork', 'millhand distill', 'millhand queue report'; see 'millhand plan --help'",
 		"run m.yaml --format json":     "unknown flag --format, which is a flag of 'millhand plan'; see 'millhand run --help'",
 		"plan m.yaml --jbos 3":         "unknown flag --jbos; did you mean --jobs?; see 'millhand plan --help'",
 		"plan m.yaml --resume x":       "unknown flag --resume, which is a flag of 'millhand run'; see 'millhand plan --help'",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,4 +119,33 @@ func failOnFlag(to *event.FailOn, category string) cli.Flag {
 		Name: "fail-on", Category: category, Value: flagOf(to, event.ParseFailOn),
 		Usage: "Exit with an error only on `FAILURES`: any, all, verify, policy, environment, baseline, never or N% of the jobs (policy stops, credentials and internal errors always count)",
 	}
+}
+
+// usual are the flags of run that most users need. The others are in a group of their own.
+func usual() []string {
+	return []string{
+		"model", "profile", "var", "publish", "only", "limit", "resume", "max-cost", "jobs", "max-time", "fail-fast",
+		"sandbox", "untrusted", "prompt", "verify", "commit", "json", "quiet", "dry-run", "report-dir",
+	}
+}
+
+// usualFirst returns flags with the usual ones first, and the others in the category of advanced ones.
+func usualFirst(flags []cli.Flag) []cli.Flag {
+	var first, others []cli.Flag
+	for _, f := range flags {
+		if slices.Contains(usual(), f.Names()[0]) {
+			first = append(first, f)
+			continue
+		}
+		others = append(others, f)
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			f.Category = advancedFlags
+		case *cli.StringFlag:
+			f.Category = advancedFlags
+		case *cli.GenericFlag:
+			f.Category = advancedFlags
+		}
+	}
+	return append(first, others...)
 }

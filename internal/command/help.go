@@ -55,12 +55,31 @@ func writeHelp(out io.Writer, path []string, c *cli.Command) error {
 	return err
 }
 
-// helpRows lists visible subcommands and flags in the order of their definition.
+// groups are those of the commands that fewer users need, and what they are for.
+var groups = []struct{ name, text string }{
+	{"fleet", "Care for many pull requests"},
+	{"scale", "Run jobs on several machines"},
+	{"check", "Test rules, calls and evidence"},
+	{"reference", "Print what there is"},
+}
+
+// helpRows lists visible subcommands and flags in the order of their definition. The commands of a
+// group are one row.
 func helpRows(c *cli.Command) []row {
 	var rows []row
+	members := map[string][]string{}
 	for _, s := range c.Subcommands {
-		if !s.Hidden {
-			rows = append(rows, row{cmp.Or(s.Category, "commands"), s.Name, s.Usage})
+		switch {
+		case s.Hidden:
+		case s.Category != "":
+			members[s.Category] = append(members[s.Category], s.Name)
+		default:
+			rows = append(rows, row{"commands", s.Name, s.Usage})
+		}
+	}
+	for _, g := range groups {
+		if of := members[g.name]; len(of) > 0 {
+			rows = append(rows, row{"more commands", g.name, g.text + ": " + strings.Join(of, ", ")})
 		}
 	}
 	for _, f := range c.Flags {

@@ -39,6 +39,7 @@ const (
 	limitFlags      = "limit flags"
 	permissionFlags = "permission flags"
 	outputFlags     = "output flags"
+	advancedFlags   = "advanced flags" // of run, those that few users need
 )
 
 const fromManifest = "from the manifest"

@@ -86,14 +86,26 @@ func Main(ctx context.Context, args []string, w World) int {
 	return int(event.Worst([]event.Exit{exitOf(err), exitOf(unwritten)}))
 }
 
+// in puts a command into one of the groups of the help.
+func in(group string) func(*cli.Command) *cli.Command {
+	return func(c *cli.Command) *cli.Command {
+		c.Category = group
+		return c
+	}
+}
+
 // newRoot returns the command tree.
 func newRoot(w World) *cli.Command {
+	fleet, scale, check, reference := in("fleet"), in("scale"), in("check"), in("reference")
 	root := &cli.Command{
 		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
-			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), followCommand(w), queueCommand(w), workerCommand(w), distillCommand(w), verifyReportCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), schemaCommand(w), explainCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
+			runCommand(w), planCommand(w), validateCommand(w), initCommand(w), doctorCommand(w), reportCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w),
+			fleet(followCommand(w)), fleet(distillCommand(w)), scale(queueCommand(w)), scale(workerCommand(w)),
+			check(policyCommand(w)), check(toolCommand(w)), check(verifyReportCommand(w)),
+			reference(explainCommand(w)), reference(schemaCommand(w)), reference(completionCommand(w)), reference(manCommand(w)), reference(versionCommand(w)),
+			toolsCommand(w), runsCommand(w), actionCommand(w),
 		},
 	}
 	root.Action = func(in *cli.Context) error {
@@ -102,7 +114,7 @@ func newRoot(w World) *cli.Command {
 		}
 		return writeHelp(w.Out, []string{root.Name}, root)
 	}
-	root.Subcommands = append(root.Subcommands, helpCommand(root, w.Out), completeCommand(root, w))
+	root.Subcommands = append(root.Subcommands, reference(helpCommand(root, w.Out)), completeCommand(root, w))
 	for _, c := range root.Subcommands {
 		if c.Action == nil {
 			c.Action = func(*cli.Context) error {

@@ -81,10 +81,10 @@ func TestMistakesInOptions(t *testing.T) {
 		"the tool lsp requires --manifest, with language servers (lsp)": (&toolOptions{dir: "."}).parse([]string{"lsp"}),
 		"requires a tool and its subject":                               (&explainOptions{}).parse([]string{"bash"}),
 		"explain requires --profile":                                    (&explainOptions{}).parse([]string{"bash", "ls"}),
-		"tools accepts no arguments":                                    (&toolsOptions{}).parse([]string{"x"}),
+		"tool list accepts no arguments":                                (&toolsOptions{}).parse([]string{"x"}),
 		"missing RUN argument":                                          (&reportOptions{}).parse(nil),
 		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
-		"runs prune requires --keep":                                    (&pruneRunsOptions{keep: -1}).parse(nil),
+		"report prune requires --keep":                                  (&pruneRunsOptions{keep: -1}).parse(nil),
 		"--older-than -1ns: must not be n":                              (&pruneRunsOptions{olderThan: -1}).parse(nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -26,7 +26,7 @@ type reportOptions struct {
 }
 
 func reportCommand(w World) *cli.Command {
-	c := &cli.Command{Name: "report", Usage: "Print a report of a saved run, or merge the reports of shards"}
+	c := &cli.Command{Name: "report", Usage: "Print reports of saved runs, merge those of shards, list and remove runs"}
 	for _, f := range []struct {
 		name, usage string
 		write       func(io.Writer, *report.Report, fs.FS) error
@@ -49,7 +49,7 @@ func reportCommand(w World) *cli.Command {
 		})
 	}
 	c.Subcommands = append(c.Subcommands, patternsCommand(w), mergeCommand(w))
-	c.Subcommands = slices.Insert(c.Subcommands, 0, showCommand(w))
+	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands)
 	for _, name := range []string{"diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,

@@ -66,7 +66,7 @@ func runCommand(w World) *cli.Command {
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
 		Description: "Run the tasks in one or more manifests, or a prompt.\n" + orUsual,
 		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
-		Flags:       o.flags(),
+		Flags:       usualFirst(o.flags()),
 		Action: act(o.parse, checks(func(ctx context.Context) error {
 			ctx, cancel := timed(ctx, o.plan.MaxTime)
 			defer cancel()

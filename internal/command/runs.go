@@ -34,45 +34,48 @@ type pruneRunsOptions struct {
 	dryRun    bool
 }
 
+// runsCommand is the former name of "report list" and "report prune".
 func runsCommand(w World) *cli.Command {
+	return &cli.Command{Name: "runs", Usage: "List and remove saved runs", Hidden: true, Subcommands: runsCommands(w)}
+}
+
+// runsCommands are the commands about all saved runs.
+func runsCommands(w World) []*cli.Command {
 	dir := func(to *string) cli.Flag {
 		return &cli.StringFlag{Name: "dir", Destination: to, DefaultText: ".millhand/runs", Usage: "Use the runs in `DIR`: a directory of runs, or a report directory with its earlier runs"}
 	}
 	list, prune := &listRunsOptions{}, &pruneRunsOptions{}
-	return &cli.Command{
-		Name: "runs", Usage: "List and remove saved runs",
-		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "List saved runs, newest first",
-				Flags:  []cli.Flag{dir(&list.dir), jsonFlag(&list.json, "Print one JSON document")},
-				Action: act(list.parse, func(context.Context) error { return listRuns(w, *list) }),
+	return []*cli.Command{
+		{
+			Name: "list", Usage: "List saved runs, newest first",
+			Flags:  []cli.Flag{dir(&list.dir), jsonFlag(&list.json, "Print one JSON document")},
+			Action: act(list.parse, func(context.Context) error { return listRuns(w, *list) }),
+		},
+		{
+			Name: "prune", Usage: "Remove saved runs except the newest and those still running, and what killed runs left",
+			UsageText: "millhand report prune --keep 20\nmillhand report prune --keep 0 --older-than 720h --dry-run",
+			Flags: []cli.Flag{
+				dir(&prune.dir),
+				// Not set by MILLHAND_KEEP, which is for "run --keep": removed runs can't be restored.
+				&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), Usage: "Keep the newest `N` runs (required)"},
+				&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
+				&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
 			},
-			{
-				Name: "prune", Usage: "Remove saved runs except the newest and those still running, and what killed runs left",
-				UsageText: "millhand runs prune --keep 20\nmillhand runs prune --keep 0 --older-than 720h --dry-run",
-				Flags: []cli.Flag{
-					dir(&prune.dir),
-					// Not set by MILLHAND_KEEP, which is for "run --keep": removed runs can't be restored.
-					&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), Usage: "Keep the newest `N` runs (required)"},
-					&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
-					&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
-				},
-				Action: act(prune.parse, func(context.Context) error { return pruneRuns(w, *prune) }),
-			},
+			Action: act(prune.parse, func(context.Context) error { return pruneRuns(w, *prune) }),
 		},
 	}
 }
 
-func (o *listRunsOptions) parse(args []string) error { return noArguments("runs list", args) }
+func (o *listRunsOptions) parse(args []string) error { return noArguments("report list", args) }
 
 func (o *pruneRunsOptions) parse(args []string) error {
 	switch {
 	case o.keep < 0:
-		return errors.New("runs prune requires --keep N, the number of runs to keep")
+		return errors.New("report prune requires --keep N, the number of runs to keep")
 	case o.olderThan < 0:
 		return fmt.Errorf("--older-than %s: must not be negative", o.olderThan)
 	}
-	return noArguments("runs prune", args)
+	return noArguments("report prune", args)
 }
 
 func listRuns(w World, o listRunsOptions) error {

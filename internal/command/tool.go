@@ -75,20 +75,32 @@ type toolOptions struct {
 func toolCommand(w World) *cli.Command {
 	o := &toolOptions{}
 	return &cli.Command{
-		Name: "tool", Usage: "Run one tool call, as a session would", ArgsUsage: "NAME",
-		Description: "Run one tool call, as a session would, and print its result as JSON. The\narguments of the call are a JSON object on standard input.",
-		UsageText:   `echo '{"filePath": "go.mod"}' | millhand tool read --dir .`,
+		Name: "tool", Usage: "List the tools that a model is offered, or run one call", ArgsUsage: "list | NAME --dir DIR",
+		Description: "List the tools that a model is offered; or run one tool call, as a session would,\nand print its result as JSON. The arguments of the call are a JSON object on standard\ninput.",
+		UsageText:   "millhand tool list --profile readonly\necho '{\"filePath\": \"go.mod\"}' | millhand tool read --dir .",
 		Flags: append(o.flags("full"),
-			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required)"},
+			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required for a call)"},
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
-			jsonFlag(&o.json, "Print one JSON document (always on)"),
+			jsonFlag(&o.json, "Print one JSON document; a call always does"),
 			sandboxFlag(&o.sandbox, ""),
 		),
-		Action: act(o.parse, func(ctx context.Context) error { return runTool(ctx, w, *o) }),
+		Action: act(o.parse, func(ctx context.Context) error {
+			if o.lists() {
+				return listTools(ctx, w, toolsOptions{o.profileOptions, o.model, o.sandbox, o.json})
+			}
+			return runTool(ctx, w, *o)
+		}),
 	}
 }
 
+// lists reports whether the tools are listed. With a directory, list is the tool of that name.
+func (o *toolOptions) lists() bool { return o.name == "list" && o.dir == "" }
+
 func (o *toolOptions) parse(args []string) error {
+	if len(args) == 1 && args[0] == "list" && o.dir == "" {
+		o.name = args[0]
+		return nil
+	}
 	if len(args) != 1 || o.dir == "" {
 		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
@@ -383,11 +395,12 @@ type toolsOptions struct {
 	json           bool
 }
 
+// toolsCommand is the former name of "tool list".
 func toolsCommand(w World) *cli.Command {
 	o := &toolsOptions{}
 	return &cli.Command{
-		Name: "tools", Usage: "List the tools that are offered to a model",
-		UsageText: "millhand tools --profile readonly\nmillhand tools --model openai/gpt-5-mini --json",
+		Name: "tools", Usage: "List the tools that are offered to a model", Hidden: true,
+		UsageText: "millhand tool list --profile readonly\nmillhand tool list --model openai/gpt-5-mini --json",
 		Flags: append(o.flags("full"),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
@@ -397,9 +410,9 @@ func toolsCommand(w World) *cli.Command {
 	}
 }
 
-func (o *toolsOptions) parse(args []string) error { return noArguments("tools", args) }
+func (o *toolsOptions) parse(args []string) error { return noArguments("tool list", args) }
 
-// specDocument is one tool in `millhand tools --json`.
+// specDocument is one tool in `millhand tool list --json`.
 type specDocument struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`

@@ -315,7 +315,7 @@ func (t *Table) of(id string) (m Model, known bool) {
 	return other, true
 }
 
-// factsIn returns the facts in a row: tokens of the window and of an answer, and what the model sees.
+// factsIn returns the facts in a row: tokens of the window and of a response, and what the model sees.
 func factsIn(fields []string) (m Model) {
 	m.Context, _ = strconv.Atoi(fields[1])
 	m.MaxOutput, _ = strconv.Atoi(fields[2])

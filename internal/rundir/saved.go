@@ -279,7 +279,7 @@ func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 // Remove removes the directory of a run, its events last: if it is interrupted, the
 // directory is still a run that can be removed.
 func Remove(dir string, now time.Time) error {
-	lock, err := takeLock(dir, holder{Holder: "millhand runs prune", Since: now})
+	lock, err := takeLock(dir, holder{Holder: "millhand report prune", Since: now})
 	if err != nil {
 		return err
 	}

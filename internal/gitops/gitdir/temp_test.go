@@ -29,7 +29,7 @@ func TestRemoveStale(t *testing.T) {
 			must(t, os.WriteFile(name, nil, 0o644))
 		}
 	}
-	must(t, os.Symlink(held.Name(), filepath.Join(pack, TempPack+ours+"link")))
+	must(t, os.Symlink(held.Name(), filepath.Join(pack, TempPack+ours+"symlink")))
 	if n := RemoveStale(objects); n != 2 {
 		t.Errorf("%d files removed", n)
 	}

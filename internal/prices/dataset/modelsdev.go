@@ -76,7 +76,7 @@ func FetchModelsDev(ctx context.Context, client *http.Client, url, date string) 
 }
 
 // FromModelsDev converts the file of models.dev, as it was at a date (2006-01-02), to rows with facts and
-// prices (see [prices.WithListed]). Models that answer with other things than text are left out, and
+// prices (see [prices.WithListed]). Models that respond with more than text are left out, and
 // so are those without a cost: of plans, or unknown.
 func FromModelsDev(data []byte, date string) ([]byte, error) {
 	var doc map[string]struct {
