@@ -34,6 +34,15 @@ func (c *Client) CheckLog(ctx context.Context, p Path, check Check, most int) (s
 	return text, err
 }
 
+// summary returns what a list of checks has in common.
+func summary(list []Check) Checks {
+	total := NoChecks
+	for _, c := range list {
+		total = total.with(c.Status)
+	}
+	return total
+}
+
 // latest returns the checks without earlier ones of the same name; the list starts with the
 // newest.
 func latest(all []Check) (list []Check) {

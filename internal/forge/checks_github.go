@@ -5,7 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +32,7 @@ type githubChecks struct {
 
 // commitStatus is a status of a commit, as GitHub and Gitea have it.
 type commitStatus struct {
+	ID          int64  `json:"id"`     // increases
 	State       string `json:"state"`  // GitHub's
 	Status      string `json:"status"` // Gitea's
 	Context     string `json:"context"`
@@ -44,14 +45,8 @@ func checksWhat(p Path, sha string) string { return "get the checks of " + sha +
 func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	var all []Check
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
-	for page := 1; page <= maxPages; page++ {
-		var runs githubChecks
-		c.out = &runs
-		header, err := g.send(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range runs.Runs {
+	err := eachPage(ctx, g.sender, c, func(page githubChecks, _ http.Header) (int, bool) {
+		for _, r := range page.Runs {
 			o := r.Output
 			check := Check{
 				Name: r.Name, Status: githubRun{r.Status, r.Conclusion}.summary(), URL: r.URL,
@@ -62,10 +57,10 @@ func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 			}
 			all = append(all, check)
 		}
-		if _, more := nextPage(header); !more {
-			break
-		}
-		c.query.Set("page", strconv.Itoa(page+1))
+		return len(page.Runs), true
+	})
+	if err != nil {
+		return nil, err
 	}
 	statuses, err := commitStatuses(ctx, g.sender, p, sha, url.Values{"per_page": {perPage}})
 	return latest(append(all, statuses...)), err
@@ -73,21 +68,25 @@ func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 
 // commitStatuses returns the statuses of a commit, the newest first.
 func commitStatuses(ctx context.Context, s *sender, p Path, sha string, query url.Values) ([]Check, error) {
-	var all []Check
+	var found []commitStatus
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "statuses"), query: query}
 	err := pages(ctx, s, c, func(page []commitStatus, _ http.Header) bool {
-		for _, j := range page {
-			check := Check{Name: j.Context, Status: ChecksFailed, Text: j.Description, URL: j.URL}
-			switch cmp.Or(j.State, j.Status) {
-			case "pending":
-				check.Status = ChecksPending
-			case "success", "warning", "skipped":
-				check.Status = ChecksPassed
-			}
-			all = append(all, check)
-		}
+		found = append(found, page...)
 		return true
 	})
+	// Gitea sorts by times in seconds, in which several are created.
+	slices.SortStableFunc(found, func(a, b commitStatus) int { return cmp.Compare(b.ID, a.ID) })
+	var all []Check
+	for _, j := range found {
+		check := Check{Name: j.Context, Status: ChecksFailed, Text: j.Description, URL: j.URL}
+		switch cmp.Or(j.State, j.Status) {
+		case "pending":
+			check.Status = ChecksPending
+		case "success", "warning", "skipped":
+			check.Status = ChecksPassed
+		}
+		all = append(all, check)
+	}
 	return latest(all), err
 }
 

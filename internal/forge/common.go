@@ -76,11 +76,6 @@ type commentJSON struct {
 	User userJSON `json:"user"`
 }
 
-type statusJSON struct {
-	State string `json:"state"`
-	Total int    `json:"total_count"`
-}
-
 // errResponse is a response that lacks what it must have.
 var errResponse = errors.New("unexpected response")
 
@@ -254,21 +249,6 @@ func sendPull(ctx context.Context, s *sender, p Path, c call) (PullRequest, erro
 		err = fmt.Errorf("%s: %w", c.what, err)
 	}
 	return pr, err
-}
-
-// combinedStatus returns the statuses of a pull request's head.
-func combinedStatus(ctx context.Context, s *sender, p Path, pr PullRequest) (Checks, error) {
-	var j statusJSON
-	_, err := s.send(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "status"), out: &j})
-	switch {
-	case err != nil || j.Total == 0:
-		return NoChecks, err
-	case j.State == "pending":
-		return ChecksPending, nil
-	case j.State == "success" || j.State == "warning" || j.State == "skipped":
-		return ChecksPassed, nil
-	}
-	return ChecksFailed, nil
 }
 
 func getComments(ctx context.Context, s *sender, p Path, t Thread, query url.Values) ([]Comment, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -74,24 +73,16 @@ func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Du
 	request := call{what: "get the checks of " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, query: url.Values{"per_page": {perPage}}}
 	if c.kind == GitHub {
 		request.path = inRepo(p, "commits", sha, "check-runs")
-		for page := 1; page <= maxPages; page++ {
-			var runs struct {
-				Runs []timed `json:"check_runs"`
-			}
-			request.out = &runs
-			header, err := s.send(ctx, request)
-			if err != nil {
-				return 0, err
-			}
-			for _, run := range runs.Runs {
+		type runs struct {
+			Runs []timed `json:"check_runs"`
+		}
+		err := eachPage(ctx, s, request, func(page runs, _ http.Header) (int, bool) {
+			for _, run := range page.Runs {
 				add(run.Started, run.Ended)
 			}
-			if _, more := nextPage(header); !more {
-				break
-			}
-			request.query.Set("page", strconv.Itoa(page+1))
-		}
-		return sum, nil
+			return len(page.Runs), true
+		})
+		return sum, err
 	}
 	if c.kind == Gitea {
 		request.query = url.Values{"limit": {giteaPage}}

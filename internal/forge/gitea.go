@@ -172,8 +172,10 @@ func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, err
 	return pr, err
 }
 
+// checks looks at each status: the server combines only those of one page.
 func (g *gitea) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
-	return combinedStatus(ctx, g.sender, p, pr)
+	list, err := g.checkList(ctx, p, pr.SHA)
+	return summary(list), err
 }
 
 func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -106,23 +105,37 @@ type githubRun struct {
 func (g *github) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
 	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
 	total := NoChecks
-	for page := 1; page <= maxPages; page++ {
-		var runs githubRuns
-		c.out = &runs
-		header, err := g.send(ctx, c)
-		if err != nil {
-			return "", err
-		}
-		for _, run := range runs.Runs {
+	err := eachPage(ctx, g.sender, c, func(page githubRuns, _ http.Header) (int, bool) {
+		for _, run := range page.Runs {
 			total = total.with(run.summary())
 		}
-		if _, more := nextPage(header); !more {
-			break
-		}
-		c.query.Set("page", strconv.Itoa(page+1))
+		return len(page.Runs), true
+	})
+	if err != nil {
+		return "", err
 	}
-	status, err := combinedStatus(ctx, g.sender, p, pr)
+	status, err := g.combinedStatus(ctx, p, pr)
 	return total.with(status), err
+}
+
+type statusJSON struct {
+	State string `json:"state"`
+	Total int    `json:"total_count"`
+}
+
+// combinedStatus returns the commit statuses of a pull request's head, which are not check runs.
+func (g *github) combinedStatus(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
+	var j statusJSON
+	_, err := g.send(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "status"), out: &j})
+	switch {
+	case err != nil || j.Total == 0:
+		return NoChecks, err
+	case j.State == "pending":
+		return ChecksPending, nil
+	case j.State == "success":
+		return ChecksPassed, nil
+	}
+	return ChecksFailed, nil
 }
 
 func (r githubRun) summary() Checks {

@@ -81,7 +81,7 @@ func used() []struct {
 		{"github gitea", "get", "/repos/{owner}/{repo}/issues/{index}/comments", []commentJSON{}},
 		{"github gitea", "post", "/repos/{owner}/{repo}/issues/{index}/comments", commentJSON{}},
 		{"github gitea", "patch", "/repos/{owner}/{repo}/issues/comments/{id}", commentJSON{}},
-		{"github gitea", "get", "/repos/{owner}/{repo}/commits/{ref}/status", statusJSON{}},
+		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/status", statusJSON{}},
 		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/check-runs", allRuns{}},
 		{"github gitea", "get", "/repos/{owner}/{repo}/git/commits/{sha}", commitJSON{}},
 		{"github gitea", "get", "/repos/{owner}/{repo}/commits/{ref}/statuses", []anyStatus{}},

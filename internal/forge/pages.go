@@ -3,10 +3,10 @@ package forge
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,9 +17,15 @@ const maxPages = 500
 // pages sends a GET request for each page of a list, and passes its entries and header to add,
 // which returns whether to continue.
 func pages[T any](ctx context.Context, s *sender, c call, add func([]T, http.Header) bool) error {
-	query := maps.Clone(c.query)
-	for range maxPages {
-		var page []T
+	return eachPage(ctx, s, c, func(page []T, header http.Header) (int, bool) { return len(page), add(page, header) })
+}
+
+// eachPage is like pages for responses of which a list is only a field. add also returns the
+// number of entries.
+func eachPage[P any](ctx context.Context, s *sender, c call, add func(P, http.Header) (entries int, more bool)) error {
+	query, size := c.query, 0
+	for n := 1; n <= maxPages; n++ {
+		var page P
 		c.query, c.out = query, &page
 		header, err := s.send(ctx, c)
 		if err != nil {
@@ -28,14 +34,31 @@ func pages[T any](ctx context.Context, s *sender, c call, add func([]T, http.Hea
 		if strings.HasPrefix(header.Get("X-GitHub-SSO"), "partial-results") {
 			return fmt.Errorf("%s: %s: %w: the token is not authorized for the single sign-on of an organization; authorize it there", c.what, s.host, ErrIncomplete)
 		}
+		entries, more := add(page, header)
+		size = max(size, entries)
 		next, ok := nextPage(header)
-		if !add(page, header) || !ok {
+		if !ok {
+			next, ok = countedPage(header, n, size)
+		}
+		if !more || !ok {
 			return nil
 		}
-		query = maps.Clone(query)
-		maps.Copy(query, next)
+		query = joinedQuery(query, next)
+		if query.Encode() == c.query.Encode() {
+			return fmt.Errorf("%s: %s: %w: the next page is the same one", c.what, s.host, ErrIncomplete)
+		}
 	}
-	return fmt.Errorf("%s: %w: more than %d pages", c.what, ErrIncomplete, maxPages)
+	return fmt.Errorf("%s: %s: %w: more than %d pages", c.what, s.host, ErrIncomplete, maxPages)
+}
+
+// countedPage returns the query parameters of the page after n pages with at most size entries, if a
+// list announces only the number of all of them, as those of Gitea's reviews and labels do.
+func countedPage(h http.Header, n, size int) (url.Values, bool) {
+	total, err := strconv.Atoi(h.Get("X-Total-Count"))
+	if err != nil || h.Get(pageHeader) != "" || size == 0 || n*size >= total {
+		return nil, false
+	}
+	return url.Values{"page": {strconv.Itoa(n + 1)}}, true
 }
 
 const pageHeader = "Link" // RFC 8288

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,14 +52,13 @@ func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
 		what: "create a label in " + p.String(), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "labels"),
 		body: map[string]any{"name": name, "color": "#d93f0b", "description": "millhand has stopped following it"},
 		landed: func(ctx context.Context) (bool, error) {
-			var all []labelJSON
-			_, err := g.send(ctx, call{what: "get the labels of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "labels"), query: url.Values{"limit": {giteaPage}}, out: &all})
-			for _, l := range all {
-				if l.Name == name {
-					return true, err
-				}
-			}
-			return false, err
+			found := false
+			c := call{what: "get the labels of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "labels"), query: url.Values{"limit": {giteaPage}}}
+			err := pages(ctx, g.sender, c, func(page []labelJSON, _ http.Header) bool {
+				found = found || slices.Contains(page, labelJSON{Name: name})
+				return !found
+			})
+			return found, err
 		},
 	})
 	return err

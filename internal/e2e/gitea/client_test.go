@@ -86,7 +86,7 @@ func TestClient(t *testing.T) {
 	mill := s.populate()
 	c := s.client(mill)
 	for name, test := range map[string]func(*testing.T, *server, *forge.Client){
-		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments,
+		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages,
 		"repositories": testRepositories, "forks": testForks, "rights": testRights,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,6 +290,32 @@ func testComments(t *testing.T, s *server, c *forge.Client) {
 	}
 	if _, err := c.Comment(t.Context(), web, forge.Thread{Number: 4711, Issue: true}, "report", "x"); !errors.Is(err, forge.ErrNotFound) {
 		t.Errorf("comment on a missing issue: %v", err)
+	}
+}
+
+// testPages has lists that are longer than a page, whose last entry counts. Gitea announces the
+// next page of only some of them, and combines only the statuses of a page.
+func testPages(t *testing.T, s *server, c *forge.Client) {
+	t.Helper()
+	s.push("acme/web", "long", map[string]string{"long.txt": "1\n"})
+	made, _, err := c.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: "long"}, Base: "main", Title: "Long"})
+	must(t, err)
+	for i := range 12 {
+		state := map[bool]string{true: "failure", false: "success"}[i == 0]
+		s.api(s.root, "POST", "/repos/acme/web/statuses/"+made.SHA, object{"state": "pending", "context": fmt.Sprint("ci ", i)}, nil)
+		s.api(s.root, "POST", "/repos/acme/web/statuses/"+made.SHA, object{"state": state, "context": fmt.Sprint("ci ", i)}, nil)
+		s.api(s.root, "POST", fmt.Sprintf("/repos/acme/web/pulls/%d/reviews", made.Number), object{"event": "COMMENT", "body": fmt.Sprint("review ", i)}, nil)
+		s.api(s.root, "POST", fmt.Sprintf("/repos/acme/web/issues/%d/comments", made.Number), object{"body": fmt.Sprint("comment ", i)}, nil)
+	}
+	if got, err := c.Get(t.Context(), web, made.Number); err != nil || got.Checks != forge.ChecksFailed {
+		t.Errorf("checks %q (%v)", got.Checks, err)
+	}
+	list, err := c.CheckList(t.Context(), web, made.SHA)
+	if failed := slices.IndexFunc(list, func(c forge.Check) bool { return c.Status != forge.ChecksPassed }); err != nil || len(list) != 12 || failed < 0 || list[failed].Name != "ci 0" {
+		t.Errorf("%+v (%v)", list, err)
+	}
+	if all, err := c.Remarks(t.Context(), web, made.Number); err != nil || len(all) != 24 {
+		t.Errorf("%d remarks, want 24 (%v)", len(all), err)
 	}
 }
 

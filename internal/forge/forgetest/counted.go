@@ -55,8 +55,8 @@ func (s rest) timed(sha string) []any {
 		return nil
 	}
 	return []any{
-		map[string]any{"context": "ci", "status": "success", "created_at": to, "updated_at": to},
-		map[string]any{"context": "ci", "status": "pending", "created_at": from, "updated_at": from},
+		map[string]any{"id": 2, "context": "ci", "status": "success", "created_at": to, "updated_at": to},
+		map[string]any{"id": 1, "context": "ci", "status": "pending", "created_at": from, "updated_at": from},
 	}
 }
 

@@ -20,6 +20,7 @@ type Run struct {
 // Review has what belongs to the review of pull requests.
 type Review struct {
 	Writers []string // users who can push
+	Labels  []string // of all repositories, in lists of Gitea
 
 	runs map[string][]Run // by commit, the newest first
 }
@@ -119,6 +120,9 @@ func (s rest) serveStatuses(r *http.Request) (int, any, error) {
 	docs := []any{}
 	if s.Kind == "gitea" {
 		docs = append(docs, s.timed(r.PathValue("sha"))...)
+		if state := s.checked(r); state != "" && len(s.Review.runs[r.PathValue("sha")]) == 0 {
+			docs = append(docs, map[string]any{"id": 3, "status": state, "context": "ci"})
+		}
 		for _, run := range s.Review.runs[r.PathValue("sha")] {
 			docs = append(docs, map[string]any{"id": run.id, "status": run.Status, "context": run.Name, "description": run.Text, "target_url": "https://ci.example.com/" + strconv.FormatInt(run.id, 10)})
 		}
@@ -187,7 +191,11 @@ func (s rest) serveLines(r *http.Request) (int, any, error) {
 }
 
 func (s rest) serveAllLabels(*http.Request) (int, any, error) {
-	return http.StatusOK, []any{}, nil
+	docs := []any{}
+	for i, name := range s.Review.Labels {
+		docs = append(docs, map[string]any{"id": i + 1, "name": name})
+	}
+	return http.StatusOK, docs, nil
 }
 
 func (s rest) serveNewLabel(r *http.Request) (int, any, error) {
@@ -195,6 +203,7 @@ func (s rest) serveNewLabel(r *http.Request) (int, any, error) {
 	if err := input(r, &in); err != nil {
 		return 0, nil, err
 	}
+	s.Review.Labels = append(s.Review.Labels, in.Name)
 	s.NoLabels = slices.DeleteFunc(s.NoLabels, func(name string) bool { return name == in.Name })
 	return http.StatusCreated, map[string]any{"id": 1, "name": in.Name}, nil
 }

@@ -412,11 +412,17 @@ func (s *Server) paged(r *http.Request, list []any, h http.Header) []any {
 	}
 	from := min((page-1)*size, len(list))
 	to := min(from+size, len(list))
+	if s.Kind == "gitea" && strings.HasSuffix(r.URL.Path, "/comments") { // has no pages of these
+		from, to = 0, len(list)
+	}
 	if to < len(list) {
 		query.Set("page", strconv.Itoa(page+1))
-		if s.Kind == "gitlab" {
+		switch {
+		case s.Kind == "gitlab":
 			h.Set("X-Next-Page", strconv.Itoa(page+1))
-		} else {
+		case s.Kind == "gitea" && (strings.HasSuffix(r.URL.Path, "/reviews") || strings.HasSuffix(r.URL.Path, "/labels")):
+			// Gitea announces only the number of all entries.
+		default:
 			h.Set("Link", fmt.Sprintf(`<http://%s%s%s?%s>; rel="next", <http://%[1]s%s%s?page=99>; rel="last"`, r.Host, s.prefix(), r.URL.EscapedPath(), query.Encode(), s.prefix(), r.URL.EscapedPath()))
 		}
 	}
