@@ -47,6 +47,9 @@ func (c *pullClients) open(address string) (*forge.Client, forge.Path, error) {
 		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.world.Proxy, UserAgent: "millhand/" + version(), Now: c.world.Now, Sleep: c.world.Sleep, Notify: c.notify,
 		Token: func(ctx context.Context, owner string) (string, error) {
 			token, err := c.hosts.Token(ctx, server.Host, owner)
+			if credentials.Unavailable(err) {
+				err = fmt.Errorf("%w: %w", forge.ErrUnreachable, err)
+			}
 			if err == nil && token == "" && !c.anonymous {
 				err = fmt.Errorf("no token for %s: add it to forges, or set %s", server.Host, credentials.TokenVariable)
 			}

@@ -63,7 +63,7 @@ func look(w World, f *credentials.Forges) runner.PreflightOptions {
 // manifest does not decide which server gets a token.
 func forges(w World, plan *tasks.Plan, hold func(token string)) *credentials.Forges {
 	return credentials.NewForges(plan.Forges, credentials.Options{
-		Getenv: w.Getenv, Environ: environ(w), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Hold: hold, Proxy: w.Proxy,
+		Getenv: w.Getenv, Environ: environ(w), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Sleep: w.Sleep, Hold: hold, Proxy: w.Proxy,
 	})
 }
 

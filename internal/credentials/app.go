@@ -52,7 +52,7 @@ func (f *Forges) app(e tasks.Forge) (*githubapp.App, error) {
 	if loopback(e.Host) {
 		transport.Proxy = nil
 	}
-	app := &githubapp.App{ID: id, Key: key, API: githubAPI(e.Host, f.Getenv), Transport: transport, Now: f.Now}
+	app := &githubapp.App{ID: id, Key: key, API: githubAPI(e.Host, f.Getenv), Transport: transport, Now: f.Now, Sleep: f.Sleep}
 	f.apps[e.Host] = app
 	return app, nil
 }
@@ -77,12 +77,19 @@ func readKey(path string) (string, error) {
 func (f *Forges) installationTokens(app *githubapp.App, host, owner string) *keys.Source {
 	return keys.New(func(ctx context.Context) (string, time.Time, error) {
 		token, err := app.Token(ctx, owner)
-		if err == nil {
-			f.mu.Lock()
-			f.permissions[host+"/"+owner] = token.Permissions
-			f.mu.Unlock()
+		if errors.Is(err, githubapp.ErrUnavailable) {
+			err = &keys.Unavailable{Err: err}
 		}
-		return token.Value, token.Expires.Add(-earlier), err
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		f.mu.Lock()
+		f.permissions[host+"/"+owner] = token.Permissions
+		f.mu.Unlock()
+		if token.Expires.IsZero() {
+			return token.Value, time.Time{}, nil
+		}
+		return token.Value, token.Expires.Add(-earlier), nil
 	}, f.Now, f.Hold)
 }
 

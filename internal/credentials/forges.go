@@ -38,8 +38,9 @@ type Options struct {
 	Environ   []string // environment of key commands
 	Untrusted bool     // the manifest does not decide which host gets a token
 	Now       func() time.Time
-	Hold      func(token string)                    // called with each new token before it is used, to redact it
-	Proxy     func(*http.Request) (*url.URL, error) // of requests to create tokens; nil: no proxy
+	Sleep     func(context.Context, time.Duration) error // between attempts to create a token; nil: a timer
+	Hold      func(token string)                         // called with each new token before it is used, to redact it
+	Proxy     func(*http.Request) (*url.URL, error)      // of requests to create tokens; nil: no proxy
 }
 
 // NewForges returns the credentials of a plan's git hosts.
@@ -92,6 +93,12 @@ func (f *Forges) Token(ctx context.Context, host, owner string) (string, error) 
 		return "", fmt.Errorf("%w; %s", err, a.Hint)
 	}
 	return token, nil
+}
+
+// Unavailable reports whether an error of a token is one that a later attempt may not have.
+func Unavailable(err error) bool {
+	var later *keys.Unavailable
+	return errors.As(err, &later)
 }
 
 // Reject reports that a host did not accept a token: the next one is a new one, if it can

@@ -7,6 +7,7 @@ import (
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,9 +28,15 @@ import (
 const (
 	skew        = time.Minute     // by which the clock of GitHub may be behind
 	life        = 8 * time.Minute // of a JWT; GitHub accepts at most 10 minutes
-	timeout     = time.Minute     // of a request
+	timeout     = time.Minute     // of an attempt
+	attempts    = 5               // of one request that is lost, or refused for a while
+	firstWait   = time.Second     // before the second attempt; doubles with each
+	longestWait = 5 * time.Minute // that a server may ask for
 	maxResponse = 1 << 20         // bytes
 )
+
+// ErrUnavailable is a server that does not respond, or refuses all requests for a while.
+var ErrUnavailable = errors.New("GitHub is unavailable")
 
 // App is a GitHub App.
 type App struct {
@@ -37,6 +45,8 @@ type App struct {
 	API       string // base URL of the API, without a slash at the end
 	Transport http.RoundTripper
 	Now       func() time.Time
+	// Sleep waits between attempts, or returns the context's cause. nil: a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // ParseKey returns the private key in a PEM text as GitHub issues it. Line breaks may be
@@ -101,8 +111,9 @@ func (a *App) installation(ctx context.Context, owner string) (int64, error) {
 
 // statusError is a response with another status than 200 and 201.
 type statusError struct {
-	code int
-	text string
+	code  int
+	text  string
+	after time.Duration // that the server asks to wait for; 0 for none
 }
 
 func (e *statusError) Error() string {
@@ -116,8 +127,63 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// request sends a request of the app itself, and decodes the response.
+// request sends a request of the app itself until it is fulfilled or refused, and decodes the
+// response. The error matches [ErrUnavailable] if a later one may succeed.
 func (a *App) request(ctx context.Context, method, path string, into any) error {
+	for n := range attempts {
+		err := a.once(ctx, method, path, into)
+		wait, again := a.delay(err, n)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !again:
+			return err
+		case n == attempts-1 || wait > longestWait:
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		if err := a.sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return nil // not reached
+}
+
+// delay returns how long to wait after an attempt, of which there were n before; again is false if no
+// other one can help.
+func (a *App) delay(err error, n int) (wait time.Duration, again bool) {
+	var status *statusError
+	var certificate *tls.CertificateVerificationError
+	var unknown *net.DNSError
+	switch {
+	case errors.As(err, &status):
+		return max(status.after, firstWait<<n), status.code >= 500 || status.code == http.StatusTooManyRequests || status.after > 0
+	case errors.As(err, &certificate), errors.As(err, &unknown) && unknown.IsNotFound, errors.Is(err, errRedirect):
+		return 0, false
+	}
+	return firstWait << n, errors.As(err, new(*lostError))
+}
+
+func (a *App) sleep(ctx context.Context, d time.Duration) error {
+	if a.Sleep != nil {
+		return a.Sleep(ctx, d)
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errRedirect = errors.New("redirect not supported")
+
+// lostError is a request without a complete response.
+type lostError struct{ error }
+
+func (e *lostError) Unwrap() error { return e.error }
+
+// once makes one attempt.
+func (a *App) once(ctx context.Context, method, path string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no response within %s", timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, a.API+path, nil)
@@ -133,23 +199,24 @@ func (a *App) request(ctx context.Context, method, path string, into any) error 
 	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	req.Header.Set("User-Agent", "millhand")
 	client := http.Client{Transport: a.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("redirect not supported") // another server must not get the JWT
+		return errRedirect // another server must not get the JWT
 	}}
 	res, err := client.Do(req)
 	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
+		return &lostError{cmp.Or(context.Cause(ctx), err)}
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
+		return &lostError{cmp.Or(context.Cause(ctx), err)}
 	}
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {
 		var said struct {
 			Message string `json:"message"`
 		}
-		_ = json.Unmarshal(body, &said) // the status is sufficient
-		return &statusError{res.StatusCode, textcut.OneLine(said.Message)}
+		_ = json.Unmarshal(body, &said)                                      // the status is sufficient
+		after, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31) // 0 otherwise
+		return &statusError{res.StatusCode, textcut.OneLine(said.Message), time.Duration(after) * time.Second}
 	}
 	return json.Unmarshal(body, into)
 }

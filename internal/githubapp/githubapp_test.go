@@ -1,10 +1,12 @@
 package githubapp
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -73,6 +75,60 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("error %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestOutages repeats requests that are lost or refused for a while, for a limited time.
+func TestOutages(t *testing.T) {
+	app, s := serve(t, 0)
+	for name, c := range map[string]struct {
+		fault    http.HandlerFunc
+		failures int
+		waits    time.Duration
+		want     string // "" for a token
+	}{
+		"overloaded":       {refusal(http.StatusServiceUnavailable, ""), 4, 15 * time.Second, ""},
+		"cut off":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 2, 3 * time.Second, ""},
+		"a limit":          {refusal(http.StatusForbidden, "90"), 1, 90 * time.Second, ""},
+		"another limit":    {refusal(http.StatusTooManyRequests, ""), 1, time.Second, ""},
+		"down":             {refusal(http.StatusBadGateway, ""), 5, 15 * time.Second, "find the installation of the GitHub App for tess: GitHub is unavailable: status 502"},
+		"for a long while": {refusal(http.StatusForbidden, "3600"), 1, 0, "GitHub is unavailable: status 403"},
+		"forbidden":        {refusal(http.StatusForbidden, ""), 1, 0, "status 403"},
+	} {
+		left := c.failures
+		tap := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if left--; left >= 0 {
+				c.fault(w, r)
+				return
+			}
+			s.Config.Handler.ServeHTTP(w, r)
+		}))
+		var waits time.Duration
+		app.API = tap.URL + "/api/v3"
+		app.Sleep = func(_ context.Context, d time.Duration) error { waits += d; return nil }
+		token, err := app.Token(t.Context(), "tess")
+		tap.Close()
+		later := strings.Contains(c.want, "unavailable")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrUnavailable) != later || waits != c.waits {
+			t.Errorf("%s: token %v, error %v after %s", name, token, err, waits)
+		}
+	}
+	s.Close()
+	app.API = s.URL + "/api/v3"
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stopped")
+	app.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(stop); return context.Cause(ctx) }
+	if _, err := app.Token(ctx, "tess"); !errors.Is(err, stop) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+func refusal(status int, after string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		w.WriteHeader(status)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	again       = time.Minute // after a failure to replace a key that is still used
 	commandTime = time.Minute
 	maxKey      = 16 << 10 // bytes
 	maxErrors   = 4 << 10  // bytes of a command's error output that are quoted
@@ -32,6 +33,15 @@ type Source struct {
 	key   string
 	until time.Time // zero: until it is rejected
 }
+
+// Unavailable is why a key can't be created now, but perhaps later.
+type Unavailable struct{ Err error }
+
+// Error returns that of the error inside.
+func (e *Unavailable) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error inside.
+func (e *Unavailable) Unwrap() error { return e.Err }
 
 // Read reads or creates a key, and returns until when it is used; zero is until it is
 // rejected.
@@ -88,7 +98,8 @@ func readFile(path string) (string, error) {
 	return key, nil
 }
 
-// Key returns the key for a request.
+// Key returns the key for a request. One that can't be replaced in time is used until a server
+// rejects it.
 func (s *Source) Key(ctx context.Context) (string, error) {
 	select {
 	case s.lock <- struct{}{}:
@@ -100,6 +111,10 @@ func (s *Source) Key(ctx context.Context) (string, error) {
 		return s.key, nil
 	}
 	key, until, err := s.read(ctx)
+	if err != nil && s.key != "" && ctx.Err() == nil {
+		s.until = s.now().Add(again)
+		return s.key, nil
+	}
 	if err != nil {
 		return "", err
 	}

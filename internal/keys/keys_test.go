@@ -101,3 +101,34 @@ func TestFile(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyThatCanNotBeReplacedInTime is used until a server rejects it: it is replaced before it expires.
+func TestKeyThatCanNotBeReplacedInTime(t *testing.T) {
+	now, reads, down := time.Unix(0, 0), 0, false
+	s := New(func(context.Context) (string, time.Time, error) {
+		reads++
+		if down {
+			return "", time.Time{}, &Unavailable{errors.New("no server")}
+		}
+		return "key-" + strings.Repeat("i", reads), now.Add(55 * time.Minute), nil
+	}, func() time.Time { return now }, func(string) {})
+	next := func(want string, reading int) {
+		t.Helper()
+		if got, err := s.Key(t.Context()); got != want || err != nil || reads != reading {
+			t.Errorf("got %q, %v after %d reads, want %q after %d", got, err, reads, want, reading)
+		}
+	}
+	next("key-i", 1)
+	now, down = now.Add(56*time.Minute), true
+	next("key-i", 2)
+	next("key-i", 2) // not for each request
+	now = now.Add(time.Minute)
+	next("key-i", 3)
+	s.Reject(t.Context(), "key-i")
+	var later *Unavailable
+	if _, err := s.Key(t.Context()); !errors.As(err, &later) || err.Error() != "no server" {
+		t.Errorf("error %v", err)
+	}
+	down = false
+	next("key-iiiii", 5)
+}

@@ -98,7 +98,7 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w reques
 		pktline.NewEncoder(&out).EncodeString("done\n")); err != nil {
 		return nil, err
 	}
-	response, err := c.transport.exchange(&out, int64(out.Len()))
+	response, err := c.transport.exchange(func() io.Reader { return bytes.NewReader(out.Bytes()) }, int64(out.Len()))
 	if err != nil {
 		return nil, c.explain(err)
 	}

@@ -19,7 +19,7 @@ import (
 type canned struct{ greets, responses []byte }
 
 func (c canned) greeting() (io.Reader, error) { return bytes.NewReader(c.greets), nil }
-func (c canned) exchange(io.Reader, int64) (io.Reader, error) {
+func (c canned) exchange(func() io.Reader, int64) (io.Reader, error) {
 	return bytes.NewReader(c.responses), nil
 }
 func (c canned) messages() string { return "" }

@@ -170,6 +170,7 @@ func TestRejectedKeysAreReplaced(t *testing.T) {
 		{"the first is good", []string{"k1"}, 1, false, []string{refs, refs + " +", up + " +", up + " +"}},
 		{"expired before", []string{"k2"}, 2, false, []string{refs, refs + " +", refs + " +", up + " +", up + " +"}},
 		{"expires in between", []string{"k1", "k2"}, 2, false, []string{refs, refs + " +", up + " +", up + " +", up + " +"}},
+		{"expires after the probe", []string{"k1", "k1", "k2"}, 2, false, []string{refs, refs + " +", up + " +", up + " +", up + " +"}},
 		{"none is good", []string{"none"}, 2, true, []string{refs, refs + " +", refs + " +"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -210,6 +211,20 @@ func TestRejectedKeysAreReplaced(t *testing.T) {
 			}
 			tap.wantSeen(t, c.seen...)
 		})
+	}
+}
+
+// A key that can't be created now is no failure of the credentials.
+func TestKeysThatAreMissingForAWhile(t *testing.T) {
+	o := newOrigin(t)
+	tap := o.tap(unauthorized)
+	source := keys.New(func(context.Context) (string, time.Time, error) {
+		return "", time.Time{}, &keys.Unavailable{Err: errors.New("down")}
+	}, time.Now, func(string) {})
+	_, _, err := Branches(t.Context(), Repo{URL: tap.remote().URL, Auth: Auth{Keys: source, Hint: "see m.yaml:3"}})
+	wantError(t, err, ErrUnreachable)
+	if errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "down; see m.yaml:3") {
+		t.Errorf("the error is %q", err)
 	}
 }
 

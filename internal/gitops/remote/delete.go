@@ -49,7 +49,7 @@ func deleteBranch(ctx context.Context, env gitdir.Env, r Repo, branch, commit st
 		return fmt.Errorf("%w: it does not allow deleting branches", ErrRejected)
 	}
 	// A request that only deletes has no pack.
-	if err = c.update(cmd, &bytes.Buffer{}, 0); err == nil || ctx.Err() != nil || errors.Is(err, errNotSent) {
+	if err = c.update(cmd, bytes.NewReader(nil), 0); err == nil || ctx.Err() != nil || errors.Is(err, errNotSent) {
 		return err
 	}
 	c.close()

@@ -116,7 +116,7 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 }
 
 // update sends a command with its pack, and reads the status.
-func (c *conversation) update(cmd *packp.Command, pack io.Reader, size int64) error {
+func (c *conversation) update(cmd *packp.Command, pack io.ReaderAt, size int64) error {
 	req := packp.NewReferenceUpdateRequest()
 	req.Commands = []*packp.Command{cmd}
 	c.ask(req.Capabilities, capability.ReportStatus, capability.Quiet, capability.Agent)
@@ -129,7 +129,9 @@ func (c *conversation) update(cmd *packp.Command, pack io.Reader, size int64) er
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	failpoint.Hit(failpoint.PushSending, "")
-	response, err := c.transport.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
+	response, err := c.transport.exchange(func() io.Reader {
+		return io.MultiReader(bytes.NewReader(head.Bytes()), io.NewSectionReader(pack, 0, size))
+	}, int64(head.Len())+size)
 	if err != nil {
 		return c.explain(err)
 	}

@@ -28,8 +28,8 @@ type transport interface {
 	// greeting returns the service's advertisement.
 	greeting() (io.Reader, error)
 	// exchange sends the only request, of a known size, and returns the
-	// response.
-	exchange(request io.Reader, size int64) (io.Reader, error)
+	// response. open returns the request from its start, also while an earlier one is read.
+	exchange(open func() io.Reader, size int64) (io.Reader, error)
 	// messages returns the remote's messages outside the protocol.
 	messages() string
 	close()
@@ -61,9 +61,9 @@ func (p *pipes) greeting() (io.Reader, error) { return p.out, nil }
 
 // exchange returns the response even if the service did not read all of the
 // request, because it then contains the error.
-func (p *pipes) exchange(request io.Reader, _ int64) (io.Reader, error) {
+func (p *pipes) exchange(open func() io.Reader, _ int64) (io.Reader, error) {
 	p.asked = true
-	_, err := io.Copy(p.in, request)
+	_, err := io.Copy(p.in, open())
 	return io.MultiReader(p.out, failing{errors.Join(err, p.in.Close())}), nil
 }
 

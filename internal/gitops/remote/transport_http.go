@@ -102,8 +102,8 @@ func (l *httpTransport) greeting() (io.Reader, error) {
 
 // exchange first probes with an empty request, as git does, if it has
 // credentials that the server has not requested yet, or that may have expired: the
-// actual request can't be sent twice.
-func (l *httpTransport) exchange(request io.Reader, size int64) (io.Reader, error) {
+// actual request can be large. It is sent again if a key expires between both.
+func (l *httpTransport) exchange(open func() io.Reader, size int64) (io.Reader, error) {
 	for again := l.hasCredentials() && (!l.asked || l.keys != nil); again; {
 		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(pktline.FlushPkt), int64(len(pktline.FlushPkt))) //nolint:bodyclose // close does it
 		if err != nil {
@@ -111,11 +111,15 @@ func (l *httpTransport) exchange(request io.Reader, size int64) (io.Reader, erro
 		}
 		again = l.authorize(res) && l.keys != nil // other statuses are handled by the actual request
 	}
-	res, err := l.send(http.MethodPost, "/"+l.service, request, size) //nolint:bodyclose // close does it
-	if err != nil {
-		return nil, err
+	for {
+		res, err := l.send(http.MethodPost, "/"+l.service, open(), size) //nolint:bodyclose // close does it
+		if err != nil {
+			return nil, err
+		}
+		if l.keys == nil || !l.authorize(res) {
+			return l.accepted(res, "result")
+		}
 	}
-	return l.accepted(res, "result")
 }
 
 func (l *httpTransport) hasCredentials() bool { return l.keys != nil || l.secret+l.header != "" }
@@ -140,7 +144,11 @@ func (l *httpTransport) authorize(res *http.Response) bool {
 // credentials returns the user and the secret of the next request.
 func (l *httpTransport) credentials() (user, secret string, err error) {
 	if l.keys != nil {
-		if l.secret, err = l.keys.Key(l.ctx); err != nil {
+		l.secret, err = l.keys.Key(l.ctx)
+		if later := (*keys.Unavailable)(nil); errors.As(err, &later) {
+			return "", "", l.authError(fmt.Errorf("%w: %w", ErrUnreachable, err))
+		}
+		if err != nil {
 			return "", "", l.authError(fmt.Errorf("%w: %w", ErrAuth, err))
 		}
 	}
