@@ -38,7 +38,7 @@ func TestPermissionForWorkflows(t *testing.T) {
 			p := open(t, c.kind, func(o *forge.Options) {
 				o.Permissions = func(string) map[string]string { return c.app }
 			})
-			p.Scopes, p.User, p.Bot = c.scopes, c.user, c.bot
+			p.Tokens.Scopes, p.User, p.Tokens.Bot = c.scopes, c.user, c.bot
 			missing, known, err := p.Workflows(t.Context(), web)
 			if err != nil || known != c.known || (missing == "") != (c.want == "") || !strings.Contains(missing, c.want) {
 				t.Errorf("missing %q, known %t, error %v", missing, known, err)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,11 +79,7 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	tokens, changes := strings.CutPrefix(args[1], "@")
 	tokens = ts.MkAbs(tokens)
 	if changes {
-		accepts = func(token string) bool {
-			text, _ := os.ReadFile(tokens) // missing before the first token
-			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-			return token != "" && token == lines[len(lines)-1]
-		}
+		accepts = func(token string) bool { return isLast(tokens, token) }
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		with := "without"
@@ -104,6 +101,13 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
 }
 
+// isLast reports whether a token is the last line of a file, which is missing before the first one.
+func isLast(file, token string) bool {
+	text, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return token != "" && token == lines[len(lines)-1]
+}
+
 // gitBackend serves the repositories below a directory.
 func gitBackend(ts *testscript.TestScript, dir string) http.Handler {
 	backend, err := gittest.HTTP(context.Background(), ts.MkAbs(dir), nil, "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1")
@@ -123,17 +127,18 @@ func fetches(r *http.Request) bool {
 
 // githubApp serves repositories at OWNER/NAME to installations of a GitHub App, whose tokens
 // expire after a fetch, and writes the app's key to app.pem. The log has each git request
-// with its token.
+// with its token. With MINUTES it also serves the forge's API, a token expires after an hour, and each
+// request lasts so long on the script's clock.
 func githubApp(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: github-app DIR LOG")
+	if neg || len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: github-app DIR LOG [MINUTES]")
 	}
 	log, err := os.Create(ts.MkAbs(args[1]))
 	ts.Check(err)
 	ts.Defer(func() { _ = log.Close() })
-	backend := gitBackend(ts, args[0])
+	backend, clock := gitBackend(ts, args[0]), ts.MkAbs("clock")
 	var server *fake.Server
-	server, err = fake.New(time.Now, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
 		owner, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		user, token, _ := r.BasicAuth()
 		fmt.Fprintf(log, "%s %s %s:%s\n", r.Method, r.URL.Path, user, token)
@@ -145,7 +150,26 @@ func githubApp(ts *testscript.TestScript, neg bool, args []string) {
 		if fetches(r) {
 			server.Expire(owner)
 		}
-	}))
+	}
+	if len(args) == 3 {
+		minutes, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		ts.Setenv(clockVariable, clock)
+		forge := forgeOf(ts)
+		accepts := func(token string) bool { return server.Owner(token) != "" }
+		forge.Tokens.Bot, forge.Tokens.Accepts = "millhand[bot]", accepts
+		populate(ts, forge, "github", args[0], accepts)
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			pass(clock, time.Duration(minutes)*time.Minute)
+			_, token, isGit := r.BasicAuth()
+			if !isGit {
+				_, token, _ = strings.Cut(r.Header.Get("Authorization"), " ")
+			}
+			fmt.Fprintf(log, "%s %s %t\n", r.Method, r.URL.Path, accepts(token))
+			forge.ServeHTTP(w, r)
+		}
+	}
+	server, err = fake.New(clockOf(clock), http.HandlerFunc(serve))
 	ts.Check(err)
 	ts.Defer(server.Close)
 	ts.Check(os.WriteFile(ts.MkAbs("app.pem"), []byte(server.Key()), 0o600))

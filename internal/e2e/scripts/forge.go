@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -23,14 +24,49 @@ func forgeOf(ts *testscript.TestScript) *forgetest.Server {
 	return ts.Value(forgeKey{}).(*forgetest.Server)
 }
 
-// serveForge serves the API of a forge beside its repositories.
+// tokenUses is the number of requests after which a token in a file expires: more than other jobs send
+// between a request that is refused and its repetition.
+const tokenUses = 12
+
+// serveForge serves the API of a forge beside its repositories. With @FILE, the token is the last line
+// of the file, and expires after some requests.
 func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || len(args) > 4 {
-		ts.Fatalf("usage: forge KIND DIR TOKEN [FILE]")
+		ts.Fatalf("usage: forge KIND DIR TOKEN|@FILE [LOG]")
 	}
-	dir, s := ts.MkAbs(args[1]), forgeOf(ts)
-	s.Kind, s.Token, s.Users = args[0], args[2], []string{"ada", "bob"}
-	if s.Bot == "" {
+	s := forgeOf(ts)
+	accepts := func(token string) bool { return token == args[2] }
+	if tokens, changes := strings.CutPrefix(args[2], "@"); changes {
+		tokens = ts.MkAbs(tokens)
+		var uses atomic.Int64
+		accepts = func(token string) bool {
+			valid := isLast(tokens, token)
+			if valid && uses.Add(1)%tokenUses == 0 {
+				appendLine(tokens, "expired")
+			}
+			return valid
+		}
+	}
+	s.Tokens.Accepts = accepts
+	populate(ts, s, args[0], args[1], accepts)
+	if len(args) == 4 {
+		f, err := os.Create(ts.MkAbs(args[3]))
+		ts.Check(err)
+		ts.Defer(func() { _ = f.Close() })
+		s.Log = f
+	}
+	server := httptest.NewServer(s)
+	ts.Defer(server.Close)
+	ts.Setenv("GIT_SERVER", server.URL)
+	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+// populate gives a forge the repositories below a directory, which are at OWNER/NAME, and serves them
+// to who has a token.
+func populate(ts *testscript.TestScript, s *forgetest.Server, kind, below string, accepts func(token string) bool) {
+	dir := ts.MkAbs(below)
+	s.Kind, s.Users = kind, []string{"ada", "bob"}
+	if s.Tokens.Bot == "" {
 		s.User = "mill"
 	}
 	s.Resolve = func(repo, branch string) string {
@@ -51,9 +87,9 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var forks sync.Map
 	s.Forked = func(fork, parent string) { forks.Store(fork, [2]string{parent, fork}) }
-	backend := gitBackend(ts, args[1])
+	backend := gitBackend(ts, below)
 	s.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, token, _ := r.BasicAuth(); token != args[2] {
+		if _, token, _ := r.BasicAuth(); !accepts(token) {
 			unauthorized(w)
 			return
 		}
@@ -67,12 +103,6 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		backend.ServeHTTP(w, r)
 	})
-	if len(args) == 4 {
-		f, err := os.Create(ts.MkAbs(args[3]))
-		ts.Check(err)
-		ts.Defer(func() { _ = f.Close() })
-		s.Log = f
-	}
 	repos, err := filepath.Glob(filepath.Join(dir, "*", "*.git"))
 	ts.Check(err)
 	deeper, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.git"))
@@ -82,10 +112,6 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		s.Add(forgetest.Repo{Owner: filepath.ToSlash(owner), Name: strings.TrimSuffix(filepath.Base(repo), ".git"), NoPush: exists(filepath.Join(repo, "no-push"))})
 	}
-	server := httptest.NewServer(s)
-	ts.Defer(server.Close)
-	ts.Setenv("GIT_SERVER", server.URL)
-	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
 }
 
 // copyFork makes the repository of a fork, given its parent's path and its own.
@@ -112,10 +138,10 @@ func scopeForge(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage, before forge: forge-scopes [SCOPE...] or forge-scopes -bot NAME")
 	}
 	if len(args) == 2 && args[0] == "-bot" {
-		s.Bot = args[1]
+		s.Tokens.Bot = args[1]
 		return
 	}
-	s.Scopes = append([]string{}, args...)
+	s.Tokens.Scopes = append([]string{}, args...)
 }
 
 // changeRepo changes a repository of a script's forge, or adds it.

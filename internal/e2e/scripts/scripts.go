@@ -33,7 +33,7 @@ import (
 // would search /usr/local and /opt for private files, which can contain hundreds of thousands
 // of files of Go and other languages; it does so only in packages that change it.
 func Main(m *testing.M, change ...func(*command.World)) {
-	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }}, change...)
+	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }, sharedClock}, change...)
 	testscript.Main(m, map[string]func(){
 		"millhand":             func() { command.Start(command.SameSignal, change...) },
 		"millhand-signals-1ms": func() { command.Start(time.Millisecond, change...) }, // signals 1 ms apart are distinct

@@ -103,10 +103,8 @@ type Server struct {
 	User  string   // of the token; "" for a token of an app
 	Users []string // other users
 
-	Page int // maximum page size; 0 is 50
-	// Scopes are those of a classic token of GitHub; nil for another token.
-	Scopes []string
-	Bot    string // of a token without a user, of GitHub; "" is app[bot]
+	Page   int    // maximum page size; 0 is 50
+	Tokens Tokens // kinds of tokens other than Token
 	// NoLabels are labels that do not exist; those of GitHub and GitLab are created.
 	NoLabels []string
 	Hidden   Hidden
@@ -133,6 +131,14 @@ type Server struct {
 	faults []*planned
 	lastID int64
 	routes *http.ServeMux
+}
+
+// Tokens has what tokens are like.
+type Tokens struct {
+	Scopes []string // those of a classic token of GitHub; nil for another token
+	Bot    string   // of a token without a user, of GitHub; "" is app[bot]
+	// Accepts reports whether a token is valid, which may change. nil: only the server's is.
+	Accepts func(token string) bool
 }
 
 // Hidden is what lists lack because the token can't see it.
@@ -297,7 +303,8 @@ func (s *Server) respond(c *Call, r *http.Request) *reply {
 
 // handle handles a call without a fault.
 func (s *Server) handle(c *Call, r *http.Request) *reply {
-	if s.Token != "" && !strings.HasSuffix(r.Header.Get("Authorization"), " "+s.Token) {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if s.Tokens.Accepts != nil && !s.Tokens.Accepts(token) || s.Tokens.Accepts == nil && s.Token != "" && token != s.Token {
 		return s.refuse(http.StatusUnauthorized, "Bad credentials")
 	}
 	if s.routes == nil {
@@ -313,8 +320,8 @@ func (s *Server) handle(c *Call, r *http.Request) *reply {
 	inner.URL.Path, _ = url.PathUnescape(c.Path) // was valid before
 	inner.Body = io.NopCloser(bytes.NewReader(c.Body))
 	rec := &recorder{reply{status: http.StatusOK, header: http.Header{}, body: nil}}
-	if s.Kind == "github" && s.Scopes != nil {
-		rec.header.Set("X-OAuth-Scopes", strings.Join(s.Scopes, ", "))
+	if s.Kind == "github" && s.Tokens.Scopes != nil {
+		rec.header.Set("X-OAuth-Scopes", strings.Join(s.Tokens.Scopes, ", "))
 	}
 	s.routes.ServeHTTP(rec, inner)
 	return &rec.reply

@@ -155,7 +155,7 @@ const future = "2030-01-01T00:00:00Z"
 func created(id int64) string { return fmt.Sprintf("2029-01-01T00:%02d:%02dZ", id/60%60, id%60) }
 
 // bot returns the name of the token's app.
-func (s *Server) bot() string { return cmp.Or(s.Bot, "app[bot]") }
+func (s *Server) bot() string { return cmp.Or(s.Tokens.Bot, "app[bot]") }
 
 func (s *Server) note(id int64) (*Note, error) {
 	for _, n := range s.notes {

@@ -33,8 +33,14 @@ type Server struct {
 
 	key   *rsa.PrivateKey
 	mu    sync.Mutex
-	mints map[string]int    // by owner
-	valid map[string]string // the newest token, by owner
+	mints map[string]int   // by owner
+	valid map[string]token // the newest one, by owner
+}
+
+// token is a token and when it expires.
+type token struct {
+	value string
+	until time.Time
 }
 
 // New starts a server. other serves what is not the API; nil for nothing.
@@ -43,7 +49,7 @@ func New(now func() time.Time, other http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Now: now, Permissions: map[string]string{"contents": "write", "pull_requests": "write"}, key: key, mints: map[string]int{}, valid: map[string]string{}}
+	s := &Server{Now: now, Permissions: map[string]string{"contents": "write", "pull_requests": "write"}, key: key, mints: map[string]int{}, valid: map[string]token{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v3/{kind}/{owner}/installation", s.installation)
 	mux.HandleFunc("POST /api/v3/app/installations/{id}/access_tokens", s.mint)
@@ -73,7 +79,24 @@ func (s *Server) Mints(owner string) int {
 func (s *Server) Accepts(owner, token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return token != "" && s.valid[owner] == token
+	return s.accepts(owner, token)
+}
+
+// Owner returns the owner of a token that Accepts accepts; "" for another one.
+func (s *Server) Owner(token string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for owner := range s.valid {
+		if s.accepts(owner, token) {
+			return owner
+		}
+	}
+	return ""
+}
+
+func (s *Server) accepts(owner, token string) bool {
+	valid := s.valid[owner]
+	return token != "" && valid.value == token && s.Now().Before(valid.until)
 }
 
 // Expire makes the token of an owner invalid.
@@ -118,8 +141,9 @@ func (s *Server) mint(w http.ResponseWriter, r *http.Request) {
 	for owner := range s.mints {
 		if fmt.Sprint(idOf(owner)) == r.PathValue("id") {
 			s.mints[owner]++
-			s.valid[owner] = fmt.Sprintf("minted-for-%s-%04d", owner, s.mints[owner])
-			respond(w, http.StatusCreated, map[string]any{"token": s.valid[owner], "expires_at": s.Now().Add(time.Hour).UTC().Format(time.RFC3339), "permissions": s.Permissions})
+			made := token{fmt.Sprintf("minted-for-%s-%04d", owner, s.mints[owner]), s.Now().Add(time.Hour)}
+			s.valid[owner] = made
+			respond(w, http.StatusCreated, map[string]any{"token": made.value, "expires_at": made.until.UTC().Format(time.RFC3339), "permissions": s.Permissions})
 			return
 		}
 	}
