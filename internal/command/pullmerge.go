@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func notReady(pr forge.PullRequest, j report.Job, withoutChecks bool) string {
 	case pr.SHA != j.Published.Hash:
 		return foreignHead(pr, j) + ": review and merge it yourself"
 	case pr.Draft:
-		return "it is a draft"
+		return "it is a draft: mark it as ready for review"
 	case pr.Checks == forge.ChecksFailed:
 		return "its checks failed"
 	case pr.Checks == forge.ChecksPending:
@@ -127,7 +128,7 @@ func notReady(pr forge.PullRequest, j report.Job, withoutChecks bool) string {
 	case pr.Conflict:
 		return "it has conflicts with " + pr.Base
 	case pr.Mergeable != forge.CanMerge:
-		return "a rule of the repository blocks it, such as a required review, or it is behind " + pr.Base
+		return cmp.Or(pr.Blocked, "a rule of the repository blocks it, such as a required review, or it is behind "+pr.Base)
 	}
 	return ""
 }

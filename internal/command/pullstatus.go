@@ -88,6 +88,8 @@ func (r *publishedRun) status(ctx context.Context, j report.Job) pullRow {
 	row.Result = ""
 	if client != nil && pr.State == forge.Open && pr.SHA != j.Published.Hash {
 		row.Reason = foreignHead(pr, j)
+	} else if client != nil && pr.State == forge.Open {
+		row.Reason = pr.Blocked
 	}
 	return row
 }

@@ -127,6 +127,9 @@ func (c *Client) Get(ctx context.Context, p Path, number int64) (PullRequest, er
 	if err == nil {
 		pr.Checks, err = c.api.checks(ctx, p, pr)
 	}
+	if g, ok := c.api.(*github); ok && err == nil && pr.blocked {
+		pr.Blocked, _ = g.blocked(ctx, p, pr) // without it, the reason is a guess
+	}
 	return pr, err
 }
 

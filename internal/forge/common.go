@@ -107,12 +107,25 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 		if *j.Mergeable && j.MergeState != "blocked" && j.MergeState != "draft" && j.MergeState != "behind" {
 			pr.Mergeable = CanMerge
 		}
+		pr.blocked = pr.State == Open && j.MergeState == "blocked"
+		if pr.State == Open && j.MergeState == "behind" {
+			pr.Blocked = behind(pr.Base)
+		}
 	}
 	for _, u := range j.Assignees {
 		pr.assignees = append(pr.assignees, u.Login)
 	}
 	return pr, nil
 }
+
+// behind is why a pull request is blocked that lacks commits of its base.
+func behind(base string) string { return "it is behind " + base + ": update its branch" }
+
+// What reviews are required, for Blocked.
+const (
+	needsReview  = "it requires an approving review, perhaps of a code owner: have it approved, and merge it again"
+	needsChanges = "a reviewer has requested changes: respond to the review (millhand follow), and merge it again"
+)
 
 // checkPull checks what identifies a pull request.
 func checkPull(number int64, address string) error {

@@ -83,11 +83,15 @@ type PullRequest struct {
 	// it is also set while the server is checking.
 	Conflict bool
 	Checks   Checks // of [Client.Get] only
+	// Blocked is what a rule of the repository requires where Mergeable is CannotMerge, with what to do
+	// about it; "" if it is unknown. Of [Client.Get] only.
+	Blocked string
 
 	BaseSHA string // commit of the base that it was compared with; may be ""
 	Labels  []string
 	Updated time.Time // last activity; zero if unknown
 
+	blocked                  bool     // of GitHub, by a rule that it does not name
 	assignees                []string // Gitea's
 	assigneeIDs, reviewerIDs []int64  // GitLab's
 }

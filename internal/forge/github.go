@@ -155,6 +155,27 @@ func (c Checks) with(other Checks) Checks {
 	return order[max(slices.Index(order, c), slices.Index(order, other))]
 }
 
+// blocked asks what blocks a pull request: of the rules, GitHub names only the one about reviews.
+func (g *github) blocked(ctx context.Context, p Path, pr PullRequest) (string, error) {
+	var data struct {
+		Repository struct {
+			PullRequest struct {
+				Decision string `json:"reviewDecision"` // null without a rule
+			} `json:"pullRequest"`
+		} `json:"repository"`
+	}
+	err := g.graphql(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner}, reviewDocument, map[string]any{"owner": p.Owner, "name": p.Name, "number": pr.Number}, &data)
+	switch data.Repository.PullRequest.Decision {
+	case "REVIEW_REQUIRED":
+		return needsReview, err
+	case "CHANGES_REQUESTED":
+		return needsChanges, err
+	}
+	return "", err
+}
+
+const reviewDocument = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { pullRequest(number: $number) { reviewDecision } } }"
+
 func (g *github) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
 	_, err := g.send(ctx, call{
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),

@@ -47,7 +47,7 @@ func (g *github) graphql(ctx context.Context, c call, document string, variables
 		Data   json.RawMessage `json:"data"`
 		Errors []graphqlFault  `json:"errors"`
 	}
-	c.graphql, c.method, c.out = true, http.MethodPost, &res
+	c.graphql, c.method, c.out, c.reads = true, http.MethodPost, &res, strings.HasPrefix(document, "query")
 	c.body = map[string]any{"query": document, "variables": variables}
 	if _, err := g.send(ctx, c); err != nil {
 		return err

@@ -132,6 +132,9 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 	case "", "checking", "unchecked", "preparing", "approvals_syncing":
 		pr.Mergeable = MergeUnknown
 	}
+	if pr.State == Open {
+		pr.Blocked = gitlabBlocked(j.Status, pr.Base)
+	}
 	pr.Conflict = pr.Mergeable == CannotMerge && (j.Conflicts || j.Status == "conflict")
 	for _, u := range j.Assignees {
 		pr.assigneeIDs = append(pr.assigneeIDs, u.ID)
@@ -143,6 +146,33 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 		pr.Checks = pipeline(j.Pipeline.Status)
 	}
 	return plain(pr, gitlabDraft), nil
+}
+
+// gitlabBlocked returns why a merge request is blocked, by its detailed status; "" for another status.
+func gitlabBlocked(status, base string) string {
+	switch status {
+	case "not_approved":
+		return needsReview
+	case "requested_changes":
+		return needsChanges
+	case "need_rebase":
+		return behind(base)
+	}
+	return map[string]string{
+		"discussions_not_resolved":       "it has threads that are not resolved: resolve them, and merge it again",
+		"ci_must_pass":                   "its pipeline must pass: merge it again when it has",
+		"ci_still_running":               "its pipeline has not completed: merge it again when it has",
+		"status_checks_must_pass":        "its external status checks must pass: merge it again when they have",
+		"merge_request_blocked":          "it depends on another merge request: merge that one first",
+		"jira_association_missing":       "its title or description must name a Jira issue: set publish.title or publish.body",
+		"title_regex":                    "its title is not as the project requires it: set publish.title",
+		"locked_paths":                   "it changes files that are locked: have them unlocked, and merge it again",
+		"locked_lfs_files":               "it changes files that are locked: have them unlocked, and merge it again",
+		"security_policy_violations":     "a security policy of the project blocks it: have it approved as the policy requires",
+		"security_policy_pipeline_check": "a security policy of the project blocks it: have it approved as the policy requires",
+		"policies_denied":                "a security policy of the project blocks it: have it approved as the policy requires",
+		"merge_time":                     "it is not to be merged before a time that it states",
+	}[status]
 }
 
 func pipeline(status string) Checks {
@@ -294,6 +324,10 @@ func (g *gitlab) merge(ctx context.Context, p Path, pr PullRequest, method Merge
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inProject(p, "merge_requests", decimal(pr.Number), "merge"),
 		body: map[string]any{"sha": pr.SHA, "squash": method == Squash}, landed: landed,
 	})
+	var refused *Error
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized { // not of the token, which just read the merge request
+		refused.Message += "; use the token of a user who may merge into " + pr.Base
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -180,7 +181,7 @@ const pageHeader = "Link" // RFC 8288
 func clientOf(t *testing.T, kind forge.Kind, server string) *forge.Client {
 	t.Helper()
 	c := &clock{now: time.Unix(2000000000, 0)}
-	client, err := forge.NewClient(forge.Options{Kind: kind, Server: server, UserAgent: "millhand/test", Now: c.Now, Sleep: c.Sleep})
+	client, err := forge.NewClient(forge.Options{Kind: kind, Server: server, UserAgent: "millhand/test", Now: c.Now, Sleep: c.Sleep, Token: func(context.Context, string) (string, error) { return "good-token", nil }})
 	must(t, err)
 	return client
 }

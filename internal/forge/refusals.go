@@ -2,6 +2,7 @@ package forge
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,13 +32,53 @@ var refusals = []refusal{
 	{status: http.StatusTooManyRequests, wait: limitWait, all: true},
 
 	{status: http.StatusMethodNotAllowed, text: "base branch was modified", wait: firstWait, tries: 3},
+	{status: http.StatusMethodNotAllowed, text: "merge already in progress", wait: firstWait, tries: 3},
 
 	{status: http.StatusMethodNotAllowed, text: "merge commits are not allowed", remedy: "use --method squash or --method rebase"},
 	{status: http.StatusMethodNotAllowed, text: "squash merges are not allowed", remedy: "use --method merge or --method rebase"},
 	{status: http.StatusMethodNotAllowed, text: "rebase merges are not allowed", remedy: "use --method merge or --method squash"},
 	{status: http.StatusMethodNotAllowed, text: "doesn't allow merge", remedy: "use another --method"},
+	{status: http.StatusMethodNotAllowed, text: "code owner", remedy: "have a code owner approve it, and merge it again"},
+	{status: http.StatusMethodNotAllowed, text: "approving review", remedy: approve},
+	{status: http.StatusMethodNotAllowed, text: "enough approvals", remedy: approve},
+	{status: http.StatusMethodNotAllowed, text: "official review requests", remedy: approve},
+	{status: http.StatusMethodNotAllowed, text: "someone other than the last pusher", remedy: approve},
+	{status: http.StatusMethodNotAllowed, text: "requested changes", remedy: "respond to the review (millhand follow), and merge it again"},
+	{status: http.StatusMethodNotAllowed, text: "changes requested", remedy: "respond to the review (millhand follow), and merge it again"},
+	{status: http.StatusMethodNotAllowed, text: "status check", remedy: "merge it again when these checks have passed"},
+	{status: http.StatusMethodNotAllowed, text: "be resolved", remedy: "resolve its conversations, and merge it again"},
+	{status: http.StatusMethodNotAllowed, text: "verified signatures", remedy: signed},
+	{status: http.StatusMethodNotAllowed, text: "valid signatures", remedy: signed},
+	{status: http.StatusMethodNotAllowed, text: "draft", remedy: "mark it as ready for review"},
+	{status: http.StatusMethodNotAllowed, text: "work in progress", remedy: "mark it as ready for review"},
+	{status: http.StatusMethodNotAllowed, text: "merge queue", remedy: "add it to the merge queue of its base"},
+	{status: http.StatusMethodNotAllowed, text: "behind the base branch", remedy: "update its branch"},
+	{status: http.StatusMethodNotAllowed, text: "out of date", remedy: "update its branch"},
+	{status: http.StatusMethodNotAllowed, text: "not allowed to merge", remedy: "use the token of a user who may merge into its base"},
+	{status: http.StatusMethodNotAllowed, text: "not authorized to push", remedy: "use the token of a user who may merge into its base"},
+	{status: http.StatusUnauthorized, text: "bad credentials", remedy: expired},
+	{status: http.StatusUnauthorized, text: "invalid_token", remedy: expired},
 	{text: "draft pull requests are not supported", remedy: "set publish.draft: false"},
 	{text: "is too long", remedy: "shorten publish.title or publish.body"},
+}
+
+// Remedies of several rows.
+const (
+	approve = "have it approved, and merge it again"
+	signed  = "use --method squash, whose commit GitHub signs, or sign commits (commit.sign) in the next run"
+	expired = "the token is invalid or has expired: for longer runs use a GitHub App or key_command in forges"
+)
+
+// remedies returns those of all rows of a response.
+func remedies(status int, text string) []string {
+	text = strings.ToLower(text)
+	var all []string
+	for _, r := range refusals {
+		if r.remedy != "" && (r.status == 0 || r.status == status) && strings.Contains(text, r.text) && !slices.Contains(all, r.remedy) {
+			all = append(all, r.remedy)
+		}
+	}
+	return all
 }
 
 // refusalOf returns the row of a response; the zero value for none.

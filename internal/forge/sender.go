@@ -46,6 +46,7 @@ type call struct {
 	path   []string // segments below the base URL, not escaped
 	// graphql sends it to GitHub's GraphQL API instead of a path.
 	graphql bool
+	reads   bool // it changes nothing, although it is a POST
 	query   url.Values
 	body    any // as JSON; nil for none
 	out     any // for the response's JSON; nil ignores it
@@ -191,7 +192,7 @@ func (e *exchange) once(ctx context.Context) (*response, error) {
 	if err := e.wait(ctx, until.Sub(e.s.Now())); err != nil {
 		return nil, err
 	}
-	if e.method == http.MethodGet {
+	if e.method == http.MethodGet || e.reads {
 		return e.roundTrip(ctx)
 	}
 	select {
@@ -382,8 +383,8 @@ func (e *exchange) fail(res *response, kind error, text string, retryAt time.Tim
 			text = message(res.body)
 			if at := singleSignOn(res.header); at != "" {
 				text += "; authorize the token at " + at
-			} else if r := refusalOf(res.status, text); r.remedy != "" {
-				text += "; " + r.remedy
+			} else if e.token != "" || res.status != http.StatusUnauthorized {
+				text = strings.Join(append([]string{text}, remedies(res.status, text)...), "; ")
 			}
 		}
 	}

@@ -207,6 +207,8 @@ func setForge(ts *testscript.TestScript, neg bool, args []string) {
 				p.Checks = value
 			case "conflict":
 				p.Conflict = value == "true"
+			case "review":
+				p.Review = value
 			case "minutes":
 				p.Minutes, _ = strconv.Atoi(value)
 			case "created":

@@ -158,6 +158,8 @@ func (s lab) doc(p *Pull, host string) map[string]any {
 	switch {
 	case p.Conflict:
 		status = "conflict"
+	case p.Review != "":
+		status = map[string]string{"REVIEW_REQUIRED": "not_approved", "CHANGES_REQUESTED": "requested_changes"}[p.Review]
 	case p.State != "open":
 		status = "not_open"
 	}

@@ -15,7 +15,9 @@ func (s rest) serveGraphQL(r *http.Request) (int, any, error) {
 	var in struct {
 		Query     string
 		Variables struct {
-			Input committed `json:"input"`
+			Input       committed `json:"input"`
+			Owner, Name string
+			Number      int64
 		}
 	}
 	if err := input(r, &in); err != nil {
@@ -26,6 +28,10 @@ func (s rest) serveGraphQL(r *http.Request) (int, any, error) {
 	switch {
 	case strings.Contains(in.Query, "viewer"):
 		data, fault = map[string]any{"viewer": map[string]any{"login": cmp.Or(s.User, s.bot())}}, nil
+	case strings.Contains(in.Query, "reviewDecision"):
+		if p := s.pull(in.Variables.Owner+"/"+in.Variables.Name, in.Variables.Number); p != nil {
+			data, fault = map[string]any{"repository": map[string]any{"pullRequest": map[string]any{"reviewDecision": null(p.Review)}}}, nil
+		}
 	case strings.Contains(in.Query, "createCommitOnBranch(input: $input)"):
 		data, fault = s.serveCommit(in.Variables.Input)
 	}

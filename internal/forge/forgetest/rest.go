@@ -155,6 +155,10 @@ func (s rest) pullDoc(p *Pull, host string) map[string]any {
 	if s.Kind == "gitea" && p.Draft {
 		title = "WIP: " + title
 	}
+	mergeable := "clean"
+	if p.Review != "" && s.Kind == "github" {
+		mergeable = "blocked"
+	}
 	labels := []any{}
 	for i, name := range p.Labels {
 		labels = append(labels, map[string]any{"id": i + 1, "name": name})
@@ -162,7 +166,7 @@ func (s rest) pullDoc(p *Pull, host string) map[string]any {
 	return map[string]any{
 		"number": p.Number, "html_url": fmt.Sprintf("http://%s/%s/pull/%d", host, p.Repo, p.Number), "state": state, "title": title, "body": p.Body,
 		"created_at": p.created(),
-		"draft":      p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": "clean",
+		"draft":      p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": mergeable,
 		"head": ref(p.Head, p.Branch, s.sha(p)), "base": ref(p.Repo, p.Base, s.commit(p.Repo, p.Base)),
 		"assignees": s.userDocs(p.Assignees), "requested_reviewers": s.userDocs(p.Reviewers), "labels": labels, "updated_at": cmp.Or(p.Updated, future),
 	}

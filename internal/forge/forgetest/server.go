@@ -51,6 +51,7 @@ type Pull struct {
 	Reviewers, Teams []string
 	Checks           string // success, failure, pending, or "" for none
 	Conflict         bool   // it can't be merged
+	Review           string // that blocks it, as GitHub names it: REVIEW_REQUIRED or CHANGES_REQUESTED; "" for none
 	Updated          string // RFC 3339; "" is in the future
 	Checking         int    // of Gitea: number of requests to merge that are refused because it is checking
 }

@@ -102,11 +102,23 @@ func (s *Server) merge(p *Pull, sha string) error {
 	case s.Kind == "gitea" && p.State == "open" && (p.Conflict || p.Checking > 0):
 		p.Checking = max(p.Checking-1, 0)
 		return refusal{http.StatusMethodNotAllowed, "Please try again later"}
+	case p.State == "open" && p.Review != "":
+		return refusal{http.StatusMethodNotAllowed, reviews[s.Kind+" "+p.Review]}
 	case p.State != "open" || p.Conflict || p.Draft:
 		return refusal{http.StatusMethodNotAllowed, "Pull Request is not mergeable"}
 	}
 	p.SHA, p.State = sha, "merged"
 	return nil
+}
+
+// reviews is what forges say about the reviews that block a merge.
+var reviews = map[string]string{
+	"github REVIEW_REQUIRED":   "Repository rule violations found\n\nWaiting on code owner review from acme/owners.\n\n",
+	"github CHANGES_REQUESTED": "Repository rule violations found\n\nChanges requested by ada.\n\n",
+	"gitlab REVIEW_REQUIRED":   "405 Method Not Allowed",
+	"gitlab CHANGES_REQUESTED": "405 Method Not Allowed",
+	"gitea REVIEW_REQUIRED":    "Does not have enough approvals",
+	"gitea CHANGES_REQUESTED":  "There are requested changes",
 }
 
 // forkOf creates a fork, unless it exists.
