@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 )
@@ -85,19 +84,11 @@ func (p *Publication) Publish(ctx context.Context) error {
 		}
 		return context.Cause(ctx)
 	}
-	code := event.CodePush
-	if errors.Is(err, remote.ErrLease) || errors.Is(err, remote.ErrRejected) {
+	code, fix := event.CodePush, pushFix(err)
+	if errors.Is(err, remote.ErrLease) || errors.Is(err, remote.ErrRejected) || fix != "" {
 		code = event.CodeLease
 	}
-	return &Failure{code, fmt.Sprintf("%v; the changes are %s", err, p.Saved) + pushFix(err)}
-}
-
-// pushFix returns the fix for a rejected push, to be added to its error; "" for none.
-func pushFix(err error) string {
-	if !forge.RefusesWorkflow(err.Error()) {
-		return ""
-	}
-	return ". Give the token the scope \"workflow\", or the permission \"Workflows: write\" of a fine-grained token or a GitHub App; the token that GitHub creates for a workflow can't have it"
+	return &Failure{code, fmt.Sprintf("%v; the changes are %s", err, p.Saved) + fix}
 }
 
 // published reports where the commit was pushed, with its pull request if that is known.
