@@ -86,7 +86,7 @@ func TestClient(t *testing.T) {
 	mill := s.populate()
 	c := s.client(mill)
 	for name, test := range map[string]func(*testing.T, *server, *forge.Client){
-		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages,
+		"pull request": testPullRequest, "drafts": testDrafts, "checks": testChecks, "comments": testComments, "pages": testPages, "rules": testRules,
 		"repositories": testRepositories, "forks": testForks, "rights": testRights,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,6 +248,50 @@ func testChecks(t *testing.T, s *server, c *forge.Client) {
 		}
 		if got := s.pull(web, made.Number); !got.Merged {
 			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// testRules merges into branches whose rules require more than checks. A code owner is asked for a
+// review, which blocks the merge as the rule of the second branch says.
+func testRules(t *testing.T, s *server, c *forge.Client) {
+	t.Helper()
+	s.push("acme/web", "main", map[string]string{"CODEOWNERS": "owned @ada\n"})
+	for branch, rule := range map[string]object{
+		"guarded": {"required_approvals": 1, "block_on_rejected_reviews": true}, "owned": {"block_on_official_review_requests": true},
+	} {
+		s.api(s.root, "POST", "/repos/acme/web/branches", object{"new_branch_name": branch}, nil)
+		rule["rule_name"] = branch
+		s.api(s.root, "POST", "/repos/acme/web/branch_protections", rule, nil)
+	}
+	bob, ada := s.token("bob", scopes...), s.token("ada", scopes...)
+	for base, rule := range map[string]struct {
+		by            string
+		without, with string // messages without a review, and after changes were requested
+	}{
+		"guarded": {bob, "Does not have enough approvals; have it approved, and merge it again", "Does not have enough approvals; have it approved, and merge it again"},
+		"owned":   {ada, "There are official review requests; have it approved, and merge it again", ""},
+	} {
+		s.push("acme/web", "to-"+base, map[string]string{base: "1\n"})
+		made, _, err := c.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: "to-" + base}, Base: base, Title: "Fix " + base})
+		must(t, err)
+		review := func(event, want string) {
+			t.Helper()
+			if event != "" {
+				s.api(rule.by, "POST", fmt.Sprintf("/repos/acme/web/pulls/%d/reviews", made.Number), object{"event": event, "body": "see there"}, nil)
+			}
+			err := c.Merge(t.Context(), web, made.Number, made.SHA, forge.MergeCommit)
+			if want == "" && err != nil || want != "" && (!errors.Is(err, forge.ErrConflict) || !strings.HasSuffix(err.Error(), want)) {
+				t.Errorf("%s after %q: %v, want %q", base, event, err, want)
+			}
+		}
+		review("", rule.without)
+		if rule.with != "" {
+			review("REQUEST_CHANGES", rule.with)
+		}
+		review("APPROVED", "")
+		if !s.pull(web, made.Number).Merged {
+			t.Errorf("%s: not merged", base)
 		}
 	}
 }
