@@ -34,21 +34,36 @@ func (c *Client) Host() string { return c.host }
 func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.repo(ctx, p) }
 
 // Find returns the open pull request of a head, else the latest one that was closed or
-// merged. The error is [ErrNotFound] if no one exists. Only recent ones are searched.
+// merged. The error is [ErrNotFound] if no one exists. Of Gitea, only the last closed ones are searched.
 func (c *Client) Find(ctx context.Context, p Path, h Head) (PullRequest, error) {
 	all, err := c.FindAll(ctx, p, h)
+	return first(all, err, p, h)
+}
+
+// FindOpen is like Find for open pull requests.
+func (c *Client) FindOpen(ctx context.Context, p Path, h Head) (PullRequest, error) {
+	all, err := c.find(ctx, p, h, Open)
+	return first(all, err, p, h)
+}
+
+func first(all []PullRequest, err error, p Path, h Head) (PullRequest, error) {
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("pull request for %s in %s: %w", h.Branch, p, ErrNotFound)
+	}
 	if err != nil {
 		return PullRequest{}, err
-	}
-	if len(all) == 0 {
-		return PullRequest{}, fmt.Errorf("pull request for %s in %s: %w", h.Branch, p, ErrNotFound)
 	}
 	return all[0], nil
 }
 
 // FindAll returns all pull requests for a head: the open ones first, and the newest first.
 func (c *Client) FindAll(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
-	all, err := c.api.pulls(ctx, p, own(p, h))
+	return c.find(ctx, p, h, "")
+}
+
+// find returns the pull requests for a head that have a state, "" for all.
+func (c *Client) find(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
+	all, err := c.api.pulls(ctx, p, own(p, h), state)
 	slices.SortFunc(all, func(a, b PullRequest) int {
 		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
 	})
@@ -79,13 +94,11 @@ func own(p Path, h Head) Head {
 func (c *Client) Create(ctx context.Context, p Path, n New) (pr PullRequest, created bool, err error) {
 	n.Head = own(p, n.Head)
 	existing := func(ctx context.Context) (bool, error) {
-		found, err := c.Find(ctx, p, n.Head)
+		found, err := c.FindOpen(ctx, p, n.Head)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return false, err
 		}
-		if err == nil && found.State == Open {
-			pr = found
-		}
+		pr = found
 		return pr.Number != 0, nil
 	}
 	// After a lost response the pull request that exists is the one that was created,

@@ -141,9 +141,9 @@ type dialect interface {
 	repo(ctx context.Context, p Path) (Repository, error)
 	// self returns the name of the token's user; an error for tokens without one.
 	self(ctx context.Context, owner string) (string, error)
-	// pulls returns pull requests by their head: all that are open, and the latest of
-	// the others, the newest first.
-	pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error)
+	// pulls returns pull requests by their head: all that are open, and unless state is Open the
+	// latest of the others, the newest first.
+	pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error)
 	// create creates a pull request. landed is for [call].
 	create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error)
 	// change changes a pull request. All of its requests can be repeated.

@@ -24,7 +24,7 @@ func giteaHeaders(h http.Header, token string) {
 const (
 	giteaPage   = "50" // the default maximum page size of servers
 	giteaDraft  = "WIP: "
-	giteaClosed = 4 // pages of closed pull requests that are searched
+	giteaClosed = 2000 // closed pull requests that are searched
 
 	// A merge is repeated while the server is checking whether there are conflicts, as it
 	// does after each push and after each merge into the same base.
@@ -41,7 +41,7 @@ func (g *gitea) self(ctx context.Context, owner string) (string, error) {
 }
 
 // pulls filters by the head itself, because the server can't.
-func (g *gitea) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+func (g *gitea) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	var found []PullRequest
 	c := call{what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"), query: url.Values{"state": {"open"}, "limit": {giteaPage}}}
 	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
@@ -50,7 +50,7 @@ func (g *gitea) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error
 		}
 		return true
 	})
-	if err != nil || len(found) > 0 {
+	if err != nil || len(found) > 0 || state == Open {
 		return found, err
 	}
 	seen := 0
@@ -60,7 +60,7 @@ func (g *gitea) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error
 			found = append(found, plain(pr, giteaDraft))
 		}
 		seen++
-		return len(found) == 0 && seen < giteaClosed*50
+		return len(found) == 0 && seen < giteaClosed
 	})
 	return found, err
 }

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,14 @@ func (g *github) self(ctx context.Context, owner string) (string, error) {
 	return getLogin(ctx, g.sender, owner)
 }
 
-func (g *github) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+func (g *github) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	of := p
 	if h.Repo != (Path{}) {
 		of = h.Repo
 	}
 	c := call{
 		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"),
-		query: url.Values{"head": {of.Owner + ":" + h.Branch}, "state": {"all"}, "per_page": {perPage}},
+		query: url.Values{"head": {of.Owner + ":" + h.Branch}, "state": {cmp.Or(string(state), "all")}, "per_page": {perPage}},
 	}
 	var found []PullRequest
 	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {

@@ -197,7 +197,11 @@ func (g *gitlab) self(ctx context.Context, owner string) (string, error) {
 	return j.Username, err
 }
 
-func (g *gitlab) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+func (g *gitlab) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
+	states := "all"
+	if state == Open {
+		states = "opened"
+	}
 	var source int64
 	if h.Repo != (Path{}) {
 		fork, err := g.repo(ctx, h.Repo)
@@ -210,7 +214,7 @@ func (g *gitlab) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, erro
 	var invalid error
 	c := call{
 		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests"),
-		query: url.Values{"source_branch": {h.Branch}, "state": {"all"}, "per_page": {perPage}},
+		query: url.Values{"source_branch": {h.Branch}, "state": {states}, "per_page": {perPage}},
 	}
 	err := pages(ctx, g.sender, c, func(page []gitlabMerge, _ http.Header) bool {
 		for _, j := range page {

@@ -38,16 +38,31 @@ func TestLongListsOfPullRequests(t *testing.T) {
 			pull := func(number int64, branch, state string) {
 				p.AddPull(forgetest.Pull{Repo: web.String(), Head: web.String(), Number: number, Branch: branch, Base: "main", State: state})
 			}
-			pull(1, "fix", "open") // the oldest is in the last position
+			pull(1, "fix", "open") // the oldest are in the last position
+			pull(2, "done", "merged")
 			for i := range int64(many) {
-				pull(2+i, "other", "open")
+				pull(3+i, "other", "open")
 				if kind != forge.Gitea { // closed ones are requested only without an open one
-					pull(2+many+i, "fix", "closed")
+					pull(3+many+i, "fix", "closed")
 				}
+				pull(3+2*many+i, "another", "closed")
 			}
 			found, err := p.Find(t.Context(), web, forge.Head{Branch: "fix"})
 			if err != nil || found.Number != 1 || found.State != forge.Open {
 				t.Error(found, err)
+			}
+			if found, err = p.FindOpen(t.Context(), web, forge.Head{Branch: "fix"}); err != nil || found.Number != 1 {
+				t.Error(found, err)
+			}
+			if found, err = p.Find(t.Context(), web, forge.Head{Branch: "done"}); err != nil || found.Number != 2 || found.State != forge.Merged {
+				t.Error(found, err)
+			}
+			calls := len(p.Calls())
+			if found, err = p.FindOpen(t.Context(), web, forge.Head{Branch: "done"}); !errors.Is(err, forge.ErrNotFound) {
+				t.Error(found, err)
+			}
+			if sent := len(p.Calls()) - calls; kind != forge.Gitea && sent != 1 || kind == forge.Gitea && sent != 5 {
+				t.Errorf("%d requests for an open one", sent)
 			}
 			all, err := p.FindAll(t.Context(), web, forge.Head{Branch: "other"})
 			if err != nil || len(all) != many {

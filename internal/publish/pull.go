@@ -95,14 +95,11 @@ func (t Target) Open(ctx context.Context, branch string) (url string, err error)
 
 // open returns the open pull request of a branch; zero for none.
 func (t Target) open(ctx context.Context, branch string) (forge.PullRequest, error) {
-	found, err := t.Client.Find(ctx, t.Repo, t.head(branch))
+	found, err := t.Client.FindOpen(ctx, t.Repo, t.head(branch))
 	if errors.Is(err, forge.ErrNotFound) {
-		return forge.PullRequest{}, nil
+		err = nil
 	}
-	if err != nil || found.State != forge.Open {
-		return forge.PullRequest{}, err
-	}
-	return found, nil
+	return found, err
 }
 
 func refuse(code event.Code, format string, args ...any) error {

@@ -196,7 +196,8 @@ func (s lab) serveMerges(r *http.Request) (int, any, error) {
 	docs := []any{}
 	for _, v := range slices.Backward(s.pulls) {
 		p := v
-		if p.Repo == repo.path() && p.Branch == r.URL.Query().Get("source_branch") {
+		query := r.URL.Query()
+		if p.Repo == repo.path() && p.Branch == query.Get("source_branch") && (p.State == "open" || query.Get("state") == "all") {
 			doc := s.doc(p, r.Host)
 			delete(doc, "head_pipeline") // only single ones have it
 			docs = append(docs, doc)
