@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -28,7 +29,8 @@ type Inputs struct {
 	Summary          bool   // whether to write the step summary
 	Untrusted        string // auto, true or false
 	Actors           Actors
-	Trigger          string // phrase without which comments start nothing
+	Outsiders        string // of those who may not start a run: skip or fail
+	Trigger          Trigger
 
 	flags []string // of the run command, in order
 }
@@ -60,7 +62,12 @@ func Read(getenv func(string) string) (Inputs, error) {
 			in.flags = append(in.flags, "--"+name+"="+v)
 		}
 	}
-	in.Trigger = get("trigger-phrase")
+	in.Trigger = Trigger{Phrase: get("trigger-phrase"), Label: get("trigger-label"), Assignee: get("trigger-assignee")}
+	in.Outsiders = cmp.Or(strings.ToLower(get("outsiders")), "skip")
+	var outsidersErr error
+	if !slices.Contains([]string{"skip", "fail"}, in.Outsiders) {
+		outsidersErr = fmt.Errorf("input outsiders: invalid value %q: use skip or fail", short(in.Outsiders))
+	}
 	var actorsErr error
 	in.Actors, actorsErr = readActors(get("allow-actors"))
 	args, argsErr := flagList(get("args"))
@@ -71,7 +78,7 @@ func Read(getenv func(string) string) (Inputs, error) {
 	if !slices.Contains([]string{"auto", "true", "false"}, in.Untrusted) {
 		untrustedErr = fmt.Errorf("input untrusted: invalid value %q: use auto, true or false", short(in.Untrusted))
 	}
-	return in, errors.Join(in.checkSource(), taskErr, argsErr, actorsErr, summaryErr, untrustedErr)
+	return in, errors.Join(in.checkSource(), taskErr, argsErr, actorsErr, outsidersErr, summaryErr, untrustedErr)
 }
 
 // readTask reads the inputs of the task that a prompt is.
@@ -178,6 +185,26 @@ func short(s string) string {
 		return string(r[:60]) + "…"
 	}
 	return s
+}
+
+// flagError is a flag at the start of an error, or a value for it.
+var flagError = lazyregexp.New(`--([a-z-]+)\b`)
+
+// NameInputs names the inputs in an error about flags of the run command, which the workflow
+// does not have.
+func NameInputs(text string) string {
+	named := false
+	text = flagError.ReplaceAllStringFunc(text, func(flag string) string {
+		if name := flag[len("--"):]; slices.Contains(passed(), name) {
+			named = true
+			return "input " + name
+		}
+		return flag
+	})
+	if named {
+		text, _, _ = strings.Cut(text, "; see 'millhand run --help'")
+	}
+	return text
 }
 
 // Arguments returns the command line of millhand for the inputs and manifests. Each flag

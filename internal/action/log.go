@@ -18,7 +18,7 @@ type Location struct {
 	Line, Column int
 }
 
-// Annotation is a message in the overview of a workflow run. Level is error or warning.
+// Annotation is a message in the overview of a workflow run. Level is error, warning or notice.
 type Annotation struct {
 	Level    string
 	Title    string

@@ -41,14 +41,47 @@ func CommentTarget(payload []byte) (*tasks.Comment, error) {
 	return nil, errors.New("input comment: the event has no issue or pull request; use publish.comment in a manifest, which names one")
 }
 
-// Triggers reports whether the event's text contains a phrase as a word, in any case and not in
-// a quoted line. The text of a comment is the comment alone. Events without a text always
-// trigger.
-func Triggers(phrase string, payload []byte) bool {
-	var e texts
-	if json.Unmarshal(payload, &e) != nil {
-		return true // it is refused by TrustOf
+// Trigger is what an event must have to start a run, any of it: the inputs trigger-phrase, trigger-label and
+// trigger-assignee. The zero value needs nothing.
+type Trigger struct{ Phrase, Label, Assignee string }
+
+// Missing returns what an event lacks to start a run; "" if it may start one. Events about no issue, pull
+// request or discussion, such as push, need nothing.
+func (t Trigger) Missing(name string, payload []byte) string {
+	var e struct {
+		texts
+		Action   string
+		Label    struct{ Name string }
+		Assignee struct{ Login string }
 	}
+	if t == (Trigger{}) || json.Unmarshal(payload, &e) != nil { // an invalid one is refused by TrustOf
+		return ""
+	}
+	lacks := ""
+	switch {
+	case e.texts == (texts{}):
+	case e.Action == "labeled" && t.Label != "":
+		if !strings.EqualFold(e.Label.Name, t.Label) {
+			lacks = fmt.Sprintf("is about the label %q, not %q", short(e.Label.Name), t.Label)
+		}
+	case e.Action == "assigned" && t.Assignee != "":
+		if !strings.EqualFold(e.Assignee.Login, t.Assignee) {
+			lacks = fmt.Sprintf("is about the assignee %q, not %q", short(e.Assignee.Login), t.Assignee)
+		}
+	case t.Phrase == "":
+		lacks = "does not add the label or the assignee that starts a run"
+	case !e.contain(t.Phrase):
+		lacks = fmt.Sprintf("does not contain %q", t.Phrase)
+	}
+	if lacks == "" {
+		return ""
+	}
+	return "the event " + name + " " + lacks
+}
+
+// contain reports whether the text of an event contains a phrase as a word, in any case and not in
+// a quoted line. The text of a comment is the comment alone.
+func (e texts) contain(phrase string) bool {
 	var text string
 	switch {
 	case e.Comment != nil:
@@ -61,9 +94,6 @@ func Triggers(phrase string, payload []byte) bool {
 			if s != nil {
 				subject = s
 			}
-		}
-		if subject == nil {
-			return true
 		}
 		text = subject.Title + "\n" + subject.Body
 	}

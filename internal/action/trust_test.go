@@ -100,8 +100,35 @@ func TestTriggers(t *testing.T) {
 		{`{"discussion": {"title": "@millhand"}}`, true},
 		{`{"ref": "refs/heads/main"}`, true},
 	} {
-		if got := Triggers("@millhand", []byte(tt.payload)); got != tt.want {
+		if got := (Trigger{Phrase: "@millhand"}).Missing("x", []byte(tt.payload)) == ""; got != tt.want {
 			t.Errorf("%s: %t", tt.payload, got)
+		}
+	}
+}
+
+func TestTriggersOfLabelsAndAssignees(t *testing.T) {
+	const labeled, assigned = `{"action": "labeled", "label": {"name": "Fix-it"}, "issue": {"title": "@millhand"}}`, `{"action": "assigned", "assignee": {"login": "Robot"}, "pull_request": {"title": "x"}}`
+	for _, tt := range []struct {
+		trigger Trigger
+		payload string
+		want    string
+	}{
+		{Trigger{}, labeled, ""},
+		{Trigger{Label: "fix-it"}, labeled, ""},
+		{Trigger{Label: "other"}, labeled, `the event x is about the label "Fix-it", not "other"`},
+		{Trigger{Label: "other", Phrase: "@millhand"}, labeled, `the event x is about the label "Fix-it", not "other"`},
+		{Trigger{Phrase: "@millhand"}, labeled, ""},
+		{Trigger{Assignee: "robot"}, labeled, "the event x does not add the label or the assignee that starts a run"},
+		{Trigger{Assignee: "robot"}, assigned, ""},
+		{Trigger{Assignee: "ann", Label: "fix-it"}, assigned, `the event x is about the assignee "Robot", not "ann"`},
+		{Trigger{Label: "fix-it"}, `{"action": "unlabeled", "label": {"name": "fix-it"}, "issue": {"title": "x"}}`, "the event x does not add the label or the assignee that starts a run"},
+		{Trigger{Label: "fix-it"}, `{"action": "labeled", "issue": {"title": "x"}}`, `the event x is about the label "", not "fix-it"`},
+		{Trigger{Label: "fix-it", Phrase: "@millhand"}, `{"action": "created", "comment": {"body": "@millhand go"}, "issue": {"title": "x"}}`, ""},
+		{Trigger{Label: "fix-it"}, `{"ref": "refs/heads/main"}`, ""},
+		{Trigger{Label: "fix-it"}, `{`, ""}, // refused by TrustOf
+	} {
+		if got := tt.trigger.Missing("x", []byte(tt.payload)); got != tt.want {
+			t.Errorf("%+v, %s: %q, want %q", tt.trigger, tt.payload, got, tt.want)
 		}
 	}
 }
@@ -113,6 +140,6 @@ func FuzzTrustOf(f *testing.F) {
 		if got.Untrusted != "" && (got.PullRequest != 0 || got.Writer) || err != nil && got != (Trust{}) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		Triggers("@millhand", []byte(payload))
+		Trigger{"@millhand", "fix", "bot"}.Missing(name, []byte(payload))
 	})
 }

@@ -53,17 +53,24 @@ type actionStep struct {
 	log, out *action.Log
 	where    action.Checkout
 	events   string // path of the run's events
+	refused  string // why nothing was run; "" otherwise
 }
 
 // run executes the inputs, and writes outputs, annotations and the summary.
 func (s *actionStep) run(ctx context.Context) event.Exit {
 	in, exit, ok := s.prepare(ctx)
 	if in.skipped != "" {
-		fmt.Fprintln(s.log, printable.Text("millhand: nothing was run: "+in.skipped))
+		if in.outsider {
+			s.log.Annotate(action.Annotation{Level: "notice", Title: "millhand", Message: "nothing was run: " + in.skipped})
+		} else {
+			fmt.Fprintln(s.log, printable.Text("millhand: nothing was run: "+in.skipped))
+		}
+		s.summariseNothing(ctx, in.skipped)
 		s.put(ctx, action.Skipped(), nil)
 		return exit
 	}
 	if !ok {
+		s.summariseNothing(ctx, s.refused)
 		outputs, warnings := action.Outputs(exit, "", nil)
 		s.put(ctx, outputs, warnings)
 		return exit
@@ -82,6 +89,8 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 		if in.Summary {
 			s.summarise(ctx, filepath.Dir(s.events))
 		}
+	} else if exit != event.ExitOK {
+		s.summariseNothing(ctx, s.refused)
 	}
 	outputs, warnings := action.Outputs(exit, filepath.Dir(s.events), rep)
 	s.put(ctx, outputs, warnings)
@@ -95,6 +104,8 @@ type invocation struct {
 	key     string
 	prompt  string // manifest made of a prompt, to be removed; "" for none
 	skipped string // why nothing is run, though nothing is wrong; "" otherwise
+
+	outsider bool // it is skipped because of who caused the event
 }
 
 // prepare reads the inputs and changes to the working directory.
@@ -105,7 +116,7 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 		return c, event.ExitUsage, false
 	}
 	admitted := s.admit(ctx, c.Inputs)
-	if c.skipped = admitted.skipped; c.skipped != "" {
+	if c.skipped, c.outsider = admitted.skipped, admitted.outsider; c.skipped != "" {
 		return c, event.ExitOK, false
 	}
 	if admitted.refused != "" {
@@ -179,8 +190,9 @@ func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	problems, known := problemsOf(err), secrets(w, nil, nil)
 	for _, p := range problems { // the runner shows annotations in the log, too
 		a := s.annotation(p)
-		a.Message = known.Text(a.Message)
+		a.Message = known.Text(action.NameInputs(a.Message))
 		s.log.Annotate(a)
+		s.refused += a.Message + "\n"
 	}
 	switch {
 	case err == nil || err.Error() == "":
@@ -195,7 +207,7 @@ func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 // annotation returns the annotation of a manifest's problem at its location. The message
 // repeats the location, because the log shows only the message.
 func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
-	a := action.Annotation{Level: "error", Title: "millhand: " + p.File, Message: p.String()}
+	a := action.Annotation{Level: "error", Title: "millhand: " + action.NameInputs(p.File), Message: p.String()}
 	if p.Line > 0 { // otherwise it is a problem of the command line
 		a.Location = s.where.Location(p.File, p.Line, p.Column)
 	}
@@ -240,7 +252,8 @@ func (s *actionStep) environment(c invocation) func(string) string {
 
 // refuse annotates the reason why nothing was run.
 func (s *actionStep) refuse(err error) {
-	s.log.Annotate(action.Annotation{Level: "error", Title: "millhand", Message: err.Error()})
+	s.refused = action.NameInputs(err.Error())
+	s.log.Annotate(action.Annotation{Level: "error", Title: "millhand", Message: s.refused})
 }
 
 // warn adds a warning annotation.
@@ -287,6 +300,17 @@ func (s *actionStep) summarise(ctx context.Context, dir string) {
 	s.add(ctx, "GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
 		page, err := os.ReadFile(filepath.Join(dir, "summary.md"))
 		return action.Summary(page, action.MaxSummary-int(size)), err
+	})
+}
+
+// summariseNothing writes why nothing was run into the step summary.
+func (s *actionStep) summariseNothing(ctx context.Context, why string) {
+	if why == "" || strings.EqualFold(strings.TrimSpace(s.Getenv("INPUT_SUMMARY")), "false") { // the inputs may be invalid
+		return
+	}
+	text := "## millhand: nothing was run\n\n" + printable.Markdown(secrets(s.World, nil, nil).Text(why)) + "\n"
+	s.add(ctx, "GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
+		return action.Summary([]byte(text), action.MaxSummary-int(size)), nil
 	})
 }
 

@@ -17,11 +17,12 @@ import (
 // admission is what an event permits.
 type admission struct {
 	refused   string // why nothing is run; "" otherwise
-	skipped   string // the same, for an event that does not address millhand
+	skipped   string // the same, if nothing is wrong: the event does not address millhand, or is of an outsider
+	outsider  bool
 	untrusted string // why manifests are not trusted; "" otherwise
 }
 
-// admit implements the inputs trigger-phrase, allow-actors and untrusted: auto.
+// admit implements the inputs trigger-*, allow-actors, outsiders and untrusted: auto.
 func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 	if s.Getenv("GITHUB_ACTIONS") != "true" {
 		return admission{} // started by hand
@@ -31,8 +32,8 @@ func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 	if err != nil {
 		return admission{refused: fmt.Sprintf("read the payload of the event %s: %v", name, err)}
 	}
-	if in.Trigger != "" && !action.Triggers(in.Trigger, payload) {
-		return admission{skipped: fmt.Sprintf("the event %s does not contain %q", name, in.Trigger)}
+	if missing := in.Trigger.Missing(name, payload); missing != "" {
+		return admission{skipped: missing}
 	}
 	t, err := action.TrustOf(name, payload)
 	if err != nil {
@@ -52,7 +53,11 @@ func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 	default:
 		return admission{untrusted: s.untrusted(ctx, name, t, access)}
 	}
-	return admission{refused: fmt.Sprintf("the event %s does not start millhand: %s; the input allow-actors lists who may, such as write, * or a login", name, reason)}
+	text := fmt.Sprintf("the event %s does not start millhand: %s; the input allow-actors lists who may, such as write, * or a login", name, reason)
+	if in.Outsiders == "skip" && (access == nil || errors.Is(access, errNoAccess)) {
+		return admission{skipped: text, outsider: true}
+	}
+	return admission{refused: text}
 }
 
 // untrusted returns the reason not to trust manifests, or "" to trust them. access is whether
@@ -72,14 +77,24 @@ func (s *actionStep) untrusted(ctx context.Context, name string, t action.Trust,
 	return ""
 }
 
+// errNoAccess is the error about an actor who may not write, errNotFound that of a 404.
+var (
+	errNoAccess = errors.New("no write access")
+	errNotFound = errors.New("GitHub responded 404 Not Found")
+)
+
 // mayWrite returns an error unless the actor has write access to the repository.
 func (s *actionStep) mayWrite(ctx context.Context, actor string) error {
 	var response struct{ Permission string }
-	if err := s.github(ctx, "/collaborators/"+url.PathEscape(actor)+"/permission", &response); err != nil {
+	err := s.github(ctx, "/collaborators/"+url.PathEscape(actor)+"/permission", &response)
+	if errors.Is(err, errNotFound) {
+		return fmt.Errorf("%w: %w", errNoAccess, err)
+	}
+	if err != nil {
 		return fmt.Errorf("check write access: %w", err)
 	}
 	if !slices.Contains([]string{"admin", "maintain", "write"}, response.Permission) {
-		return errors.New("no write access")
+		return errNoAccess
 	}
 	return nil
 }
@@ -129,6 +144,9 @@ func (s *actionStep) github(ctx context.Context, path string, response any) erro
 		return fmt.Errorf("request to GitHub: %w", err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound {
+		return errNotFound
+	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GitHub responded %s", resp.Status)
 	}

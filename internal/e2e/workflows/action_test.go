@@ -178,9 +178,9 @@ func TestActionReportsInvalidInputs(t *testing.T) {
 		{name: "no source", want: []string{"error title=millhand"}, says: "missing input"},
 		{name: "args that are not JSON", with: map[string]string{"prompt": "x", "args": "--keep; touch pwned"}, want: []string{"error title=millhand"}, says: "JSON array"},
 		{name: "a flag that does not exist", with: map[string]string{"prompt": "x", "args": `["--kep"]`}, want: []string{"error title=millhand"}, says: "did you mean --keep"},
-		{name: "an invalid number", with: map[string]string{"prompt": "x", "max-cost": "$(touch pwned)"}, want: []string{"error title=millhand"}, says: "max-cost"},
+		{name: "an invalid number", with: map[string]string{"prompt": "x", "max-cost": "$(touch pwned)"}, want: []string{"error title=millhand"}, says: "input max-cost"},
 		{name: "a missing directory", with: map[string]string{"prompt": "x", "working-directory": "no\n::error::x"}, want: []string{"error title=millhand"}, says: "no such file"},
-		{name: "a model without a provider", with: map[string]string{"prompt": "x", "model": "gpt\n##[error]x"}, want: []string{"error title=millhand%3A --model"}, says: "provider"},
+		{name: "a model without a provider", with: map[string]string{"prompt": "x", "model": "gpt\n##[error]x"}, want: []string{"error title=millhand%3A input model"}, says: "provider"},
 		{name: "a key of two lines", with: map[string]string{"prompt": "x", "model": "openai/x", "api-key": "a\nb"}, want: []string{"add-mask", "error title=millhand"}, says: "one line"},
 	}
 	for _, test := range tests {
@@ -191,6 +191,9 @@ func TestActionReportsInvalidInputs(t *testing.T) {
 			want := map[string]string{"conclusion": "failure", "outcome": "error", "exit-code": "2"}
 			if diff := cmp.Diff(want, r.outputs); r.code != 2 || diff != "" {
 				t.Errorf("exit code %d, %s", r.code, diff)
+			}
+			if !strings.HasPrefix(r.summary, "## millhand: nothing was run\n\n") || strings.Contains(r.summary, "##[") {
+				t.Errorf("the step summary is %q", r.summary)
 			}
 			if diff := cmp.Diff(test.want, commandsIn(r.log)); diff != "" || strings.Count(r.log, test.says) != 1 {
 				t.Errorf("commands in the log: %s\nlog:\n%s", diff, r.log)
@@ -206,8 +209,8 @@ func TestEarlierRunIsDistinguished(t *testing.T) {
 		t.Fatal("no run")
 	}
 	w.with["max-turns"] = "none"
-	if r := w.run(t); r.code != 2 || r.outputs["run-id"] != "" || r.summary != "" {
-		t.Errorf("exit code %d, outputs %q", r.code, r.outputs)
+	if r := w.run(t); r.code != 2 || r.outputs["run-id"] != "" || !strings.Contains(r.summary, "input max-turns") || strings.Contains(r.summary, "Run `") {
+		t.Errorf("exit code %d, outputs %q, summary %q", r.code, r.outputs, r.summary)
 	}
 }
 

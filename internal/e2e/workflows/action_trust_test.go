@@ -97,6 +97,9 @@ func TestActionRefusesActors(t *testing.T) {
 		return fmt.Sprintf(`{"repository": {"full_name": "acme/api"}, "sender": {"login": %q}, "issue": {"number": 5}, "comment": {"body": %q}}`, sender, body)
 	}
 	fork := `{"repository": {"full_name": "acme/api"}, "sender": {"login": "eve"}, "pull_request": {"head": {"repo": {"full_name": "eve/api"}}}}`
+	labeled := func(sender, label string) string {
+		return fmt.Sprintf(`{"repository": {"full_name": "acme/api"}, "sender": {"login": %q}, "action": "labeled", "label": {"name": %q}, "issue": {"number": 5, "title": "x"}}`, sender, label)
+	}
 	const token = "token-of-the-workflow"
 	for name, tt := range map[string]struct {
 		with                  map[string]string
@@ -104,15 +107,19 @@ func TestActionRefusesActors(t *testing.T) {
 		code                  int
 		conclusion, log       string
 	}{
-		"no write access":            {nil, "issue_comment", comment("bob", "x"), token, 3, "failure", "bob: no write access"},
+		"no write access":            {nil, "issue_comment", comment("bob", "x"), token, 0, "skipped", "::notice title=millhand::nothing was run: the event issue_comment does not start millhand: bob: no write access"},
+		"no write access, to fail":   {map[string]string{"outsiders": "fail"}, "issue_comment", comment("bob", "x"), token, 3, "failure", "bob: no write access"},
+		"a label":                    {map[string]string{"trigger-label": "fix"}, "issues", labeled("ann", "fix"), token, 0, "success", ""},
+		"another label":              {map[string]string{"trigger-label": "fix"}, "issues", labeled("ann", "bug"), token, 0, "skipped", `is about the label "bug"`},
+		"a label by eve":             {map[string]string{"trigger-label": "fix"}, "issues", labeled("eve", "fix"), token, 0, "skipped", "no write access"},
 		"nobody to ask":              {map[string]string{"untrusted": "false"}, "issue_comment", comment("ann", "x"), "", 3, "failure", "GITHUB_TOKEN"},
-		"not named":                  {map[string]string{"allow-actors": "bob"}, "issue_comment", comment("ann", "x"), token, 3, "failure", "does not name ann"},
-		"a bot":                      {map[string]string{"allow-actors": "*"}, "issue_comment", comment("evil[bot]", "x"), token, 3, "failure", "is a bot"},
-		"a fork":                     {map[string]string{"untrusted": "true"}, "pull_request_target", fork, "", 3, "failure", "allow-actors"},
+		"not named":                  {map[string]string{"allow-actors": "bob"}, "issue_comment", comment("ann", "x"), token, 0, "skipped", "does not name ann"},
+		"a bot":                      {map[string]string{"allow-actors": "*"}, "issue_comment", comment("evil[bot]", "x"), token, 0, "skipped", "is a bot"},
+		"a fork":                     {map[string]string{"untrusted": "true"}, "pull_request_target", fork, "", 3, "failure", "GITHUB_TOKEN"},
 		"an invalid payload":         {nil, "issue_comment", "{", token, 3, "failure", "read the payload"},
 		"an invalid input":           {map[string]string{"allow-actors": "*[bot]"}, "issue_comment", comment("ann", "x"), token, 2, "failure", "allow-actors"},
 		"not addressed":              {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("eve", "> @millhand\nno"), "", 0, "skipped", "does not contain"},
-		"addressed by eve":           {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("eve", "@millhand go"), token, 3, "failure", "GitHub responded 404"},
+		"addressed by eve":           {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("eve", "@millhand go"), token, 0, "skipped", "GitHub responded 404"},
 		"addressed by ann":           {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("ann", "@millhand go"), token, 0, "success", ""},
 		"a dispatch needs no phrase": {map[string]string{"trigger-phrase": "@millhand"}, "workflow_dispatch", `{"sender": {"login": "ann"}}`, "", 0, "success", ""},
 		"a bot by its name":          {map[string]string{"allow-actors": "write fix[bot]", "untrusted": "false"}, "issue_comment", comment("fix[bot]", "x"), token, 0, "success", ""},
@@ -126,6 +133,9 @@ func TestActionRefusesActors(t *testing.T) {
 			r := w.run(t)
 			if r.code != tt.code || r.outputs["conclusion"] != tt.conclusion || !strings.Contains(r.log, tt.log) {
 				t.Errorf("exit code %d, conclusion %q, want %d, %q and %q in the log\n%s", r.code, r.outputs["conclusion"], tt.code, tt.conclusion, tt.log, r.log)
+			}
+			if tt.conclusion != "success" && (!strings.Contains(r.summary, "nothing was run") || strings.Contains(r.summary, token)) {
+				t.Errorf("the step summary is %q", r.summary)
 			}
 			if ran := r.outputs["run-id"] != ""; ran != (tt.conclusion == "success") {
 				t.Errorf("a run: %t", ran)
