@@ -214,7 +214,7 @@ func sameFlags(ctx context.Context, run *event.Run) error {
 	args, _ := ctx.Value(argsKey{}).([]string)
 	now, err := flagValues(args)
 	if _, resumes := now["resume"]; err != nil || !resumes || run.Invocation == nil {
-		return err
+		return nil //nolint:nilerr // other flags are those of another command, which continues the run
 	}
 	then, err := flagValues(run.Invocation.Args)
 	if err != nil {
