@@ -36,6 +36,9 @@ type request struct {
 	have    []plumbing.Hash
 	shallow []plumbing.Hash // commits whose parents are missing here
 	depth   int             // 0 keeps the shallow commits
+	// thin permits deltas whose bases are in what is here. Without it, a server that can't see a common
+	// history, as with a limited depth, sends all files of the wanted commits.
+	thin bool
 }
 
 // openSource opens a remote for reading. Without the git program, a directory

@@ -106,9 +106,9 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w reques
 	if err := res.Decode(io.NopCloser(response)); err != nil {
 		return nil, c.explain(fmt.Errorf("read response: %w", err))
 	}
-	if err := storePack(ctx, into.Dir, c.demultiplexed(res, nil)); err != nil {
+	if err := storePack(ctx, into, c.demultiplexed(res, nil)); err != nil {
 		var local *storeError
-		if errors.As(err, &local) {
+		if errors.As(err, &local) || errors.Is(err, errThin) {
 			return nil, err
 		}
 		return nil, c.explain(fmt.Errorf("receive objects: %w", err))
@@ -124,6 +124,9 @@ func (c *conversation) request(w request) (*packp.UploadPackRequest, error) {
 	req.Wants, req.Haves, req.Shallows = w.want, w.have, w.shallow
 	c.ask(req.Capabilities, capability.OFSDelta, capability.NoProgress, capability.Agent)
 	c.askSideband(req.Capabilities)
+	if w.thin {
+		c.ask(req.Capabilities, capability.ThinPack)
+	}
 	if w.depth > 0 || len(w.shallow) > 0 {
 		if !c.able.Supports(capability.Shallow) {
 			return nil, &gitdir.UnsupportedError{Reason: "remote does not support shallow fetches (depth)"}

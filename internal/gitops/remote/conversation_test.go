@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,10 +50,22 @@ func FuzzConversation(f *testing.F) {
 		if has.head != "" && has.refs[has.head].IsZero() && has.at != has.refs[has.head] {
 			t.Errorf("HEAD is at %s", has.at)
 		}
-		into := &gitdir.Objects{Dir: filepath.Join(t.TempDir(), "objects")}
-		_, _ = c.fetch(t.Context(), into, request{want: []plumbing.Hash{plumbing.NewHash(o1)}})
+		_, _ = c.fetch(t.Context(), emptyStore(t), request{want: []plumbing.Hash{plumbing.NewHash(o1)}})
 		_ = c.readStatus(bytes.NewReader(responses))
 	})
+}
+
+// emptyStore returns the objects of a new repository.
+func emptyStore(t *testing.T) *gitdir.Objects {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"objects", "refs"} {
+		must(t, os.Mkdir(filepath.Join(dir, d), 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
+	git, err := gitdir.OpenAt(dir, gitdir.Env{})
+	must(t, err)
+	return git.Objects
 }
 
 func FuzzStorePack(f *testing.F) {
@@ -64,11 +77,16 @@ func FuzzStorePack(f *testing.F) {
 	f.Add([]byte("PACK\x00\x00\x00\x02\xe9\xe9\xe9\xe9\xe9"))
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x03\x00\x00\x00\x00\x01"))
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x02\xb0\x01x\x9c\x4b\x04\x00\x00\x62\x00\x62\x61\x01"))
+	base := plumbing.ComputeHash(plumbing.BlobObject, nil)
+	f.Add(slices.Concat([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x75"), base[:], []byte("x\x9cc`b\xca\xc8\x04\x00\x01L\x00\xd6")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := sha1.Sum(data)
-		dir := filepath.Join(t.TempDir(), "objects")
-		err := storePack(t.Context(), dir, io.MultiReader(bytes.NewReader(data), bytes.NewReader(sum[:])))
-		entries, readErr := os.ReadDir(filepath.Join(dir, "pack"))
+		into := emptyStore(t)
+		at := filepath.Join(into.Dir, base.String()[:2])
+		must(t, os.Mkdir(at, 0o755))
+		must(t, os.WriteFile(filepath.Join(at, base.String()[2:]), []byte("x\x9cK\xca\xc9OR0`\x00\x00\x09\xb0\x01\xf0"), 0o444))
+		err := storePack(t.Context(), into, io.MultiReader(bytes.NewReader(data), bytes.NewReader(sum[:])))
+		entries, readErr := os.ReadDir(filepath.Join(into.Dir, "pack"))
 		if readErr != nil {
 			t.Fatal(readErr)
 		}

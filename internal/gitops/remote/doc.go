@@ -4,7 +4,7 @@
 // 0 of git's protocol, so credentials stay in it. The git program runs only to
 // fetch from or push to a directory on this machine (git upload-pack and git
 // receive-pack, as for any client; without configuration of machine and user).
-// A fetch sends once what is here and does not negotiate. A push moves one
+// A fetch sends once what is here and does not negotiate; that of a mirror accepts thin packs. A push moves one
 // branch, from the commit that the caller expects it to be at, which the server
 // checks when it moves it. What was received is seen, and counted on, only once
 // it is complete and its checksum was found right; objects that a mirror has

@@ -26,7 +26,7 @@ func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request
 		defer close(packed)
 		_ = in.CloseWithError(writePack(ctx, in, f.git.Objects.Originals(), objects))
 	}()
-	err = storePack(ctx, into.Dir, out)
+	err = storePack(ctx, into, out)
 	_ = out.Close()
 	<-packed
 	return slices.Concat(w.shallow, f.has.shallow), err

@@ -243,5 +243,10 @@ func (m *mirroring) fetch(ctx context.Context, src source, next, now map[string]
 	if w.have, err = haves(m.git.Objects.Originals(), now); err != nil {
 		return nil, &damageError{err}
 	}
-	return src.fetch(ctx, m.git.Objects.Originals(), w)
+	w.thin = true
+	shallow, err = src.fetch(ctx, m.git.Objects.Originals(), w)
+	if errors.Is(err, errThin) {
+		err = &damageError{err}
+	}
+	return shallow, err
 }

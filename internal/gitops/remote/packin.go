@@ -24,11 +24,11 @@ func (e *storeError) Error() string { return "store objects: " + e.err.Error() }
 
 func (e *storeError) Unwrap() error { return e.err }
 
-// storePack adds a pack to a directory of objects, with an index. Each object's id is made from
-// its content. It is durable when storePack returns; until then nothing of
-// it can be seen.
-func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
-	dir := filepath.Join(objectDir, "pack")
+// storePack adds a pack to the objects of a repository, with an index. Each object's id is made from
+// its content. The bases that a thin pack lacks are added to it. It is durable when storePack returns;
+// until then nothing of it can be seen.
+func storePack(ctx context.Context, into *gitdir.Objects, pack io.Reader) error {
+	dir := filepath.Join(into.Dir, "pack")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &storeError{err}
 	}
@@ -43,6 +43,11 @@ func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
 		return err
 	}
 	idx, err := indexPack(ctx, f)
+	if errors.Is(err, errThin) {
+		if sum, err = completePack(ctx, f, into); err == nil {
+			idx, err = indexPack(ctx, f)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -126,7 +131,11 @@ func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := parser.Parse(); err != nil {
+	_, err = parser.Parse()
+	switch {
+	case errors.Is(err, packfile.ErrReferenceDeltaNotFound):
+		return nil, errThin
+	case err != nil:
 		return nil, fmt.Errorf("read pack: %w", err)
 	}
 	return entries.Index()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ const testToken = "s3cret-token"
 type origin struct {
 	*gittest.Sandbox
 	bare *gittest.Sandbox
+	sent atomic.Int64 // bytes of responses over http
 }
 
 // newOrigin makes a bare repository with two commits on main, one more on side, and an
@@ -29,7 +31,7 @@ type origin struct {
 func newOrigin(t *testing.T) *origin {
 	t.Helper()
 	s := gittest.NewSandbox(t)
-	o := &origin{s, s.At(filepath.Join(filepath.Dir(s.Root), "origin.git"))}
+	o := &origin{Sandbox: s, bare: s.At(filepath.Join(filepath.Dir(s.Root), "origin.git"))}
 	must(t, os.MkdirAll(o.bare.Root, 0o755))
 	o.bare.Run("init", "-q", "--bare", "-b", "main")
 	o.bare.Run("config", "http.receivepack", "true")
@@ -93,10 +95,21 @@ func (o *origin) overHTTP(before func(*http.Request)) Repo {
 		if before != nil {
 			before(r)
 		}
-		backend.ServeHTTP(w, r)
+		backend.ServeHTTP(meter{w, &o.sent}, r)
 	}))
 	o.T.Cleanup(server.Close)
 	return Repo{URL: server.URL + "/origin.git", Auth: Auth{Token: testToken}}
+}
+
+// meter counts the bytes of responses.
+type meter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (m meter) Write(p []byte) (int, error) {
+	m.sent.Add(int64(len(p)))
+	return m.ResponseWriter.Write(p)
 }
 
 // overSSH serves this machine by sshd, to the holder of a key, and returns the remote and the
