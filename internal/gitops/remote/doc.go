@@ -1,7 +1,7 @@
 // Package remote mirrors, fetches from and pushes to remote repositories.
 //
 // Remotes are reached by https, http, ssh and file in this process, by version
-// 0 of git's protocol, so credentials stay in it. The git program runs only to
+// 0 of git's protocol, so credentials stay in it. The git program runs only to combine the packs of mirrors, and to
 // fetch from or push to a directory on this machine (git upload-pack and git
 // receive-pack, as for any client; without configuration of machine and user).
 // A fetch sends once what is here and does not negotiate; that of a mirror accepts thin packs. A push moves one

@@ -52,35 +52,44 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	release, err := lockFile(ctx, dir+".lock")
+	lock, err := lockFile(ctx, dir+".lock")
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer lock.Close()
 	if dir, err = createMirror(dir); err != nil {
 		return nil, err
 	}
 	removeStale(dir, env)
-	src, err := openSource(ctx, remote, env)
+	m := &mirroring{dir: dir, env: env, depth: o.Depth}
+	if err = m.follow(ctx, remote); err == nil {
+		err = m.combine(ctx, lock)
+	}
+	return m.git, err
+}
+
+// follow updates the mirror from a remote, twice if it turns out to be corrupt.
+func (m *mirroring) follow(ctx context.Context, remote Repo) error {
+	src, err := openSource(ctx, remote, m.env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer src.close()
-	m := &mirroring{dir: dir, env: env, offer: src.advertised(), depth: o.Depth}
+	m.offer = src.advertised()
 	if !m.offer.hasBranch() {
-		return nil, &gitdir.UnsupportedError{Reason: "remote has no branch with a commit"}
+		return &gitdir.UnsupportedError{Reason: "remote has no branch with a commit"}
 	}
 	if err = m.update(ctx, src, m.intact()); err == nil || !isDamage(err) || ctx.Err() != nil {
-		return m.git, err
+		return err
 	}
 	src.close() // its only request was sent
-	again, err := openSource(ctx, remote, env)
+	again, err := openSource(ctx, remote, m.env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer again.close()
 	m.offer = again.advertised()
-	return m.git, m.update(ctx, again, false)
+	return m.update(ctx, again, false)
 }
 
 func (l advertised) hasBranch() bool {

@@ -56,7 +56,7 @@ func clearPacks(dir string) error {
 		if packIsComplete(pack) && indexIsComplete(base+".idx") {
 			continue
 		}
-		for _, name := range []string{".idx", ".pack", ".rev", ".bitmap", ".keep"} {
+		for _, name := range []string{".idx", ".pack", ".rev", ".bitmap", ".mtimes", ".keep"} {
 			if err := gitdir.IgnoreMissing(os.Remove(base + name)); err != nil {
 				return err
 			}

@@ -12,8 +12,8 @@ import (
 
 // lockFile locks a file, which it creates if missing, against other goroutines
 // and processes that use the same mirror, and waits for the lock. The file remains:
-// removing it would let two processes lock two files of one name.
-func lockFile(ctx context.Context, name string) (release func(), err error) {
+// removing it would let two processes lock two files of one name. Closing the returned file releases the lock.
+func lockFile(ctx context.Context, name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return nil, err
@@ -21,5 +21,5 @@ func lockFile(ctx context.Context, name string) (release func(), err error) {
 	if err := filelock.Wait(ctx, f, filelock.Exclusive); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = f.Close() }, nil
+	return f, nil
 }

@@ -449,9 +449,9 @@ func TestCommitsToAMirrorsBranch(t *testing.T) {
 func TestWaitingForAMirrorEndsWithTheContext(t *testing.T) {
 	o := newOrigin(t)
 	must(t, os.MkdirAll(filepath.Dir(o.mirrorDir()), 0o755))
-	release, err := lockFile(t.Context(), o.mirrorDir()+".lock")
+	lock, err := lockFile(t.Context(), o.mirrorDir()+".lock")
 	must(t, err)
-	defer release()
+	defer lock.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Mirror(ctx, o.mirrorDir(), o.remote(), MirrorOptions{}, o.env())
@@ -478,7 +478,11 @@ func TestRemainsOfKilledRunsInMirrorExpire(t *testing.T) {
 	o := newOrigin(t)
 	dir := o.mirrorOf(o.remote(), 0).Git.Common
 	m := o.At(dir)
-	m.Write("objects/pack/tmp_pack_1", "half", "worktrees/gone/gitdir", "/nowhere/.git\n", "worktrees/here/gitdir", filepath.Join(o.Root, ".git")+"\n")
+	left := []string{"objects/pack/tmp_pack_1", "objects/pack/.tmp-1-pack-x.pack", "objects/pack/pack-y.pack", "objects/pack/pack-z.idx"}
+	for _, name := range left {
+		m.Write(name, "half")
+	}
+	m.Write("worktrees/gone/gitdir", "/nowhere/.git\n", "worktrees/here/gitdir", filepath.Join(o.Root, ".git")+"\n")
 	exists := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
@@ -493,8 +497,13 @@ func TestRemainsOfKilledRunsInMirrorExpire(t *testing.T) {
 		env.Now = func() time.Time { return info.ModTime().Add(step.later) }
 		_, err := Mirror(t.Context(), dir, o.remote(), MirrorOptions{}, env)
 		must(t, err)
-		if exists("objects/pack/tmp_pack_1") != step.left || exists("worktrees/gone") != step.left || !exists("worktrees/here") {
-			t.Errorf("after %s things are not as they should be", step.later)
+		for _, name := range append(left, "worktrees/gone") {
+			if exists(name) != step.left {
+				t.Errorf("after %s %s is there: %t", step.later, name, !step.left)
+			}
+		}
+		if !exists("worktrees/here") {
+			t.Errorf("after %s a worktree is gone", step.later)
 		}
 	}
 }

@@ -43,11 +43,11 @@ func completePack(ctx context.Context, f *os.File, store *gitdir.Objects) (sum [
 	if err == nil {
 		_, err = f.WriteAt(head, packHeader-int64(len(head)))
 	}
-	whole := sha1.New()
+	hash := sha1.New()
 	if err == nil {
-		_, err = io.Copy(whole, io.NewSectionReader(f, 0, end))
+		_, err = io.Copy(hash, io.NewSectionReader(f, 0, end))
 	}
-	sum = whole.Sum(nil)
+	sum = hash.Sum(nil)
 	if err == nil {
 		_, err = f.WriteAt(sum, end)
 	}
