@@ -219,7 +219,7 @@ func TestQuickstartOnATerminal(t *testing.T) {
 				}
 			}
 			unwrapped := strings.ReplaceAll(screen, "\n", "")
-			if live == 0 || strings.Contains(unwrapped, "1 running") || !strings.Contains(unwrapped, "run passed in") || !strings.Contains(screen, "\n\nFixed in money.divRound") {
+			if live == 0 || strings.Contains(unwrapped, "1 running") || !strings.Contains(unwrapped, "run passed in") || !strings.Contains(screen, "\n\nFixed in div_round") {
 				t.Errorf("%d redraws with live lines; the terminal has\n%s", live, screen)
 			}
 		})

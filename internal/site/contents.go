@@ -52,6 +52,7 @@ func contents() []section {
 		{"Examples", []entry{
 			{"examples/README.md", "Index"},
 			{"examples/quickstart/README.md", "Quickstart"},
+			{"examples/go/README.md", "Go"},
 			{"examples/foreign/README.md", "A published module"},
 			{"examples/tools/README.md", "Tools"},
 			{"examples/extension/README.md", "Extensions"},
