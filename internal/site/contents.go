@@ -53,6 +53,8 @@ func contents() []section {
 			{"examples/README.md", "Index"},
 			{"examples/quickstart/README.md", "Quickstart"},
 			{"examples/go/README.md", "Go"},
+			{"examples/npm/README.md", "npm"},
+			{"examples/python/README.md", "Python"},
 			{"examples/foreign/README.md", "A published module"},
 			{"examples/tools/README.md", "Tools"},
 			{"examples/extension/README.md", "Extensions"},
