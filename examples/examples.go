@@ -1,4 +1,4 @@
-// Package examples has the files that `millhand init` writes for CI systems.
+// Package examples has the files that `millhand init` writes.
 package examples
 
 import "embed"
@@ -7,4 +7,5 @@ import "embed"
 //
 //go:embed github/*.yml github/*.yaml gitlab/.gitlab-ci.yml gitlab/millhand.yaml
 //go:embed cron/crontab cron/millhand.service cron/millhand.timer cron/millhand.yaml cron/run.sh
+//go:embed quickstart
 var Files embed.FS

@@ -22,8 +22,9 @@ func initCommand(w World) *cli.Command {
 	var o initOptions
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
-		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead; they are those of examples/.",
+		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that runs at once; they are those of examples/.",
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.demo, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.opencode, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.github, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.gitlab, EnvVars: noVariable()},
@@ -35,7 +36,11 @@ func initCommand(w World) *cli.Command {
 				return fail(event.ExitUsage, "init accepts one directory; see 'millhand init --help'")
 			}
 			o.dir = cmp.Or(in.Args().First(), ".")
-			if err := o.run(w); err != nil {
+			write := o.run
+			if o.demo {
+				write = func(w World) error { return o.demonstrate(in.Context, w) }
+			}
+			if err := write(w); err != nil {
 				return fail(event.ExitUsage, "init: %w", err)
 			}
 			if o.opencode { // what it refers to may be invalid
@@ -50,7 +55,7 @@ func initCommand(w World) *cli.Command {
 type initOptions struct {
 	dir                            string
 	opencode, github, gitlab, cron bool
-	force                          bool
+	demo, force                    bool
 }
 
 // run writes the files, all or none.

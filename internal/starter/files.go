@@ -47,6 +47,24 @@ func (c CI) Files() ([]File, error) {
 	return files, nil
 }
 
+// Demo returns the files of the quickstart.
+func Demo() ([]File, error) {
+	const dir = "quickstart"
+	var all []File
+	err := fs.WalkDir(examples.Files, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := examples.Files.ReadFile(name)
+		all = append(all, File{Path: strings.TrimPrefix(name, dir+"/"), Data: data, Mode: 0o644})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the example %s: %w", dir, err)
+	}
+	return all, nil
+}
+
 // path returns where a system expects one of its files.
 func (c CI) path(name string) string {
 	switch {
