@@ -106,12 +106,17 @@ func release(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := fmt.Sprintf("#!/bin/sh\nexec %s \"$@\"\n", millhand)
+	return releaseOf(t, "millhand", fmt.Sprintf("#!/bin/sh\nexec %s \"$@\"\n", millhand))
+}
+
+// releaseOf makes a release whose archive has one file.
+func releaseOf(t *testing.T, file, program string) map[string][]byte {
+	t.Helper()
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	archive := tar.NewWriter(zip)
-	err = errors.Join(
-		archive.WriteHeader(&tar.Header{Name: "millhand", Mode: 0o755, Size: int64(len(program))}),
+	err := errors.Join(
+		archive.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(program))}),
 		func() error { _, err := archive.Write([]byte(program)); return err }(),
 		archive.Close(), zip.Close(),
 	)

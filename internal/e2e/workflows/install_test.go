@@ -1,0 +1,277 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/e2e/scripts"
+)
+
+// userTools are the programs of a machine that install.sh and millhand's first run require.
+var userTools = strings.Fields("sh bash git curl tar gzip uname mkdir rmdir mktemp rm mv chmod cat dirname sha256sum ls")
+
+// install is a machine of a user: an empty home, few programs, and a server with a release.
+type install struct {
+	home, bin, base string
+	env             []string
+}
+
+// newInstall makes a machine with a server of files.
+func newInstall(t *testing.T, handler http.Handler) install {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	i := install{home: t.TempDir(), bin: t.TempDir(), base: server.URL}
+	for _, name := range userTools {
+		i.tool(t, name)
+	}
+	return i
+}
+
+// tool adds a program of this machine.
+func (i install) tool(t *testing.T, name string) {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(program, filepath.Join(i.bin, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// script adds a program, or replaces one.
+func (i install) script(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join(i.bin, name)
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is a program as this user would start it.
+func (i install) command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*scripts.Patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = i.home
+	cmd.Env = append([]string{"HOME=" + i.home, "PATH=" + i.bin, "SHELL=/bin/bash", "TMPDIR=" + os.TempDir()}, i.env...)
+	return cmd
+}
+
+func (i install) install(t *testing.T, args ...string) (code int, output string) {
+	t.Helper()
+	args = append([]string{scripts.Root(t) + "/install.sh", "--base-url", i.base}, args...)
+	cmd := i.command(t, "/bin/sh", args...)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// files returns the paths below the home.
+func (i install) files(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(i.home, func(name string, d os.DirEntry, err error) error {
+		if err != nil || name == i.home {
+			return err
+		}
+		rel, err := filepath.Rel(i.home, name)
+		names = append(names, rel)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// serving serves files by name.
+func serving(files map[string][]byte) http.HandlerFunc {
+	return func(out http.ResponseWriter, r *http.Request) {
+		if data := files[strings.TrimPrefix(r.URL.Path, "/")]; data != nil {
+			out.Write(data)
+			return
+		}
+		http.NotFound(out, r)
+	}
+}
+
+// installed is where install.sh puts the program.
+const installed = ".local/bin/millhand"
+
+// firstHour installs a release, and does what README says next.
+func firstHour(t *testing.T, i install, args ...string) {
+	t.Helper()
+	if code, out := i.install(t, args...); code != 0 || !strings.Contains(out, `export PATH="`+i.home+`/.local/bin:$PATH"`) || !strings.Contains(out, "~/.bashrc") {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if diff := cmp.Diff([]string{".local", ".local/bin", installed}, i.files(t)); diff != "" {
+		t.Error(diff)
+	}
+	i.env = append(i.env, "PATH="+filepath.Join(i.home, ".local/bin")+":"+i.bin)
+	program := filepath.Join(i.home, installed)
+	for _, step := range [][]string{{"doctor"}, {"init", "--demo", "demo"}, {"run", "demo/millhand.yaml"}} {
+		if out, err := i.command(t, program, step...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", step, err, out)
+		} else if step[0] == "run" && !strings.Contains(string(out), "run passed in") {
+			t.Errorf("%s", out)
+		}
+	}
+}
+
+func TestInstallAndQuickstartWithoutGo(t *testing.T) {
+	firstHour(t, newInstall(t, serving(release(t))))
+}
+
+// TestSnapshotInstallsWithoutGo installs the snapshot of the release that .ci/release has built
+// in $MILLHAND_DIST.
+func TestSnapshotInstallsWithoutGo(t *testing.T) {
+	dist := os.Getenv("MILLHAND_DIST")
+	if dist == "" {
+		t.Skip("MILLHAND_DIST not set; make nightly-release sets it")
+	}
+	firstHour(t, newInstall(t, http.FileServer(http.Dir(dist))))
+}
+
+func TestInstallChangesNothingIfItFails(t *testing.T) {
+	const page = "\n<!DOCTYPE html>\n<html>Please log in</html>\n"
+	archive := archiveName()
+	for name, test := range map[string]struct {
+		change func(t *testing.T, files map[string][]byte, i install)
+		args   []string
+		code   int
+		says   string
+	}{
+		"another checksum":         {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = append(f[archive], 'x') }, says: "checksum mismatch of " + archive},
+		"a truncated archive":      {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = f[archive][:len(f[archive])/2] }, says: "checksum mismatch of " + archive},
+		"no checksums":             {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, "checksums.txt") }, says: "download failed: "},
+		"no archive":               {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, archive) }, says: "download failed: "},
+		"a page for the archive":   {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = []byte(page) }, says: archive + " is a web page"},
+		"a page for the checksums": {change: func(_ *testing.T, f map[string][]byte, _ install) { f["checksums.txt"] = []byte(page) }, says: "checksums.txt is a web page"},
+		"a sum that is too short": {change: func(_ *testing.T, f map[string][]byte, _ install) {
+			f["checksums.txt"] = []byte("ab  " + archive + "\n")
+		}, says: "invalid sum of " + archive},
+		"another version":   {args: []string{"--version", "9.9.9"}, says: "no archive of version 9.9.9"},
+		"an unknown system": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo Plan9\n") }, says: "no release for Plan9"},
+		"an unknown architecture": {change: func(t *testing.T, _ map[string][]byte, i install) {
+			i.script(t, "uname", "[ $1 = -s ] && echo Linux || echo riscv64\n")
+		}, says: "no release for linux on riscv64: build it from source"},
+		"Windows": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo MINGW64_NT-10.0\n") }, says: "WSL"},
+		"a program that fails": {change: func(t *testing.T, f map[string][]byte, _ install) {
+			replaceRelease(t, f, "millhand", "#!/bin/sh\necho wrong libc\nexit 1\n")
+		}, says: "the program does not run on this machine: wrong libc"},
+		"an archive without program": {change: func(t *testing.T, f map[string][]byte, _ install) { replaceRelease(t, f, "other", "x") }, says: "millhand not found in " + archive},
+		"no curl and no wget":        {change: func(t *testing.T, _ map[string][]byte, i install) { os.Remove(filepath.Join(i.bin, "curl")) }, says: "curl or wget not found"},
+		"provenance required":        {args: []string{"--provenance", "require"}, says: "install gh or cosign"},
+		"provenance not found":       {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "gh", "exit 0\n") }, says: "provenance not found"},
+		"another provenance": {change: func(t *testing.T, f map[string][]byte, i install) {
+			f["provenance.sigstore.json"] = []byte("{}")
+			i.script(t, "cosign", `[ "$2" = --help ] || { echo no matching signature; exit 1; }`+"\n")
+		}, says: "no matching signature\nmillhand: cosign did not verify"},
+		"an unknown option":        {args: []string{"--force"}, code: 2, says: "unknown option --force"},
+		"an option without value":  {args: []string{"--dir"}, code: 2, says: "--dir requires a value"},
+		"a version that is a path": {args: []string{"--version", "../x"}, code: 2, says: "invalid version ../x"},
+	} {
+		for _, before := range []string{"", "the old program"} {
+			t.Run(name+", "+before, func(t *testing.T) {
+				t.Parallel()
+				files := release(t)
+				i := newInstall(t, serving(files))
+				if before != "" {
+					os.MkdirAll(filepath.Join(i.home, ".local/bin"), 0o755)
+					os.WriteFile(filepath.Join(i.home, installed), []byte(before), 0o755)
+				}
+				had := i.files(t)
+				if test.change != nil {
+					test.change(t, files, i)
+				}
+				code, out := i.install(t, test.args...)
+				if code != max(test.code, 1) || !strings.Contains(out, test.says) {
+					t.Errorf("exit code %d\n%s", code, out)
+				}
+				if diff := cmp.Diff(had, i.files(t)); diff != "" {
+					t.Error(diff)
+				}
+				if before != "" && read(t, filepath.Join(i.home, installed)) != before {
+					t.Error("the old program was changed")
+				}
+			})
+		}
+	}
+}
+
+// replaceRelease makes an archive with one file, and its checksum.
+func replaceRelease(t *testing.T, files map[string][]byte, name, content string) {
+	t.Helper()
+	for k, v := range releaseOf(t, name, content) {
+		files[k] = v
+	}
+}
+
+func TestInstallThatIsKilledLeavesNoProgram(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			files, asked := release(t), make(chan struct{}, 9)
+			served := serving(files)
+			slow := true
+			i := newInstall(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+				if slow && strings.HasSuffix(r.URL.Path, ".tar.gz") {
+					out.Write(files[archiveName()][:20])
+					out.(http.Flusher).Flush()
+					asked <- struct{}{}
+					<-r.Context().Done()
+					return
+				}
+				served(out, r)
+			}))
+			cmd := i.command(t, "/bin/sh", scripts.Root(t)+"/install.sh", "--base-url", i.base)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+			pid := cmd.Process.Pid
+			if signal == syscall.SIGKILL {
+				pid = -pid // curl would continue
+			}
+			if err := syscall.Kill(pid, signal); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Wait()
+			left := i.files(t)
+			if signal != syscall.SIGKILL && (len(left) != 0 || cmd.ProcessState.ExitCode() != 128+int(signal)) {
+				t.Errorf("exit code %d, %q", cmd.ProcessState.ExitCode(), left)
+			}
+			if slices.Contains(left, installed) {
+				t.Errorf("%q", left)
+			}
+			slow = false
+			if code, out := i.install(t); code != 0 {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+			if diff := cmp.Diff([]string{".local", ".local/bin", installed}, i.files(t)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
