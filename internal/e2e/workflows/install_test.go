@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -273,5 +274,79 @@ func TestInstallThatIsKilledLeavesNoProgram(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestInstallChecksProvenance(t *testing.T) {
+	files := release(t)
+	files["provenance.sigstore.json"] = []byte("{}")
+	for name, want := range map[string]string{
+		"gh":     `^gh attestation verify \S+/` + regexp.QuoteMeta(archiveName()) + ` --repo millhand/millhand --cert-identity https://github.com/millhand/millhand/.github/workflows/release.yml@refs/tags/v1.2.3 --bundle \S+/provenance.sigstore.json\n$`,
+		"cosign": `^cosign verify-blob-attestation --bundle \S+/provenance.sigstore.json --new-bundle-format --type slsaprovenance1 --certificate-oidc-issuer https://token.actions.githubusercontent.com --certificate-identity https://github.com/millhand/millhand/.github/workflows/release.yml@refs/tags/v1.2.3 \S+/` + regexp.QuoteMeta(archiveName()) + `\n$`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newInstall(t, serving(files))
+			log := filepath.Join(t.TempDir(), "log")
+			i.script(t, name, `case " $* " in *" --help "*) ;; *) echo `+name+` "$@" >`+log+" ;; esac\n")
+			if code, out := i.install(t, "--provenance", "require"); code != 0 || !strings.Contains(out, "checksum and provenance are correct ("+name+")") {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			if ran := read(t, log); !regexp.MustCompile(want).MatchString(ran) {
+				t.Errorf("ran %s", ran)
+			}
+			i.script(t, name, "exit 1\n")
+			if code, out := i.install(t, "--provenance", "skip"); code != 0 {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+		})
+	}
+}
+
+// The latest release is the one that checksums.txt names, also if a newer one appears meanwhile.
+func TestInstallFindsTheLatestRelease(t *testing.T) {
+	i := newInstall(t, serving(nil))
+	served, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+	for name, data := range release(t) {
+		if err := os.WriteFile(filepath.Join(served, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.script(t, "curl", `while [ $# -gt 2 ]; do shift; done; echo "$2" >>`+log+`; cat "`+served+`/${2##*/}" >"$1"`+"\n")
+	i.env = []string{"SHELL=/usr/bin/zsh"}
+	for _, args := range [][]string{{}, {"--version", "v" + releasedVersion, "--dir", "bin"}} {
+		cmd := i.command(t, "/bin/sh", append([]string{scripts.Root(t) + "/install.sh"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "~/.zshrc") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	const from = "https://github.com/millhand/millhand/releases/"
+	want := from + "latest/download/checksums.txt\n" + from + "download/v1.2.3/" + archiveName() + "\n" + from + "download/v1.2.3/checksums.txt\n" + from + "download/v1.2.3/" + archiveName() + "\n"
+	if diff := cmp.Diff(want, read(t, log)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(i.home, "bin/millhand")); err != nil {
+		t.Error(err)
+	}
+}
+
+// With wget, an older program, and a directory on PATH.
+func TestInstallReplacesAnOlderProgram(t *testing.T) {
+	i := newInstall(t, serving(release(t)))
+	os.Remove(filepath.Join(i.bin, "curl"))
+	i.tool(t, "wget")
+	i.script(t, "millhand", "echo old\n")
+	if code, out := i.install(t, "--dir", i.bin); code != 0 || strings.Contains(out, "export PATH") || !strings.Contains(out, "next: millhand doctor") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	out, err := i.command(t, filepath.Join(i.bin, "millhand"), "version").Output()
+	if err != nil || !strings.HasPrefix(string(out), "millhand ") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if code, out := i.install(t); code != 0 || !strings.Contains(out, ".local/bin is not on PATH") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	i.env = []string{"PATH=" + i.bin + ":" + filepath.Join(i.home, ".local/bin")}
+	if code, out := i.install(t); code != 0 || !strings.Contains(out, "another millhand is first on PATH: "+filepath.Join(i.bin, "millhand")) {
+		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

@@ -49,7 +49,7 @@ func readReleaser(t *testing.T) releaser {
 	return r
 }
 
-// The action downloads archiveName and checksums.txt.
+// install.sh downloads archiveName and checksums.txt.
 func TestReleaseHasWhatTheActionDownloads(t *testing.T) {
 	r := readReleaser(t)
 	name := strings.NewReplacer("{{ .ProjectName }}", r.ProjectName, "{{ .Version }}", releasedVersion, "{{ .Os }}", runtime.GOOS, "{{ .Arch }}", runtime.GOARCH).
