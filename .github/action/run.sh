@@ -8,10 +8,8 @@
 #                    inputs (internal/action)
 #
 # With a version (the input, or else the tag of the action, or else the file version, which
-# only the commit of a release has) the binary is that of the release, as named by goreleaser, from
-#   SERVER/REPOSITORY/releases/download/vVERSION/millhand_VERSION_OS_ARCH.tar.gz
-# and its SHA-256 sum must be the one in checksums.txt of the release. That
-# detects a corrupt download, not a forged release. Without a version, millhand
+# only the commit of a release has) the binary is that of the release, which install.sh downloads
+# from SERVER/REPOSITORY/releases/download/vVERSION and checks. Without a version, millhand
 # is built from the source of this action.
 set -euo pipefail
 
@@ -59,43 +57,15 @@ child=
 trap 'ended 130' INT
 trap 'ended 143' TERM
 
-# platform prints the system and architecture of this machine, as in names of releases.
-platform() {
-	local system machine
-	case ${RUNNER_OS:-$(uname -s)} in
-	Linux) system=linux ;;
-	macOS | Darwin) system=darwin ;;
-	*) return 1 ;;
-	esac
-	case ${RUNNER_ARCH:-$(uname -m)} in
-	X64 | x86_64) machine=amd64 ;;
-	ARM64 | aarch64 | arm64) machine=arm64 ;;
-	*) return 1 ;;
-	esac
-	printf '%s_%s' "$system" "$machine"
-}
-
-sum() {
-	if command -v sha256sum >/dev/null; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi | cut -d ' ' -f 1
-}
-
-fetch() {
-	attended curl --fail --silent --show-error --location --proto-redir '=https' \
-		--retry 3 --connect-timeout 30 --max-time 600 --output "$2" "$1" || give_up "download of millhand $version failed: $1"
-}
-
 # download installs the released binary in a directory.
 download() {
-	local dir=$1 number=${version#v} here archive releases want
-	here=$(platform) || give_up "no release of millhand for this platform: omit the input version to build it"
-	archive=millhand_${number}_$here.tar.gz
-	releases=${GITHUB_SERVER_URL:-https://github.com}/${ACTION_REPOSITORY:-millhand/millhand}/releases/download/v$number
-	fetch "$releases/checksums.txt" "$dir/checksums.txt"
-	fetch "$releases/$archive" "$dir/$archive"
-	want=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1; exit }' "$dir/checksums.txt")
-	[[ $want =~ ^[0-9a-f]{64}$ ]] || give_up "$archive not found in checksums.txt of millhand $version"
-	[ "$(sum "$dir/$archive")" = "$want" ] || give_up "checksum mismatch of $archive"
-	tar -xzf "$dir/$archive" -C "$dir" millhand || give_up "millhand not found in $archive"
+	local dir=$1 number=${version#v} server=${GITHUB_SERVER_URL:-https://github.com} provenance=${INPUT_PROVENANCE:-}
+	if [[ ${provenance:-auto} == auto && $server != https://github.com ]]; then
+		provenance=skip # a mirror has none
+	fi
+	attended sh "$root/install.sh" --dir "$dir" --version "$number" --provenance "${provenance:-auto}" \
+		--base-url "$server/${ACTION_REPOSITORY:-millhand/millhand}/releases/download/v$number" >"$dir/install.log" 2>&1 ||
+		give_up "installation of millhand $version failed: $(cat "$dir/install.log")"
 }
 
 # source_hash prints a hash of this source.

@@ -379,13 +379,13 @@ func TestActionVerifiesRelease(t *testing.T) {
 		{name: "another content", release: func(f map[string][]byte) { f[archive] = append(f[archive], 'x') }, says: "checksum"},
 		{name: "a sum of another file", release: func(f map[string][]byte) {
 			f["checksums.txt"] = bytes.ReplaceAll(f["checksums.txt"], []byte(archive), []byte("x"+archive))
-		}, says: "not found in checksums.txt"},
-		{name: "an invalid sum", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "not found in checksums.txt"},
-		{name: "no sums", release: func(f map[string][]byte) { delete(f, "checksums.txt") }, says: "download of millhand"},
-		{name: "no archive", release: func(f map[string][]byte) { delete(f, archive) }, says: "download of millhand"},
-		{name: "a version that is not there", version: "v9.9.9", says: "download of millhand"},
+		}, says: "no archive of version 1.2.3 for "},
+		{name: "an invalid sum", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "no archive of version 1.2.3 for "},
+		{name: "no sums", release: func(f map[string][]byte) { delete(f, "checksums.txt") }, says: "download failed: "},
+		{name: "no archive", release: func(f map[string][]byte) { delete(f, archive) }, says: "download failed: "},
+		{name: "a version that is not there", version: "v9.9.9", says: "download failed: "},
 		{name: "a version that is no version", version: "1.2.3\n::error::$(touch pwned)/../..", says: "invalid input version"},
-		{name: "a tag that has no release", version: "-", ref: "v9.9.9", says: "download of millhand"},
+		{name: "a tag that has no release", version: "-", ref: "v9.9.9", says: "download failed: "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
