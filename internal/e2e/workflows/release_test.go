@@ -125,7 +125,7 @@ func in(t *testing.T, dir string, env []string, name string, args ...string) []b
 
 func TestReleaseNotesAreThoseOfTheChangelog(t *testing.T) {
 	notes := in(t, scripts.Root(t), nil, ".ci/release-notes", "Unreleased")
-	if !bytes.Contains(notes, []byte("### Added")) || bytes.Contains(notes, []byte("\n## ")) {
+	if !bytes.Contains(notes, []byte("### Runs")) || bytes.Contains(notes, []byte("\n## ")) {
 		t.Errorf("notes:\n%s", notes)
 	}
 	if out, err := exec.CommandContext(t.Context(), scripts.Root(t)+"/.ci/release-notes", "v0.0.99").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("no section for 0.0.99")) {
