@@ -54,7 +54,7 @@ platform() {
 	esac
 }
 
-# attended runs a program in the background, so that a signal ends it at once.
+# attended runs a program in the background, so that a signal ends it immediately.
 attended() {
 	"$@" &
 	child=$!

@@ -22,7 +22,7 @@ func initCommand(w World) *cli.Command {
 	var o initOptions
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
-		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that runs at once; they are those of examples/.",
+		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are those of examples/.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.demo, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.opencode, EnvVars: noVariable()},

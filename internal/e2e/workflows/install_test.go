@@ -119,7 +119,7 @@ func serving(files map[string][]byte) http.HandlerFunc {
 // installed is where install.sh puts the program.
 const installed = ".local/bin/millhand"
 
-// firstHour installs a release, and does what README says next.
+// firstHour installs a release, and follows README.
 func firstHour(t *testing.T, i install, args ...string) {
 	t.Helper()
 	if code, out := i.install(t, args...); code != 0 || !strings.Contains(out, `export PATH="`+i.home+`/.local/bin:$PATH"`) || !strings.Contains(out, "~/.bashrc") {
@@ -157,40 +157,40 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 	const page = "\n<!DOCTYPE html>\n<html>Please log in</html>\n"
 	archive := archiveName()
 	for name, test := range map[string]struct {
-		change func(t *testing.T, files map[string][]byte, i install)
-		args   []string
-		code   int
-		says   string
+		change  func(t *testing.T, files map[string][]byte, i install)
+		args    []string
+		code    int
+		message string
 	}{
-		"another checksum":         {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = append(f[archive], 'x') }, says: "checksum mismatch of " + archive},
-		"a truncated archive":      {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = f[archive][:len(f[archive])/2] }, says: "checksum mismatch of " + archive},
-		"no checksums":             {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, "checksums.txt") }, says: "download failed: "},
-		"no archive":               {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, archive) }, says: "download failed: "},
-		"a page for the archive":   {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = []byte(page) }, says: archive + " is a web page"},
-		"a page for the checksums": {change: func(_ *testing.T, f map[string][]byte, _ install) { f["checksums.txt"] = []byte(page) }, says: "checksums.txt is a web page"},
+		"another checksum":         {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = append(f[archive], 'x') }, message: "checksum mismatch of " + archive},
+		"a truncated archive":      {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = f[archive][:len(f[archive])/2] }, message: "checksum mismatch of " + archive},
+		"no checksums":             {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, "checksums.txt") }, message: "download failed: "},
+		"no archive":               {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, archive) }, message: "download failed: "},
+		"a page for the archive":   {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = []byte(page) }, message: archive + " is a web page"},
+		"a page for the checksums": {change: func(_ *testing.T, f map[string][]byte, _ install) { f["checksums.txt"] = []byte(page) }, message: "checksums.txt is a web page"},
 		"a sum that is too short": {change: func(_ *testing.T, f map[string][]byte, _ install) {
 			f["checksums.txt"] = []byte("ab  " + archive + "\n")
-		}, says: "invalid sum of " + archive},
-		"another version":   {args: []string{"--version", "9.9.9"}, says: "no archive of version 9.9.9"},
-		"an unknown system": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo Plan9\n") }, says: "no release for Plan9"},
+		}, message: "invalid sum of " + archive},
+		"another version":   {args: []string{"--version", "9.9.9"}, message: "no archive of version 9.9.9"},
+		"an unknown system": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo Plan9\n") }, message: "no release for Plan9"},
 		"an unknown architecture": {change: func(t *testing.T, _ map[string][]byte, i install) {
 			i.script(t, "uname", "[ $1 = -s ] && echo Linux || echo riscv64\n")
-		}, says: "no release for linux on riscv64: build it from source"},
-		"Windows": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo MINGW64_NT-10.0\n") }, says: "WSL"},
+		}, message: "no release for linux on riscv64: build it from source"},
+		"Windows": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo MINGW64_NT-10.0\n") }, message: "WSL"},
 		"a program that fails": {change: func(t *testing.T, f map[string][]byte, _ install) {
 			replaceRelease(t, f, "millhand", "#!/bin/sh\necho wrong libc\nexit 1\n")
-		}, says: "the program does not run on this machine: wrong libc"},
-		"an archive without program": {change: func(t *testing.T, f map[string][]byte, _ install) { replaceRelease(t, f, "other", "x") }, says: "millhand not found in " + archive},
-		"no curl and no wget":        {change: func(t *testing.T, _ map[string][]byte, i install) { os.Remove(filepath.Join(i.bin, "curl")) }, says: "curl or wget not found"},
-		"provenance required":        {args: []string{"--provenance", "require"}, says: "install gh or cosign"},
-		"provenance not found":       {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "gh", "exit 0\n") }, says: "provenance not found"},
+		}, message: "the program does not run on this machine: wrong libc"},
+		"an archive without program": {change: func(t *testing.T, f map[string][]byte, _ install) { replaceRelease(t, f, "other", "x") }, message: "millhand not found in " + archive},
+		"no curl and no wget":        {change: func(t *testing.T, _ map[string][]byte, i install) { os.Remove(filepath.Join(i.bin, "curl")) }, message: "curl or wget not found"},
+		"provenance required":        {args: []string{"--provenance", "require"}, message: "install gh or cosign"},
+		"provenance not found":       {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "gh", "exit 0\n") }, message: "provenance not found"},
 		"another provenance": {change: func(t *testing.T, f map[string][]byte, i install) {
 			f["provenance.sigstore.json"] = []byte("{}")
 			i.script(t, "cosign", `[ "$2" = --help ] || { echo no matching signature; exit 1; }`+"\n")
-		}, says: "no matching signature\nmillhand: cosign did not verify"},
-		"an unknown option":        {args: []string{"--force"}, code: 2, says: "unknown option --force"},
-		"an option without value":  {args: []string{"--dir"}, code: 2, says: "--dir requires a value"},
-		"a version that is a path": {args: []string{"--version", "../x"}, code: 2, says: "invalid version ../x"},
+		}, message: "no matching signature\nmillhand: cosign did not verify"},
+		"an unknown option":        {args: []string{"--force"}, code: 2, message: "unknown option --force"},
+		"an option without value":  {args: []string{"--dir"}, code: 2, message: "--dir requires a value"},
+		"a version that is a path": {args: []string{"--version", "../x"}, code: 2, message: "invalid version ../x"},
 	} {
 		for _, before := range []string{"", "the old program"} {
 			t.Run(name+", "+before, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 					test.change(t, files, i)
 				}
 				code, out := i.install(t, test.args...)
-				if code != max(test.code, 1) || !strings.Contains(out, test.says) {
+				if code != max(test.code, 1) || !strings.Contains(out, test.message) {
 					t.Errorf("exit code %d\n%s", code, out)
 				}
 				if diff := cmp.Diff(had, i.files(t)); diff != "" {
