@@ -7,8 +7,8 @@
 #   run.sh           masks the key, installs millhand and executes it, which interprets the
 #                    inputs (internal/action)
 #
-# With a version (the input, or else the tag of the action, or else the file version, which
-# only the commit of a release has) the binary is that of the release, which install.sh downloads
+# With a version (the input, or else the tag of the action, or else version.txt of the
+# source, which is X.Y.Z-dev except in the commit of a release) the binary is that of the release, which install.sh downloads
 # from SERVER/REPOSITORY/releases/download/vVERSION and checks. Without a version, millhand
 # is built from the source of this action.
 set -euo pipefail
@@ -114,8 +114,9 @@ form='^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$'
 if [ -z "$version" ] && [[ ${ACTION_REF:-} =~ $form ]]; then
 	version=$ACTION_REF from="the action's tag"
 fi
-if [ -z "$version" ] && [ -s "$root/.github/action/version" ]; then
-	version=$(cat "$root/.github/action/version") from="the version of the action's commit"
+source_version=$(cat "$root/internal/command/version.txt")
+if [ -z "$version" ] && [[ $source_version != *-dev ]]; then
+	version=$source_version from="the version of the action's commit"
 fi
 temporary=${RUNNER_TEMP:-${TMPDIR:-/tmp}}
 

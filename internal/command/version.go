@@ -1,13 +1,26 @@
 package command
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/lazyregexp"
 )
+
+// sourceVersion is the version of this source: that of a release in its commit, and X.Y.Z-dev,
+// of the next one, in others. The action and the release workflow read the same file.
+//
+//go:embed version.txt
+var sourceVersion string
+
+// pseudoVersion matches the versions that Go makes of a commit without a tag.
+var pseudoVersion = lazyregexp.New(`[.-]\d{14}-[0-9a-f]{12}(\+|$)`)
 
 // versionDocument is what `millhand version --json` prints. Fields that the build does not
 // have are empty.
@@ -22,7 +35,7 @@ type versionDocument struct {
 }
 
 func buildVersion() versionDocument {
-	doc := versionDocument{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	doc := versionDocument{Version: strings.TrimSpace(sourceVersion), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return doc
@@ -38,7 +51,7 @@ func buildVersion() versionDocument {
 		}
 	}
 	switch v := info.Main.Version; {
-	case v != "" && v != "(devel)":
+	case v != "" && v != "(devel)" && !pseudoVersion.MatchString(v): // a tag
 		doc.Version = v
 	case len(doc.Revision) >= 12:
 		doc.Version += "+" + doc.Revision[:12]
@@ -46,7 +59,7 @@ func buildVersion() versionDocument {
 	return doc
 }
 
-// version returns the module version of this build, or its revision.
+// version returns the version of this build, with its revision if it is not that of a tag.
 func version() string { return buildVersion().Version }
 
 func versionCommand(w World) *cli.Command {

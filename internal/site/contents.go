@@ -47,6 +47,7 @@ func contents() []section {
 			{"docs/troubleshooting.md", "Troubleshooting"},
 			{"docs/stability.md", "Stability"},
 			{"docs/figures.md", "Figures"},
+			{"docs/releasing.md", "Releasing"},
 			{"CHANGELOG.md", "Changes"},
 		}},
 		{"Examples", []entry{

@@ -124,7 +124,7 @@ func in(t *testing.T, dir string, env []string, name string, args ...string) []b
 }
 
 func TestReleaseNotesAreThoseOfTheChangelog(t *testing.T) {
-	notes := in(t, scripts.Root(t), nil, ".ci/release-notes", "Unreleased")
+	notes := in(t, scripts.Root(t), nil, ".ci/release-notes", "0.1.0")
 	if !bytes.Contains(notes, []byte("### Runs")) || bytes.Contains(notes, []byte("\n## ")) {
 		t.Errorf("notes:\n%s", notes)
 	}
