@@ -35,9 +35,14 @@ type versionDocument struct {
 }
 
 func buildVersion() versionDocument {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info)
+}
+
+// versionOf returns the version of a build. info is nil if the build has none.
+func versionOf(info *debug.BuildInfo) versionDocument {
 	doc := versionDocument{Version: strings.TrimSpace(sourceVersion), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if info == nil {
 		return doc
 	}
 	for _, s := range info.Settings {
@@ -55,6 +60,8 @@ func buildVersion() versionDocument {
 		doc.Version = v
 	case len(doc.Revision) >= 12:
 		doc.Version += "+" + doc.Revision[:12]
+	case pseudoVersion.MatchString(v): // of go install MODULE@COMMIT
+		doc.Version += "+" + v[strings.LastIndexByte(v, '-')+1:]
 	}
 	return doc
 }
