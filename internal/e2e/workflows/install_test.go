@@ -20,7 +20,7 @@ import (
 )
 
 // userTools are the programs of a machine that install.sh and millhand's first run require.
-var userTools = strings.Fields("sh bash git curl tar gzip uname mkdir rmdir mktemp rm mv chmod cat dirname sha256sum ls")
+var userTools = strings.Fields("sh bash git curl tar gzip uname mkdir rmdir rm mv chmod cat dirname sha256sum ls")
 
 // install is a machine of a user: an empty home, few programs, and a server with a release.
 type install struct {
@@ -151,6 +151,63 @@ func TestSnapshotInstallsWithoutGo(t *testing.T) {
 		t.Skip("MILLHAND_DIST not set; make nightly-release sets it")
 	}
 	firstHour(t, newInstall(t, http.FileServer(http.Dir(dist))))
+}
+
+// TestSnapshotInstallsInAnEmptyRoot does the same in a file system that has nothing but these programs, their
+// libraries and the installer, as a new machine or a container.
+func TestSnapshotInstallsInAnEmptyRoot(t *testing.T) {
+	dist := os.Getenv("MILLHAND_DIST")
+	if dist == "" || os.Geteuid() != 0 {
+		t.Skip("MILLHAND_DIST not set, or not root; make nightly-release sets it")
+	}
+	i := newInstall(t, http.FileServer(http.Dir(dist)))
+	root := t.TempDir()
+	for _, name := range userTools {
+		program, err := filepath.EvalSymlinks(filepath.Join(i.bin, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		libraries, err := exec.CommandContext(t.Context(), "ldd", program).Output()
+		if err != nil && name != "sh" {
+			t.Skipf("ldd %s: %v", program, err)
+		}
+		copyInto(t, root, program, "/usr/bin/"+name)
+		for _, library := range regexp.MustCompile(`/\S+`).FindAllString(string(libraries), -1) {
+			copyInto(t, root, library, library)
+		}
+	}
+	copyInto(t, root, scripts.Root(t)+"/install.sh", "/install.sh")
+	for _, dir := range []string{"proc", "dev", "tmp", "root", "etc", "bin"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"sh", "bash"} {
+		if err := os.Symlink("/usr/bin/"+name, filepath.Join(root, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const steps = `set -e; cd; sh /install.sh --base-url "$BASE" --dir /usr/bin; hash -r
+! command -v go; millhand version; millhand doctor || [ $? = 3 ]; millhand init --demo demo; cd demo; millhand run`
+	const inside = `mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/bin BASE="$2" /bin/sh -c "$3"`
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "sh", "-c", inside, "sh", root, i.base, steps)
+	copyInto(t, root, "/usr/bin/env", "/usr/bin/env")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "run passed in") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// copyInto copies a program or a library into a root directory.
+func copyInto(t *testing.T, root, from, to string) {
+	t.Helper()
+	to = filepath.Join(root, to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, []byte(read(t, from)), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestInstallChangesNothingIfItFails(t *testing.T) {
