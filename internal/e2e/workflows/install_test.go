@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,7 +92,7 @@ func (i install) install(t *testing.T, args ...string) (code int, output string)
 func (i install) files(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(i.home, func(name string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(i.home, func(name string, _ os.DirEntry, err error) error {
 		if err != nil || name == i.home {
 			return err
 		}
@@ -214,37 +215,36 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 	const page = "\n<!DOCTYPE html>\n<html>Please log in</html>\n"
 	archive := archiveName()
 	for name, test := range map[string]struct {
-		change  func(t *testing.T, files map[string][]byte, i install)
-		args    []string
-		code    int
-		message string
+		change   func(files map[string][]byte, i install)
+		programs map[string]string // scripts
+		archive  [2]string         // the name and content of its only file
+		args     []string
+		code     int
+		message  string
 	}{
-		"another checksum":         {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = append(f[archive], 'x') }, message: "checksum mismatch of " + archive},
-		"a truncated archive":      {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = f[archive][:len(f[archive])/2] }, message: "checksum mismatch of " + archive},
-		"no checksums":             {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, "checksums.txt") }, message: "download failed: "},
-		"no archive":               {change: func(_ *testing.T, f map[string][]byte, _ install) { delete(f, archive) }, message: "download failed: "},
-		"a page for the archive":   {change: func(_ *testing.T, f map[string][]byte, _ install) { f[archive] = []byte(page) }, message: archive + " is a web page"},
-		"a page for the checksums": {change: func(_ *testing.T, f map[string][]byte, _ install) { f["checksums.txt"] = []byte(page) }, message: "checksums.txt is a web page"},
-		"a sum that is too short": {change: func(_ *testing.T, f map[string][]byte, _ install) {
+		"another checksum":         {change: func(f map[string][]byte, _ install) { f[archive] = append(f[archive], 'x') }, message: "checksum mismatch of " + archive},
+		"a truncated archive":      {change: func(f map[string][]byte, _ install) { f[archive] = f[archive][:len(f[archive])/2] }, message: "checksum mismatch of " + archive},
+		"no checksums":             {change: func(f map[string][]byte, _ install) { delete(f, "checksums.txt") }, message: "download failed: "},
+		"no archive":               {change: func(f map[string][]byte, _ install) { delete(f, archive) }, message: "download failed: "},
+		"a page for the archive":   {change: func(f map[string][]byte, _ install) { f[archive] = []byte(page) }, message: archive + " is a web page"},
+		"a page for the checksums": {change: func(f map[string][]byte, _ install) { f["checksums.txt"] = []byte(page) }, message: "checksums.txt is a web page"},
+		"a sum that is too short": {change: func(f map[string][]byte, _ install) {
 			f["checksums.txt"] = []byte("ab  " + archive + "\n")
 		}, message: "invalid sum of " + archive},
-		"another version":   {args: []string{"--version", "9.9.9"}, message: "no archive of version 9.9.9"},
-		"an unknown system": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo Plan9\n") }, message: "no release for Plan9"},
-		"an unknown architecture": {change: func(t *testing.T, _ map[string][]byte, i install) {
-			i.script(t, "uname", "[ $1 = -s ] && echo Linux || echo riscv64\n")
-		}, message: "no release for linux on riscv64: build it from source"},
-		"Windows": {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "uname", "echo MINGW64_NT-10.0\n") }, message: "WSL"},
-		"a program that fails": {change: func(t *testing.T, f map[string][]byte, _ install) {
-			replaceRelease(t, f, "millhand", "#!/bin/sh\necho wrong libc\nexit 1\n")
-		}, message: "the program does not run on this machine: wrong libc"},
-		"an archive without program": {change: func(t *testing.T, f map[string][]byte, _ install) { replaceRelease(t, f, "other", "x") }, message: "millhand not found in " + archive},
-		"no curl and no wget":        {change: func(t *testing.T, _ map[string][]byte, i install) { os.Remove(filepath.Join(i.bin, "curl")) }, message: "curl or wget not found"},
+		"another version":            {args: []string{"--version", "9.9.9"}, message: "no archive of version 9.9.9"},
+		"an unknown system":          {programs: map[string]string{"uname": "echo Plan9\n"}, message: "no release for Plan9"},
+		"an unknown architecture":    {programs: map[string]string{"uname": "[ $1 = -s ] && echo Linux || echo riscv64\n"}, message: "no release for linux on riscv64: build it from source"},
+		"Windows":                    {programs: map[string]string{"uname": "echo MINGW64_NT-10.0\n"}, message: "WSL"},
+		"a program that fails":       {archive: [2]string{"millhand", "#!/bin/sh\necho wrong libc\nexit 1\n"}, message: "the program does not run on this machine: wrong libc"},
+		"an archive without program": {archive: [2]string{"other", "x"}, message: "millhand not found in " + archive},
+		"no curl and no wget":        {change: func(_ map[string][]byte, i install) { os.Remove(filepath.Join(i.bin, "curl")) }, message: "curl or wget not found"},
 		"provenance required":        {args: []string{"--provenance", "require"}, message: "install gh or cosign"},
-		"provenance not found":       {change: func(t *testing.T, _ map[string][]byte, i install) { i.script(t, "gh", "exit 0\n") }, message: "provenance not found"},
-		"another provenance": {change: func(t *testing.T, f map[string][]byte, i install) {
-			f["provenance.sigstore.json"] = []byte("{}")
-			i.script(t, "cosign", `[ "$2" = --help ] || { echo no matching signature; exit 1; }`+"\n")
-		}, message: "no matching signature\nmillhand: cosign did not verify"},
+		"provenance not found":       {programs: map[string]string{"gh": "exit 0\n"}, message: "provenance not found"},
+		"another provenance": {
+			change:   func(f map[string][]byte, _ install) { f["provenance.sigstore.json"] = []byte("{}") },
+			programs: map[string]string{"cosign": `[ "$2" = --help ] || { echo no matching signature; exit 1; }` + "\n"},
+			message:  "no matching signature\nmillhand: cosign did not verify",
+		},
 		"an unknown option":        {args: []string{"--force"}, code: 2, message: "unknown option --force"},
 		"an option without value":  {args: []string{"--dir"}, code: 2, message: "--dir requires a value"},
 		"a version that is a path": {args: []string{"--version", "../x"}, code: 2, message: "invalid version ../x"},
@@ -259,8 +259,14 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 					os.WriteFile(filepath.Join(i.home, installed), []byte(before), 0o755)
 				}
 				had := i.files(t)
+				for program, text := range test.programs {
+					i.script(t, program, text)
+				}
+				if test.archive[0] != "" {
+					maps.Copy(files, releaseOf(t, test.archive[0], test.archive[1]))
+				}
 				if test.change != nil {
-					test.change(t, files, i)
+					test.change(files, i)
 				}
 				code, out := i.install(t, test.args...)
 				if code != max(test.code, 1) || !strings.Contains(out, test.message) {
@@ -274,14 +280,6 @@ func TestInstallChangesNothingIfItFails(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// replaceRelease makes an archive with one file, and its checksum.
-func replaceRelease(t *testing.T, files map[string][]byte, name, content string) {
-	t.Helper()
-	for k, v := range releaseOf(t, name, content) {
-		files[k] = v
 	}
 }
 
