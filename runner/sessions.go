@@ -164,7 +164,15 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	}
 	window, output := w.job.opts.window(s)
 	chat := w.extensions.Chat(w.job.sessionID(s.name), s.task.Agent, s.task.ModelName)
-	o.prompt = chat.Prompt
+	if chat.Prompt != nil {
+		o.prompt = func(ctx context.Context, text string) string {
+			made := chat.Prompt(ctx, text)
+			if made == text { // as it was given
+				return text
+			}
+			return w.job.opts.Redact.Held(made)
+		}
+	}
 	o.Session = session.New(session.Config{
 		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: model.Announced(o.talk.Model, func() { w.site.requested(w.job) }), ModelName: s.task.ModelName,

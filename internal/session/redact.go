@@ -12,8 +12,8 @@ import (
 )
 
 // door is where requests leave for a model: it removes known secrets from them, whoever
-// wrote them: a prompt, a server, a tool file, a plugin, a hook. What the model wrote itself
-// stays.
+// wrote them: a server, a tool file, a plugin, a hook, a command. What the model wrote stays, and so does the
+// prompt, which is sent as it was given.
 type door struct {
 	known *redact.Redactor
 	clean map[string]string // the texts of messages without secrets, by id
@@ -56,7 +56,7 @@ func (d *door) request(req model.Request, emit func(event.Event)) model.Request 
 func (d *door) messages(all []model.Message) []model.Message {
 	copied := false
 	for i, m := range all {
-		if m.Role == model.Assistant {
+		if m.Role == model.Assistant || m.Role == model.User && m.ID != "" { // without an id it is of a plugin
 			continue
 		}
 		if seen, ok := d.clean[m.ID]; ok && m.ID != "" && seen == m.Text {
