@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
-	"fmt"
 
 	"github.com/klauspost/compress/flate"
 	g "maragu.dev/gomponents"
@@ -59,8 +58,8 @@ func newBlocks(jobs, size int) *blocks {
 	return &blocks{left: size, jobs: jobs, deflate: deflate}
 }
 
-// write writes the details of a job with the longest texts that fit.
-func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report.Job, d Detail) error {
+// write writes the details of a job, with the longest texts that fit, as one line.
+func (b *blocks) write(out *bytes.Buffer, r *report.Report, j *report.Job, d Detail) error {
 	share := min(2*b.left/(b.jobs+1), maxBlock) // the last but one leaves a third
 	for level := max(0, b.level-1); level <= len(levels); level++ {
 		content := h.P(g.Text("The details of this job are too long for this file: see report.json and sessions/."))
@@ -80,11 +79,10 @@ func (b *blocks) write(out *bytes.Buffer, index int, r *report.Report, j *report
 		}
 	}
 	start := out.Len()
-	fmt.Fprintf(out, "<script type=\"text/plain\" id=\"d%d\">", index)
 	encoder := base64.NewEncoder(base64.StdEncoding, out)
 	encoder.Write(b.packed.Bytes()) //nolint:errcheck // writes to a buffer do not fail
 	encoder.Close()
-	out.WriteString("</script>\n")
+	out.WriteByte('\n')
 	b.left = max(0, b.left-(out.Len()-start))
 	b.jobs--
 	return nil

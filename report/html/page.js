@@ -3,12 +3,18 @@
   const table = document.getElementById("jobs");
   if (!table) return;
   const body = table.tBodies[0];
-  const rows = [...body.rows];
+  const rows = [...body.rows]; // those that were read
   const columns = [...table.tHead.rows[0].cells];
   const names = columns.map((c) => c.textContent);
-  const total = `${rows.length} ${rows.length === 1 ? "job" : "jobs"}`;
-  const details = new Map(); // rows of opened jobs
   const byId = (id) => document.getElementById(id);
+  const rest = byId("rest"); // the other rows, a text while scripts run
+  const count = rows.length + (rest ? Number(rest.dataset.rows) : 0);
+  const total = `${count} ${count === 1 ? "job" : "jobs"}`;
+  const batch = 100; // rows that are added together
+  const details = new Map(); // rows of opened jobs
+  const packed = () => (packed.lines ??= byId("details").textContent.split("\n"));
+  let list; // jobs and groups in their order, of which the first are in the table
+  let added = rows.length; // the number of these
   const column = (name) => names.indexOf(name);
   const cell = (row, name) => (column(name) < 0 ? "" : row.cells[column(name)].textContent);
   const jobOf = (row) => cell(row, "Job");
@@ -20,9 +26,48 @@
     return c.dataset.v === undefined ? c.textContent : Number(c.dataset.v);
   };
 
+  // Reads all rows.
+  function all() {
+    if (rows.length < count) {
+      const template = document.createElement("template");
+      template.innerHTML = rest.textContent;
+      rows.push(...template.content.querySelector("tbody").rows);
+    }
+    return rows;
+  }
+
+  const shown = () => (list ??= all().slice());
+
+  // Adds rows until the table has the given number of those that are shown.
+  function add(until) {
+    const fragment = document.createDocumentFragment();
+    for (const row of shown().slice(added, until)) {
+      row.setAttribute("aria-rowindex", ++added + 1);
+      fragment.append(row);
+      if (details.has(row)) fragment.append(details.get(row));
+    }
+    body.append(fragment);
+    missing(shown().length - added);
+  }
+
+  const visible = new IntersectionObserver((entries) => {
+    if (entries.some((e) => e.isIntersecting)) add(added + batch);
+  }, { rootMargin: "1000px" });
+
+  // Updates what depends on the number of rows that are not in the table yet.
+  function missing(n) {
+    const more = byId("more");
+    more.hidden = n === 0;
+    more.firstChild.textContent = `Show all rows (${n} more)`;
+    if (n === 0) table.removeAttribute("aria-rowcount");
+    else table.setAttribute("aria-rowcount", added + n + 1);
+    visible.disconnect(); // what is still visible is not reported again
+    if (n > 0) visible.observe(more);
+  }
+
   function order() {
-    if (sorted.column < 0) return rows.slice();
-    const keyed = rows.map((row, n) => ({ row, n, v: value(row, sorted.column) }));
+    if (sorted.column < 0) return all().slice();
+    const keyed = all().map((row, n) => ({ row, n, v: value(row, sorted.column) }));
     const text = new Intl.Collator("en", { numeric: true });
     keyed.sort((a, b) => {
       const d = typeof a.v === "number" ? a.v - b.v : text.compare(a.v, b.v);
@@ -46,33 +91,26 @@
   function arrange() {
     const text = byId("filter").value.trim().toLowerCase();
     const outcome = byId("outcome").value;
-    const shown = order().filter((row) => (!outcome || cell(row, "Outcome") === outcome) && (!text || row.textContent.toLowerCase().includes(text)));
+    const jobs = order().filter((row) => (!outcome || cell(row, "Outcome") === outcome) && (!text || row.textContent.toLowerCase().includes(text)));
     const by = { outcome: "Outcome", repo: "Repository", task: "Task" }[byId("group").value];
-    const fragment = document.createDocumentFragment();
-    const add = (row) => {
-      fragment.append(row);
-      if (details.has(row)) fragment.append(details.get(row));
-    };
+    list = jobs;
     if (by) {
       const groups = new Map();
-      for (const row of shown) {
+      for (const row of jobs) {
         const name = cell(row, by);
         if (!groups.has(name)) groups.set(name, []);
         groups.get(name).push(row);
       }
-      for (const [name, members] of groups) {
-        fragment.append(groupRow(name, members));
-        members.forEach(add);
-      }
-    } else {
-      shown.forEach(add);
+      list = [...groups].flatMap(([name, members]) => [groupRow(name, members), ...members]);
     }
-    body.replaceChildren(fragment);
-    byId("shown").textContent = shown.length === rows.length ? total : `${shown.length} of ${total}`;
+    body.replaceChildren();
+    added = 0;
+    add(batch);
+    byId("shown").textContent = jobs.length === count ? total : `${jobs.length} of ${total}`;
   }
 
-  async function inflate(id) {
-    const bytes = Uint8Array.from(atob(byId(id).textContent), (c) => c.charCodeAt(0));
+  async function inflate(n) {
+    const bytes = Uint8Array.from(atob(packed()[n]), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Response(stream).text();
   }
@@ -96,7 +134,7 @@
     row.after(tr);
     button.setAttribute("aria-expanded", "true");
     try {
-      td.innerHTML = await inflate("d" + row.dataset.n);
+      td.innerHTML = await inflate(Number(row.dataset.n));
     } catch (err) {
       td.textContent = "This browser can't show the details (" + err + "). Use millhand report show, or a newer browser.";
     }
@@ -136,6 +174,13 @@
     });
   });
 
+  byId("more").firstChild.addEventListener("click", () => add(Infinity));
+  window.addEventListener("beforeprint", () => { if (added < count) add(Infinity); });
+  if (rows.length < count) {
+    rows.forEach((row, i) => row.setAttribute("aria-rowindex", i + 2));
+    missing(count - rows.length);
+  }
+
   byId("controls").hidden = false;
   byId("shown").textContent = total;
   // The outcomes are those of the legend, so that no row has to be read.
@@ -155,8 +200,11 @@
 
   const open = () => {
     const wanted = named();
-    const row = wanted ? rows.find((r) => jobOf(r) === wanted) : rows.length === 1 ? rows[0] : null;
-    if (row) toggle(row, true).then(() => { if (wanted) row.scrollIntoView(); });
+    const is = (r) => jobOf(r) === wanted;
+    const row = wanted ? rows.find(is) || all().find(is) : count === 1 ? rows[0] : null;
+    if (!row) return;
+    if (!row.isConnected) add(shown().indexOf(row) + 1);
+    toggle(row, true).then(() => { if (wanted) row.scrollIntoView(); });
   };
   window.addEventListener("hashchange", open);
   open();

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -12,15 +13,18 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// jobs is the table of jobs, with what the script needs to sort, filter and group it.
+// firstRows is the number of jobs in the table when the page opens. A browser needs more time for the rows of
+// thousands of jobs than for all else.
+const firstRows = 100
+
+// jobs is the table of jobs, with what the script needs to sort, filter and group it. Rows after the first
+// are in a noscript element: they are a table for readers without scripts, and a text, which costs a browser
+// nothing, for the script, which adds them when they are scrolled to or searched.
 func (p *page) jobs() g.Node {
 	if len(p.r.Jobs) == 0 {
 		return h.Section(h.H2(g.Text("Jobs")), h.P(g.Text("No jobs.")))
 	}
-	rows := make([]g.Node, 0, len(p.r.Jobs))
-	for i := range p.r.Jobs {
-		rows = append(rows, p.row(i, &p.r.Jobs[i]))
-	}
+	first := min(len(p.r.Jobs), firstRows)
 	return h.Section(
 		h.H2(g.Text("Jobs")),
 		h.Div(h.Class("controls"), h.ID("controls"), g.Attr("hidden"),
@@ -33,12 +37,24 @@ func (p *page) jobs() g.Node {
 			h.Span(h.ID("shown"), g.Attr("role", "status")),
 		),
 		g.El("noscript", h.P(g.Text("Details of jobs, sorting and filters require JavaScript."))),
-		h.Div(h.Class("wide"), g.Attr("role", "region"), h.Aria("label", "Jobs"), h.TabIndex("0"),
-			h.Table(h.ID("jobs"),
-				h.THead(h.Tr(p.columns()...)),
-				h.TBody(rows...),
-			)),
+		p.table("Jobs", 0, first, h.ID("jobs")),
+		h.P(h.ID("more"), g.Attr("hidden"), h.Button(h.Type("button"))),
+		g.If(first < len(p.r.Jobs), g.El("noscript", h.ID("rest"), h.Data("rows", strconv.Itoa(len(p.r.Jobs)-first)), p.table("Other jobs", first, len(p.r.Jobs), nil))),
 	)
+}
+
+// table is the table of some jobs, from one index to before another.
+func (p *page) table(label string, from, to int, id g.Node) g.Node {
+	rows := g.NodeFunc(func(w io.Writer) error { // one at a time: a row has dozens of nodes
+		for i := from; i < to; i++ {
+			if err := p.row(i, &p.r.Jobs[i]).Render(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return h.Div(h.Class("wide"), g.Attr("role", "region"), h.Aria("label", label), h.TabIndex("0"),
+		h.Table(id, h.Class("jobs"), h.THead(h.Tr(p.columns()...)), h.TBody(rows)))
 }
 
 func (p *page) columns() []g.Node {
