@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,44 +25,40 @@ const maxJUnitText = 64 << 10
 // the job, one for each verify command and one for policy. Names are the same in every
 // run of a plan.
 func JUnit(w io.Writer, r *Report) error {
-	text, err := xml.MarshalIndent(junit(r), "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode JUnit report: %w", err)
+	all := suites(r)
+	p := newXMLWriter(w)
+	p.put(all.start(&r.Run))
+	for _, s := range all.suites {
+		p.put(s.start(&r.Run))
+		p.element("properties", properties{suiteProperties(s.jobs)})
+		for _, j := range s.jobs {
+			for c := range cases(j) {
+				p.element("testcase", c)
+			}
+		}
+		p.put(xml.EndElement{Name: xml.Name{Local: "testsuite"}})
 	}
-	text = printable.EscapeHashes(text, "&#35;")
-	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
-		return fmt.Errorf("write JUnit report: %w", err)
-	}
-	return nil
+	p.put(xml.EndElement{Name: xml.Name{Local: "testsuites"}})
+	p.write([]byte("\n"))
+	return p.err
 }
 
 // The elements and attributes are those that the schema of Jenkins' xUnit plugin allows
 // (junit-10.xsd).
 type testsuites struct {
-	XMLName xml.Name `xml:"testsuites"`
-	Name    xmlText  `xml:"name,attr"`
 	tally
-	Time   seconds      `xml:"time,attr"`
-	Suites []*testsuite `xml:"testsuite"`
+	suites []*testsuite
 }
 
 type testsuite struct {
-	Name xmlText `xml:"name,attr"`
 	tally
-	Skipped    int         `xml:"skipped,attr"`
-	Time       seconds     `xml:"time,attr"`
-	Timestamp  string      `xml:"timestamp,attr,omitempty"`
-	Properties *properties `xml:"properties"`
-	Cases      []testcase  `xml:"testcase"`
-
+	name xmlText
+	time seconds
 	jobs []*Job
 }
 
-type tally struct {
-	Tests    int `xml:"tests,attr"`
-	Failures int `xml:"failures,attr"`
-	Errors   int `xml:"errors,attr"`
-}
+// tally counts test cases.
+type tally struct{ tests, failures, errors, skipped int }
 
 type testcase struct {
 	Classname xmlText    `xml:"classname,attr"`
@@ -145,48 +142,70 @@ func (s seconds) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
 }
 
-func junit(r *Report) *testsuites {
-	all := &testsuites{Name: xmlText(r.Run.title()), Time: seconds(r.Run.ElapsedMS)}
+// suites groups the jobs by repository, and counts their test cases, whose number precedes them in the file.
+// JUnit creates the cases a second time: all of them together may need more memory than the report.
+func suites(r *Report) *testsuites {
+	all := &testsuites{}
 	byRepo := map[string]*testsuite{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		suite, ok := byRepo[j.Repo]
 		if !ok {
-			suite = &testsuite{Name: xmlText(j.Repo)}
-			if !r.Run.StartedAt.IsZero() {
-				suite.Timestamp = r.Run.StartedAt.UTC().Format("2006-01-02T15:04:05")
-			}
+			suite = &testsuite{name: xmlText(j.Repo)}
 			byRepo[j.Repo] = suite
-			all.Suites = append(all.Suites, suite)
+			all.suites = append(all.suites, suite)
 		}
-		suite.Time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
+		suite.time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
 		suite.jobs = append(suite.jobs, j)
-		suite.add(jobCase(j))
-		for _, runs := range j.verifies() {
-			suite.add(verifyCase(j, runs))
+		for c := range cases(j) {
+			suite.add(c)
+			all.add(c)
 		}
-		suite.add(policyCase(j))
-	}
-	for _, suite := range all.Suites {
-		suite.Properties = &properties{suiteProperties(suite.jobs)}
-		all.Tests += suite.Tests
-		all.Failures += suite.Failures
-		all.Errors += suite.Errors
 	}
 	return all
 }
 
-// add adds a test case and updates the counts.
-func (s *testsuite) add(c testcase) {
-	s.Cases = append(s.Cases, c)
-	s.Tests++
+// cases returns the test cases of a job.
+func cases(j *Job) iter.Seq[testcase] {
+	return func(yield func(testcase) bool) {
+		if !yield(jobCase(j)) {
+			return
+		}
+		for _, runs := range j.verifies() {
+			if !yield(verifyCase(j, runs)) {
+				return
+			}
+		}
+		yield(policyCase(j))
+	}
+}
+
+func (s *testsuites) start(r *Run) xml.StartElement {
+	return start("testsuites", append(s.attrs(xmlText(r.title())), attr("time", seconds(r.ElapsedMS)))...)
+}
+
+func (s *testsuite) start(r *Run) xml.StartElement {
+	all := append(s.attrs(s.name), number("skipped", s.skipped), attr("time", s.time))
+	if !r.StartedAt.IsZero() {
+		all = append(all, attr("timestamp", xmlText(r.StartedAt.UTC().Format("2006-01-02T15:04:05"))))
+	}
+	return start("testsuite", all...)
+}
+
+// attrs returns the attributes that both kinds of suites start with.
+func (t *tally) attrs(name xmlText) []xml.Attr {
+	return []xml.Attr{attr("name", name), number("tests", t.tests), number("failures", t.failures), number("errors", t.errors)}
+}
+
+func (t *tally) add(c testcase) {
+	t.tests++
 	switch {
 	case c.Skipped != nil:
-		s.Skipped++
+		t.skipped++
 	case c.Error != nil:
-		s.Errors++
+		t.errors++
 	case c.Failure != nil:
-		s.Failures++
+		t.failures++
 	}
 }
 
@@ -247,11 +266,12 @@ func callList(j *Job) string {
 func suiteProperties(jobs []*Job) []property {
 	var sum Job
 	var texts [4][]string
+	calls, denied := 0, 0
 	sum.CostUSD = new(money.USD)
 	for _, j := range jobs {
 		sum.CostUSD = money.Sum(sum.CostUSD, j.CostUSD)
 		sum.Turns += j.Turns
-		sum.Calls, sum.Denied = append(sum.Calls, j.Calls...), append(sum.Denied, j.Denied...)
+		calls, denied = calls+len(j.Calls), denied+len(j.Denied)
 		for i, p := range jobProperties(j)[4:] {
 			if value := string(p.Value); value != "" && !slices.Contains(texts[i], value) {
 				texts[i] = append(texts[i], value)
@@ -259,6 +279,7 @@ func suiteProperties(jobs []*Job) []property {
 		}
 	}
 	list := jobProperties(&sum)
+	list[2].Value, list[3].Value = xmlText(strconv.Itoa(calls)), xmlText(strconv.Itoa(denied))
 	for i := range texts {
 		list[4+i].Value = xmlText(head(strings.Join(texts[i], ", "), maxJUnitText))
 	}

@@ -295,3 +295,23 @@ func FuzzJUnitText(f *testing.F) {
 		}
 	})
 }
+
+// longest records the length of the longest write.
+type longest int
+
+func (l *longest) Write(p []byte) (int, error) {
+	*l = max(*l, longest(len(p)))
+	return len(p), nil
+}
+
+// The memory that junit.xml needs does not depend on the number of jobs.
+func TestJUnitIsWrittenByTestCase(t *testing.T) {
+	r := &report.Report{}
+	for range 1000 {
+		r.Jobs = append(r.Jobs, report.Job{ID: "a", Repo: "r", Outcome: event.Passed, FinalMessage: strings.Repeat("x", 1000)})
+	}
+	var l longest
+	if err := report.JUnit(&l, r); err != nil || l > 4000 {
+		t.Errorf("a write of %d bytes, %v", l, err)
+	}
+}
