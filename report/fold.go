@@ -26,6 +26,7 @@ type Fold struct {
 	jobs        []*job    // in the order of the plan
 	byID        map[string]*job
 	warnings    []Warning
+	made        *Report // of the events so far; nil if it was not requested since the last one
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -60,6 +61,7 @@ func (f *Fold) Emit(e event.Event) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.made = nil
 	if f.first.IsZero() {
 		f.first = e.Time
 	}
@@ -124,10 +126,18 @@ func (f *Fold) job(id string) *job {
 }
 
 // Report returns the report of the events so far. It can be called at any time; later
-// events don't change the result. A run that has not ended is reported as killed.
+// events don't change the result. A run that has not ended is reported as killed. Callers share the
+// result, which may be large, and don't modify it.
 func (f *Fold) Report() *Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.made == nil {
+		f.made = f.report()
+	}
+	return f.made
+}
+
+func (f *Fold) report() *Report {
 	r := &Report{
 		SchemaVersion: SchemaVersion,
 		Run:           f.runReport(),
@@ -149,6 +159,13 @@ func (f *Fold) Report() *Report {
 		r.Jobs[i].Warnings = append([]string{}, about[r.Jobs[i].ID]...)
 	}
 	return r
+}
+
+// Run returns the run of the report, without its totals.
+func (f *Fold) Run() Run {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runReport()
 }
 
 // Job returns the report of one job from the events so far; false for an unknown job. Unlike

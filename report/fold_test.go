@@ -486,3 +486,18 @@ func TestBaseOfTheChanges(t *testing.T) {
 		}
 	}
 }
+
+// Those who read the report after a run share one: it is the largest value of a process.
+func TestReportIsMadeOnce(t *testing.T) {
+	var f report.Fold
+	f.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}})
+	first := f.Report()
+	f.Emit(event.Event{Type: event.Sealed})
+	if f.Report() != first {
+		t.Error("the report of the same events is another one")
+	}
+	f.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
+	if last := f.Report(); last == first || first.Run.Outcome == event.Passed || last.Run.Outcome != event.Passed {
+		t.Errorf("outcomes %s and %s", first.Run.Outcome, last.Run.Outcome)
+	}
+}

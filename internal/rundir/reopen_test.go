@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,7 @@ func TestReopenAfterAKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name := range Formats(nil) {
-				if _, err := d.dir.BeginAtomic(name, writerOf([]byte("incomplete"))); err != nil {
+				if _, err := d.dir.BeginAtomic(name, func(w io.Writer) error { _, err := io.WriteString(w, "incomplete"); return err }); err != nil {
 					t.Fatal(err)
 				}
 			}

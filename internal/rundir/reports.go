@@ -1,7 +1,7 @@
 package rundir
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -101,7 +101,7 @@ func (d *Dir) lost() error {
 
 // endedBy emits the end of a run for an error, unless the run already failed with its exit code.
 func endedBy(emit func(event.Event), fold *report.Fold, fault error) bool {
-	was := fold.Report().Run
+	was := fold.Run()
 	exit := event.Worst([]event.Exit{was.ExitCode, event.ExitInternal})
 	if fault == nil || exit == was.ExitCode {
 		return false
@@ -151,96 +151,72 @@ func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	}
 }
 
-// writeReports writes every format atomically, the smallest first, so that as many
+// writeReports writes every format atomically, as a stream, the smallest first, so that as many
 // reports as possible fit on a full disk. They are synced concurrently. The page, which needs as much
-// time as all others together and mostly more space, is rendered meanwhile and written last.
+// time as all others together and mostly more space, is written meanwhile, and again if another one failed.
 func (d *Dir) writeReports(rep *report.Report) error {
 	if d.copy != nil {
 		return nil
 	}
 	formats := Formats(d.dir.FS())
-	var page rendered
-	var rendering sync.WaitGroup
-	rendering.Go(func() { page = render(pageFile, formats[pageFile], rep) })
-	var files []rendered
-	for name, write := range formats {
-		if name != pageFile && (name != findingsFile || rep.HasFindings()) {
-			files = append(files, render(name, write, rep))
+	write := func(name string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			b := bufio.NewWriterSize(w, 64<<10)
+			return errors.Join(formats[name](b, rep), b.Flush())
 		}
 	}
-	slices.SortFunc(files, func(a, b rendered) int {
-		return cmp.Or(cmp.Compare(len(a.text), len(b.text)), cmp.Compare(a.name, b.name))
-	})
-	errs := make([]error, len(files)+1)
+	names := []string{"failed.txt", "summary.md", "junit.xml", "report.json", pageFile}
+	if rep.HasFindings() {
+		names = slices.Insert(names, 1, findingsFile)
+	}
+	errs := make([]error, len(names))
+	page := len(names) - 1
 	var syncing sync.WaitGroup
-	begin := func(i int, f rendered) {
-		end, err := d.begin(f)
+	begin := func(i int) {
+		end, err := d.dir.BeginAtomic(names[i], write(names[i]))
 		if errs[i] = err; err == nil {
 			syncing.Go(func() { errs[i] = end() })
 		}
 	}
-	for i, f := range files {
-		begin(i, f)
+	var writing sync.WaitGroup
+	writing.Go(func() { begin(page) })
+	for i := range page {
+		begin(i)
 	}
-	rendering.Wait()
-	begin(len(files), page)
+	writing.Wait()
 	syncing.Wait()
-	for i, f := range append(files, page) {
+	failed := slices.ContainsFunc(errs[:page], func(err error) bool { return err != nil })
+	if failed && errs[page] == nil { // it may have the space of the others
+		errs[page] = errors.Join(d.dir.Remove(pageFile), errAgain)
+	}
+	for i, name := range names {
 		if errs[i] != nil { // the disk may be full
-			errs[i] = d.write(f)
+			errs[i] = d.write(name, write(name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// rendered is the text of a format, or why it has none.
-type rendered struct {
-	name string
-	text []byte
-	err  error
-}
-
-func render(name string, write func(io.Writer, *report.Report) error, rep *report.Report) rendered {
-	var text bytes.Buffer
-	if err := write(&text, rep); err != nil {
-		return rendered{name: name, err: fmt.Errorf("format %s: %w", name, err)}
-	}
-	return rendered{name: name, text: text.Bytes()}
-}
-
-// begin writes the file of a format except for what end does, see [files.Dir.BeginAtomic].
-func (d *Dir) begin(f rendered) (end func() error, err error) {
-	if f.err != nil {
-		return nil, f.err
-	}
-	return d.dir.BeginAtomic(f.name, writerOf(f.text))
-}
+// errAgain marks a report that is written again.
+var errAgain = errors.New("written again")
 
 // write writes the file of a format. It frees space if the disk is full.
-func (d *Dir) write(f rendered) error {
-	if f.err != nil {
-		return f.err
-	}
-	err := writeText(d.dir, f.name, f.text)
+func (d *Dir) write(name string, write func(io.Writer) error) error {
+	err := d.dir.WriteAtomic(name, write)
 	if files.IsFull(err) {
 		d.freeSpace(err)
-		d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
-		err = writeText(d.dir, f.name, f.text)
+		d.dir.Remove(name) //nolint:errcheck // an older version from this run
+		err = d.dir.WriteAtomic(name, write)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", f.name, files.Reason(err))
+		return fmt.Errorf("write %s: %w", name, files.Reason(err))
 	}
 	return nil
 }
 
 func writeText(dir *files.Dir, name string, text []byte) error {
-	return dir.WriteAtomic(name, writerOf(text))
-}
-
-// writerOf returns the function that writes a text.
-func writerOf(text []byte) func(io.Writer) error {
-	return func(out io.Writer) error {
+	return dir.WriteAtomic(name, func(out io.Writer) error {
 		_, err := out.Write(text)
 		return err
-	}
+	})
 }
