@@ -58,7 +58,7 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found
 	if err := flush(p.header(), p.main(), p.footer()); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}
-	b.WriteString("<script type=\"text/plain\" id=\"details\">") // one element: each costs time when the page opens
+	b.WriteString("<div id=\"details\" hidden><!--") // browsers read a comment faster than a script, and one element faster than thousands
 	blocks := newBlocks(len(r.Jobs), maxBlocks)
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
@@ -69,7 +69,7 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found
 			return fmt.Errorf("write the HTML report: %w", err)
 		}
 	}
-	b.WriteString("</script>\n<script>" + script + "</script>\n</body>\n</html>\n")
+	b.WriteString("--></div>\n<script>" + script + "</script>\n</body>\n</html>\n")
 	if err := flush(); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}

@@ -12,7 +12,7 @@
   const total = `${count} ${count === 1 ? "job" : "jobs"}`;
   const batch = 100; // rows that are added together
   const details = new Map(); // rows of opened jobs
-  const packed = () => (packed.lines ??= byId("details").textContent.split("\n"));
+  const packed = () => (packed.lines ??= byId("details").firstChild.data.split("\n"));
   let list; // jobs and groups in their order, of which the first are in the table
   let added = rows.length; // the number of these
   const column = (name) => names.indexOf(name);
