@@ -88,7 +88,8 @@ func (l *hookLists) on(event HookEvent) field {
 		h.On = event
 		return h.keys()
 	}
-	f := upTo(maxCommands, listOf(form[definition[hook]]{typeOf(of), func(v value) (definition[hook], bool) { return readHook(v, of) }}))
+	one := short(form[definition[hook]]{typeOf(of), func(v value) (definition[hook], bool) { return readHook(v, of) }}, Type{Name: "string"}, ifString("run"))
+	f := upTo(maxCommands, listOf(one))
 	return field{Type: f.Type, read: func(v value) {
 		hooks, _ := f.read(v)
 		l.all = append(l.all, hooks...)

@@ -86,7 +86,7 @@ func TestMistakesInHooks(t *testing.T) {
 	for text, want := range map[string]string{
 		`job_starts: []`:                                    `m.yaml:5:3: unknown key "job_starts"; did you mean "job_start"?`,
 		`job_start: {run: x}`:                               `m.yaml:5:14: "job_start" must be a list, not a mapping; write [A, B]`,
-		`job_start: [x]`:                                    `m.yaml:5:15: entry 1 of "job_start" must be a mapping, not the string "x"; write KEY: VALUE`,
+		`job_start: [5]`:                                    `m.yaml:5:15: entry 1 of "job_start" must be a mapping, not the number 5; write KEY: VALUE`,
 		`job_start: [{time: 5s}]`:                           `m.yaml:5:15: missing key "run" in entry 1 of "job_start"; add run: COMMAND`,
 		`job_start: [{run: "echo ${{ repo.name }}"}]`:       `m.yaml:5:21: "run" must not contain variables; write a fixed command; tools and hooks read JSON from standard input`,
 		`job_start: [{run: [./no]}]`:                        `m.yaml:5:21: program "./no": not found; check its path; it is relative to the manifest`,

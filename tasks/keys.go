@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -140,8 +141,8 @@ func (t *task) keys() keys {
 		{"baseline", noting(&t.based, into(&t.baseline, oneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), "run", "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
 		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
 		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
-		{"change", into(&t.change, mapping((*change).keys)), "", "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
-		{"output", into(&t.output, mapping((*output).keys)), "", "Form of the final message, and a file for it"},
+		{"change", into(&t.change, short(mapping((*change).keys), changePathsForm.Type, ifPaths)), "", "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
+		{"output", into(&t.output, short(mapping((*output).keys), Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), "", "Form of the final message, and a file for it"},
 		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
 		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
 	}, t.sampling.keys()...)
@@ -223,8 +224,8 @@ func (e *repoEntry) keys() keys {
 		{"url", into(&e.target, textForm), "", "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
 		{"file", into(&e.target, textForm), "", "File with one repository per line; - is standard input"},
 		{"glob", into(&e.target, textForm), "", "Glob of directories with repositories"},
-		{"github", into(&e.source, sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source })), "", "Repositories of an organization or user on GitHub"},
-		{"gitlab", into(&e.source, sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source })), "", "Repositories of a group or user on GitLab"},
+		{"github", into(&e.source, short(sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("org"))), "", "Repositories of an organization or user on GitHub"},
+		{"gitlab", into(&e.source, short(sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("group"))), "", "Repositories of a group or user on GitLab"},
 		{"gitea", into(&e.source, sourceForm(Gitea, (*giteaSource).keys, func(s *giteaSource) *Source { return &s.Source })), "", "Repositories of an organization or user on Gitea or Forgejo"},
 		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
 		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a remote repository; 0 is all"},

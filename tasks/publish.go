@@ -48,7 +48,7 @@ func (p publish) pullRequest(b *builder, s scope) *PullRequest {
 	return pr
 }
 
-var publishForm = form[publish]{typeOf((*publish).keys), readPublish}
+var publishForm = short(form[publish]{typeOf((*publish).keys), readPublish}, oneOf(publishModes()).Type, ifString("mode"))
 
 // accountForm is the form of an account of a forge: a user, an organization or a group.
 var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool) {

@@ -96,8 +96,9 @@ tasks:
 			`m.yaml:5:42: if_exists: replace is not supported with branch @current; remove it, or name a branch`,
 			`m.yaml:6:42: if_exists: skip is not supported with branch @current; remove it, or name a branch`,
 		}},
-		{"no mapping", head + "tasks: [{id: a, prompt: p, publish: push}]", []string{
-			`m.yaml:3:37: "publish" must be a mapping, not the string "push"; write KEY: VALUE`,
+		{"no mode", head + "tasks: [{id: a, prompt: p, publish: pusj}, {id: b, prompt: p, publish: 5}]", []string{
+			`m.yaml:3:37: "mode" must be one of none, patch, branch, push, pr, not "pusj"; did you mean "push"?`,
+			`m.yaml:3:71: "publish" must be a mapping, not the number 5; write KEY: VALUE`,
 		}},
 	})
 	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})

@@ -32,13 +32,16 @@ type repoList struct {
 	incorrect bool   // a problem is recorded, and repos is incomplete
 }
 
-var reposForm = form[repoList]{Type{Name: "list", Elem: new(typeOf((*repoEntry).keys))}, readRepos}
+var (
+	reposForm = form[repoList]{Type{Name: "list", Elem: &repoForm.Type}, readRepos}
+	repoForm  = short(form[[]repo]{typeOf((*repoEntry).keys), readRepoEntry}, Type{Name: "string"}, repoKey)
+)
 
 // readRepos reads the repositories of a manifest or a task. Duplicates are a problem:
 // their jobs would have the same names.
 func readRepos(v value) (repoList, bool) {
 	reported := v.src.found.reported
-	all, _ := upTo(maxJobs, flat(form[[]repo]{read: readRepoEntry})).read(v)
+	all, _ := upTo(maxJobs, flat(repoForm)).read(v)
 	if len(all) > maxJobs {
 		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
 		return repoList{incorrect: true}, true
@@ -159,6 +162,8 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	}
 	info, err := os.Stat(abs)
 	switch {
+	case err != nil && strings.ContainsAny(r.Dir, "*?[{"):
+		at.problem(fmt.Sprintf("directory %s: %s", quote(r.Dir), missing(err)), "write {glob: PATTERN} for a pattern")
 	case err != nil:
 		at.problem(fmt.Sprintf("directory %s: %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():

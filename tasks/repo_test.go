@@ -81,7 +81,7 @@ func TestMistakesInRepositories(t *testing.T) {
 - id: a
   prompt: p
   repos:
-  - .
+  - 5
   - {path: nope}
   - {path: m.yaml}
   - {url: x}
@@ -104,7 +104,7 @@ func TestMistakesInRepositories(t *testing.T) {
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the string "."; write KEY: VALUE`,
+			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the number 5; write KEY: VALUE`,
 			`m.yaml:6:12: directory "nope": not found; check its path; it is relative to the manifest`,
 			`m.yaml:7:12: "m.yaml" is not a directory; name the directory of a repository`,
 			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,

@@ -206,10 +206,13 @@ func emptyForm[T any](f form[T]) form[*T] {
 	}}
 }
 
-var authorForm = form[Person]{typeOf((*Person).keys), readAuthor}
+var authorForm = form[Person]{Type{Name: "string", Or: new(typeOf((*Person).keys))}, readAuthor}
 
 // readAuthor reads the author of a commit.
 func readAuthor(v value) (Person, bool) {
+	if v.isScalar() && !v.null() {
+		return addressed(v)
+	}
 	var p Person
 	p.keys().read(v)
 	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
