@@ -48,6 +48,14 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 	return nil
 }
 
+// Brief writes the result of a run in one line.
+func Brief(w io.Writer, r *Report) error {
+	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
 // finalMessage returns the final message of a run with a single job, printable.
 func finalMessage(r *Report) string {
 	if len(r.Jobs) != 1 {

@@ -223,7 +223,7 @@ func below(path string) (here, rel string, err error) {
 // printMessage prints the final message and nothing else: the document if there is a
 // schema. Where it is displayed, its control characters and workflow commands are made
 // visible.
-func printMessage(w World, rep *report.Report, dir string) {
+func (o *runOptions) printMessage(w World, rep *report.Report, dir string) {
 	for _, j := range rep.Jobs {
 		text := strings.TrimRight(j.FinalMessage, "\n")
 		if len(j.Output) > 0 {
@@ -236,5 +236,7 @@ func printMessage(w World, rep *report.Report, dir string) {
 			fmt.Fprintln(w.Out, text)
 		}
 	}
-	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
+	if !o.log.Quiet {
+		fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
+	}
 }

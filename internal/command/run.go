@@ -86,7 +86,7 @@ func runCommand(w World) *cli.Command {
 func (o *runOptions) logFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "json", Category: outputFlags, Destination: &o.json, Usage: "Print the report as JSON"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors only"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: outputFlags, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
 		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
 		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
@@ -307,7 +307,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		return failure{event.ExitUsage, err}
 	}
 	defer closeRun(w, out)
-	if text := out.Unfinished(s.id); text != "" {
+	if text := out.Unfinished(s.id); text != "" && !o.log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
 	ctx, cancel := timed(ctx, plan.Budget.Time)
@@ -327,14 +327,16 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	print := printText
 	switch {
 	case o.plan.prompt != nil:
-		print = printMessage
+		print = o.printMessage
 		if s.past == nil || s.fork != nil {
 			out.KeepManifest(known.JSON(o.plan.prompt))
 		}
 	case s.print != nil:
 		print = s.print
 	case o.json:
-		print = printJSON
+		print = o.printJSON
+	case o.log.Quiet:
+		print = printBrief
 	}
 	prove(ctx, out, plan.Evidence, c.key)
 	ledger := s.join(out)
@@ -409,9 +411,17 @@ func printText(w World, rep *report.Report, dir string) {
 	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
 }
 
+// printBrief prints the result of a run in one line; the log has the reasons of failures.
+func printBrief(w World, rep *report.Report, _ string) {
+	report.Brief(w.Out, rep) //nolint:errcheck // as above
+}
+
 // printJSON prints the result of a run as one JSON document.
-func printJSON(w World, rep *report.Report, dir string) {
+func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 	report.JSON(w.Out, rep) //nolint:errcheck // as above
+	if o.log.Quiet {
+		return
+	}
 	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 }
 
@@ -460,7 +470,9 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	annotate(w, log, fold.Report())
 	w.keep(out.Path())
 	print(w, fold.Report(), out.Path())
-	adviseProfiles(w, fold.Report())
+	if !log.Quiet() {
+		adviseProfiles(w, fold.Report())
+	}
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}
 	}
