@@ -67,7 +67,7 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	}
 	message := "changes of job " + j.spec.ID
 	if j.spec.Commit != nil {
-		message = j.message(s.base, "")
+		message = j.message(s.base, "", "")
 	}
 	author, committer := j.signatures()
 	repo, err := s.tree.CheckOut(ctx, dir, f.changes, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})

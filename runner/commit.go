@@ -262,7 +262,7 @@ func (l *landing) commit(ctx context.Context) *stop {
 	if l.patch == "" {
 		ctx = context.WithoutCancel(ctx) // the changes are not saved elsewhere
 	}
-	if err := l.record(ctx, l.job.message(l.site.base, "")); err != nil {
+	if err := l.record(ctx, l.message("")); err != nil {
 		what := "commit"
 		if l.site.inPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
@@ -281,7 +281,7 @@ func (l *landing) commitWIP(ctx context.Context, end *stop) {
 		l.changes == nil || len(l.changes.Changes) == 0 {
 		return
 	}
-	if err := l.record(ctx, l.job.message(l.site.base, end.outcome())); err != nil {
+	if err := l.record(ctx, l.message(end.outcome())); err != nil {
 		l.job.warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
@@ -361,12 +361,26 @@ const rolloutTrailer = "Millhand-Rollout: "
 // wipTrailer marks the commit of a job that did not finish, with its outcome.
 const wipTrailer = "Millhand-Outcome: "
 
-// message returns the commit message with its trailers. outcome is set for a job that did
-// not finish.
-func (j *job) message(base string, unfinished event.Outcome) string {
+// message returns the message of the job's commit. outcome is set for a job that did not finish.
+func (l *landing) message(unfinished event.Outcome) string {
+	final := ""
+	if l.result != nil && unfinished == "" {
+		final = l.result.final
+	}
+	return l.job.message(l.site.base, final, unfinished)
+}
+
+// message returns the commit message with its trailers. final is the final message of the agent,
+// "" before it is known.
+func (j *job) message(base, final string, unfinished event.Outcome) string {
 	text := cmp.Or(strings.TrimSpace(j.spec.Commit.Message), j.start.onto.text)
 	if text == "" {
-		text = j.spec.Task + ": " + subject(cmp.Or(j.past.nextPrompt(), j.spec.Prompt))
+		asked := cmp.Or(j.past.nextPrompt(), j.spec.Prompt)
+		if text = j.spec.Task + ": " + subject(asked, maxSubject); final != "" {
+			if about := sentence(j.opts.Redact.Text(final)); about != "" {
+				text = j.spec.Task + ": " + subject(about, maxSubject) + "\n\nThe task was: " + subject(asked, maxAsked)
+			}
+		}
 	}
 	text = textcut.Plain(j.opts.Redact.Text(text))
 	trailers := []string{runTrailer + j.opts.RunID, jobTrailer + j.spec.ID, taskTrailer + taskHash(j.spec, base)}
@@ -378,23 +392,6 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 		trailers = append(trailers, rolloutTrailer+textcut.OneLine(textcut.Plain(j.plan.Name)))
 	}
 	return gitops.WithTrailers(text, trailers...)
-}
-
-// maxSubject is the maximum length of a subject made from a prompt, in characters.
-const maxSubject = 60
-
-// subject returns the first line of a prompt, truncated.
-func subject(prompt string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	line = textcut.OneLine(line)
-	if r := []rune(line); len(r) > maxSubject {
-		cut := string(r[:maxSubject])
-		if at := strings.LastIndexByte(cut, ' '); at > maxSubject/2 {
-			cut = cut[:at]
-		}
-		return cut + "..."
-	}
-	return strings.TrimSuffix(line, ".")
 }
 
 // taskHash identifies the work: the same task on the same commit of the same

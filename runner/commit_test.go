@@ -345,11 +345,11 @@ func TestTheMessageOfACommit(t *testing.T) {
 		ID: "a.1", Task: "a", Prompt: "Use a-held-secret-42.\nNow.", Repo: tasks.Repo{Name: "shop"}, Commit: &tasks.Commit{},
 	}}
 	want := "a: Use [redacted]\n\nMillhand-Run: r1\nMillhand-Job: a.1\nMillhand-Task: " + taskHash(j.spec, "base") + "\n"
-	if diff := cmp.Diff(want, j.message("base", "")); diff != "" {
+	if diff := cmp.Diff(want, j.message("base", "", "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	j.spec.Commit.Message = "  Fix it\n\nBecause.\n"
-	if got := j.message("base", event.Limit); !strings.HasPrefix(got, "wip: Fix it\n\nBecause.\n\nMillhand-Run: r1\n") || !strings.HasSuffix(got, "\nMillhand-Outcome: limit\n") {
+	if got := j.message("base", "", event.Limit); !strings.HasPrefix(got, "wip: Fix it\n\nBecause.\n\nMillhand-Run: r1\n") || !strings.HasSuffix(got, "\nMillhand-Outcome: limit\n") {
 		t.Errorf("the message is %q", got)
 	}
 	var hashes []string

@@ -94,7 +94,7 @@ func (l *landing) facts() publish.Facts {
 	spec, clean := l.job.spec, l.job.opts.Redact.Text
 	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
 	if spec.Commit != nil {
-		f.Message = l.job.message("", "")
+		f.Message = l.message("")
 	}
 	if by := l.job.opts.About.StartedBy; by != nil {
 		f.RunURL = clean(by.RunURL)
@@ -139,7 +139,7 @@ func (j *job) landing(s *site) *event.Landing {
 	}
 	l := &event.Landing{
 		Publish: string(j.spec.Publish), Lease: j.start.lease, OnBase: s.inPlace, Below: s.below,
-		Branch: c.Branch, Message: j.message(s.base, ""), Exists: string(c.IfExists),
+		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
 	}
 	if s.inPlace {
 		l.Branch = j.branch(s)

@@ -275,7 +275,7 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 		return nil
 	}
 	s.base = j.start.tip
-	if err := l.record(ctx, j.message(j.start.tip, v.unfinished())); err != nil {
+	if err := l.record(ctx, j.message(j.start.tip, "", v.unfinished())); err != nil {
 		return err
 	}
 	done.Commit = l.made.Hash

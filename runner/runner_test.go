@@ -350,7 +350,7 @@ func TestSubjectOfAPrompt(t *testing.T) {
 		strings.Repeat("word ", 30):          "word word word word word word word word word word word word...",
 		"Rename the function QuoteMeta é of": "Rename the function QuoteMeta é of",
 	} {
-		if got := subject(prompt); got != want {
+		if got := subject(prompt, maxSubject); got != want {
 			t.Errorf("%q: got %q, want %q", prompt, got, want)
 		}
 	}

@@ -41,7 +41,7 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 		t.Fatalf("%d jobs started", len(started))
 	}
 	want := &event.JobStart{Sandbox: event.Sandbox{Level: "none"}, Workspace: dir, Base: p.base, Branch: "millhand/a", Repository: s.repo, BaseRef: "main"}
-	want.Landing = &event.Landing{Branch: "millhand/a", Message: j.message(p.base, "")}
+	want.Landing = &event.Landing{Branch: "millhand/a", Message: j.message(p.base, "", "")}
 	if diff := cmp.Diff(want, started[0].JobStart); diff != "" {
 		t.Errorf("the job's start (-want +got):\n%s", diff)
 	}

@@ -175,7 +175,7 @@ func (o *output) keys() keys {
 
 func (c *commit) keys() keys {
 	return keys{
-		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (made from the task if absent)"},
+		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (if absent, the id of the task and what the final message reports as done, or else the prompt)"},
 		{"branch", into(&c.branch, emptyForm(templateForm)), "", "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
 		{"author", into(&c.author, authorForm), "", "Author of the commit (millhand <millhand@localhost> if absent)"},
 		{"sign", signature("commits", into(&c.sign, oneOf([]Sign{SignNone, SignSSH, SignOpenPGP, SignAPI}))), "none", "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
