@@ -20,6 +20,8 @@ type branchAt struct {
 	tip    string // commit, whose objects are in the job's origin; "" for no such branch
 	where  string // for messages, for example "on URL"
 	remote bool
+	// current is whether it is checked out.
+	current bool
 }
 
 // take applies commit.if_exists to a branch that exists: the run is refused, the job is
@@ -39,7 +41,14 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 		return nil
 	case tasks.ReplaceIfExists, tasks.AppendIfExists:
 	default:
-		return refuse(event.CodeBranchExists, "branch %s already exists %s: delete it, choose another commit.branch, or set commit.if_exists", j.Commit.Branch, b.where)
+		fix := "choose another commit.branch, or set commit.if_exists"
+		switch {
+		case b.current:
+			fix = "choose another commit.branch, or @current to commit on this one, which is checked out"
+		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && ours(s.origin, b.tip) == nil: // nothing of the user is lost
+			fix = "delete it, " + fix
+		}
+		return refuse(event.CodeBranchExists, "branch %s already exists %s: %s", j.Commit.Branch, b.where, fix)
 	}
 	if err := ours(s.origin, b.tip); err != nil {
 		return refuse(event.CodeBranchForeign, "branch %s %s can't be changed: %w", j.Commit.Branch, b.where, err)

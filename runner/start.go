@@ -170,7 +170,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
-	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil {
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.skip != nil {
 		return s, err
 	}
 	if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+j.Commit.Branch); err != nil || !j.Publish.Pushes() || p.Local {

@@ -11,8 +11,8 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// branchPrefix begins the names of branches that a manifest does not name.
-const branchPrefix = "millhand/"
+// BranchPrefix is the start of the names of branches that a manifest does not name.
+const BranchPrefix = "millhand/"
 
 // branchFault returns which rule of git (git-check-ref-format) the name of a
 // branch breaks, or "" if it is valid.

@@ -99,7 +99,7 @@ func (b *builder) name(drafts []*draft) {
 	idNames, branchNames := spell(ids), spell(branches)
 	taken := map[string]*draft{}
 	for i, d := range drafts {
-		d.job.ID, d.branch = idNames[i], branchPrefix+branchNames[i]
+		d.job.ID, d.branch = idNames[i], BranchPrefix+branchNames[i]
 		if !d.task.named {
 			continue
 		}

@@ -63,7 +63,7 @@ func checkPlan(t *testing.T, p *Plan) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, j := range p.Jobs {
-		if ids[strings.ToLower(j.ID)] || j.ID == "" || len(j.ID) > 120 || branchFault(branchPrefix+j.ID) != "" || strings.Contains(j.ID, "/") {
+		if ids[strings.ToLower(j.ID)] || j.ID == "" || len(j.ID) > 120 || branchFault(BranchPrefix+j.ID) != "" || strings.Contains(j.ID, "/") {
 			t.Fatalf("id %q", j.ID)
 		}
 		ids[strings.ToLower(j.ID)] = true

@@ -92,7 +92,7 @@ func TestTwoTasksCannotHaveAJobOfTheSameName(t *testing.T) {
 	_, err := loadText(t, head+"tasks: [{id: a, prompt: p, matrix: {k: [x y, x-y]}}, {id: "+ids[0]+", prompt: p}]", nil, Overrides{})
 	want := []string{
 		fmt.Sprintf("m.yaml:3:59: two jobs have the id %s, of tasks a and %s; rename one of the tasks, or change the matrix", ids[0], ids[0]),
-		fmt.Sprintf("m.yaml:3:59: the jobs %s and %s would both commit to the branch %q; give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix", ids[0], ids[0], branchPrefix+ids[0]),
+		fmt.Sprintf("m.yaml:3:59: the jobs %s and %s would both commit to the branch %q; give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix", ids[0], ids[0], BranchPrefix+ids[0]),
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -114,8 +114,8 @@ func readTaskID(v value) (text, bool) {
 		v.problem(fmt.Sprintf("task id %s exceeds %d characters", quote(t.s), most), fix)
 	case !idForm.MatchString(t.s):
 		v.problem(fmt.Sprintf("invalid task id %s", quote(t.s)), fix)
-	case branchFault(branchPrefix+t.s) != "":
-		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", quote(t.s)), branchFault(branchPrefix+t.s))
+	case branchFault(BranchPrefix+t.s) != "":
+		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", quote(t.s)), branchFault(BranchPrefix+t.s))
 	default:
 		return t, true
 	}
