@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -143,25 +144,43 @@ func (o initOptions) fitting(w World) (manifest []byte, next string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
-	model, key := firstModel(w)
+	fmt.Fprintln(w.Err, printable.Text(project.Summary()))
+	id, key, set := firstModel(w)
 	path := filepath.Join(o.dir, usualManifest)
-	next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n  export %[2]s=...\n  millhand run %[1]s", path, key)
+	if next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n", path); !set {
+		next += fmt.Sprintf("  export %s=...\n", key)
+	}
+	next += "  millhand run " + path
+	if set {
+		next += fmt.Sprintf("\n%s is set, so the model is %s", key, id)
+	}
 	for _, ci := range project.CI {
 		if flag := map[string]string{"GitHub Actions": "--github", "GitLab CI": "--gitlab"}[ci]; flag != "" {
 			next += fmt.Sprintf("\nthis repository uses %s: millhand init %s writes files for it", ci, flag)
 		}
 	}
-	return project.Manifest(model), next, nil
+	return project.Manifest(id), next, nil
+}
+
+// firstModels are models for a first manifest by their providers, the usual ones first.
+func firstModels() []string {
+	return []string{
+		"openai/gpt-5-mini", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "openrouter/openai/gpt-5-mini", "mistral/devstral-latest", "groq/openai/gpt-oss-120b",
+		"deepseek/deepseek-v4-flash", "xai/grok-code-fast-1", "together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "fireworks/accounts/fireworks/models/deepseek-v4-flash", "cerebras/gpt-oss-120b",
+	}
 }
 
 // firstModel returns the model of a first manifest, of a provider whose key is set if there is
-// one, and the variable with the key.
-func firstModel(w World) (model, key string) {
-	first := []struct{ model, key string }{{"openai/gpt-5-mini", "OPENAI_API_KEY"}, {"anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY"}, {"google/gemini-2.5-flash", "GEMINI_API_KEY"}}
-	for _, m := range first {
-		if w.Getenv(m.key) != "" {
-			return m.model, m.key
+// one, the variable with the key, and whether it is set.
+func firstModel(w World) (id, key string, set bool) {
+	for _, id := range firstModels() {
+		name, _, _ := strings.Cut(id, "/")
+		kind, _ := provider.Lookup(name)
+		for _, key := range kind.KeyEnv {
+			if w.Getenv(key) != "" {
+				return id, key, true
+			}
 		}
 	}
-	return first[0].model, first[0].key
+	return firstModels()[0], "OPENAI_API_KEY", false
 }

@@ -35,13 +35,18 @@ func Look(root *os.Root) (Project, error) {
 		if !plain.MatchString(f.Dir) {
 			continue
 		}
-		p.Ecosystems = append(p.Ecosystems, f.Name)
-		p.Setup = append(p.Setup, f.Command())
-		if test := testOf(root, f); test != "" {
-			if f.Dir != "." {
-				test = "cd " + f.Dir + " && " + test
-			}
-			p.Tests = append(p.Tests, test)
+		test := testOf(root, f)
+		if slices.Contains([]string{"pip", "poetry", "uv"}, f.Name) {
+			f.Name, f.Setup, test = python(root, f)
+		}
+		p.add(f, test)
+	}
+	for _, f := range others(root) {
+		p.add(f.Found, f.test)
+	}
+	if len(p.Ecosystems) == 0 {
+		if test := unittest(root, "."); test != "" {
+			p.Ecosystems, p.Tests = []string{"python"}, []string{"python3 " + test}
 		}
 	}
 	if len(p.Tests) == 0 && makeTest.MatchString(read(root, "Makefile")) {
@@ -57,11 +62,24 @@ func Look(root *os.Root) (Project, error) {
 	return p, nil
 }
 
+// add adds a package manager.
+func (p *Project) add(f ecosystem.Found, test string) {
+	p.Ecosystems = append(p.Ecosystems, f.Name)
+	if f.Setup != "" {
+		p.Setup = append(p.Setup, f.Command())
+	}
+	if test != "" && f.Dir != "." {
+		test = "cd " + f.Dir + " && " + test
+	}
+	if test != "" {
+		p.Tests = append(p.Tests, test)
+	}
+}
+
 var (
 	// plain matches directories that need no quotes in a shell.
 	plain    = lazyregexp.New(`^[A-Za-z0-9_./-]+$`)
 	makeTest = lazyregexp.New(`(?m)^test:`)
-	pytest   = lazyregexp.New(`(?mi)^\s*["']?pytest\b|\[tool\.pytest`)
 )
 
 // testOf returns the command that tests a project, "" if it is not known.
@@ -79,12 +97,6 @@ func testOf(root *os.Root, f ecosystem.Found) string {
 		}
 		if test := m.Scripts["test"]; test != "" && !strings.Contains(test, "no test specified") {
 			return f.Name + " test"
-		}
-	case "pip", "poetry", "uv":
-		for _, name := range []string{"pyproject.toml", "requirements.txt", "requirements-dev.txt", "setup.cfg", "pytest.ini"} {
-			if pytest.MatchString(file(name)) {
-				return map[string]string{"pip": "python3 -m pytest", "poetry": "poetry run pytest", "uv": "uv run --offline pytest"}[f.Name]
-			}
 		}
 	case "maven":
 		return "mvn --batch-mode --offline --quiet test"
@@ -104,6 +116,10 @@ func testOf(root *os.Root, f ecosystem.Found) string {
 		if strings.Contains(file("composer.json"), "phpunit/phpunit") {
 			return "vendor/bin/phpunit"
 		}
+		var m struct{ Scripts map[string]any }
+		if json.Unmarshal([]byte(file("composer.json")), &m) == nil && m.Scripts["test"] != nil {
+			return "composer test"
+		}
 	}
 	return ""
 }
@@ -122,10 +138,23 @@ func read(root *os.Root, name string) string {
 	return string(data)
 }
 
+// Summary returns what was found, and what the user has to add, in a line.
+func (p Project) Summary() string {
+	switch {
+	case len(p.Ecosystems)+len(p.Tests) == 0:
+		return "found no package manager and no test command: write the setup and verify commands of the project into the manifest"
+	case len(p.Tests) == 0:
+		return "found " + strings.Join(p.Ecosystems, ", ") + ", but no test command: write setup and verify commands into the manifest; its dependencies: " + strings.Join(p.Setup, "; ")
+	case len(p.Ecosystems) == 0:
+		return "found tests: " + strings.Join(p.Tests, "; ")
+	}
+	return "found " + strings.Join(p.Ecosystems, ", ") + "; tests: " + strings.Join(p.Tests, "; ")
+}
+
 // Manifest returns a first manifest for the project.
 func (p Project) Manifest(model string) []byte {
 	var b strings.Builder
-	b.WriteString("# All keys: docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate millhand.yaml\n")
+	b.WriteString("# All keys: https://github.com/millhand/millhand/blob/main/docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate millhand.yaml\n")
 	fmt.Fprintf(&b, "version: 1\nmodel: %s\n", model)
 	if len(p.Tests) == 0 {
 		b.WriteString(untested)

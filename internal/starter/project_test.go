@@ -40,18 +40,34 @@ func TestProjects(t *testing.T) {
 		files map[string]string
 		want  Project
 	}{
-		"Go":                    {map[string]string{"go.mod": "module a\n", ".gitlab-ci.yml": ""}, Project{[]string{"go"}, []string{"go mod download"}, []string{"go test ./..."}, []string{"GitLab CI"}}},
-		"npm":                   {map[string]string{"package.json": `{"scripts": {"test": "vitest"}}`, "package-lock.json": "{}", ".github/workflows/ci.yml": ""}, Project{[]string{"npm"}, []string{"npm ci"}, []string{"npm test"}, []string{"GitHub Actions"}}},
-		"npm without tests":     {map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`, "Makefile": "all:\n"}, Project{[]string{"npm"}, []string{"npm install"}, nil, nil}},
-		"tests in the Makefile": {map[string]string{"package.json": `{`, "Makefile": "test: all\n\ttrue\n"}, Project{[]string{"npm"}, []string{"npm install"}, []string{"make test"}, nil}},
-		"pytest":                {map[string]string{"requirements.txt": "pytest==8\n"}, Project{[]string{"pip"}, []string{"python3 -m pip install -r requirements.txt"}, []string{"python3 -m pytest"}, nil}},
-		"two in directories":    {map[string]string{"web/package.json": `{"scripts": {"test": "x"}}`, "web/yarn.lock": "", "api/Cargo.toml": "[package]"}, Project{[]string{"cargo", "yarn"}, []string{"cd api && cargo fetch", "cd web && yarn install --frozen-lockfile"}, []string{"cd api && cargo test --offline", "cd web && yarn test"}, nil}},
-		"a hostile directory":   {map[string]string{"a;touch pwned/go.mod": ""}, Project{}},
-		"nothing":               {map[string]string{"notes.txt": ""}, Project{}},
+		"Go":                     {map[string]string{"go.mod": "module a\n", ".gitlab-ci.yml": ""}, Project{[]string{"go"}, []string{"go mod download"}, []string{"go test ./..."}, []string{"GitLab CI"}}},
+		"npm":                    {map[string]string{"package.json": `{"scripts": {"test": "vitest"}}`, "package-lock.json": "{}", ".github/workflows/ci.yml": ""}, Project{[]string{"npm"}, []string{"npm ci"}, []string{"npm test"}, []string{"GitHub Actions"}}},
+		"npm without tests":      {map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`, "Makefile": "all:\n"}, Project{[]string{"npm"}, []string{"npm install"}, nil, nil}},
+		"tests in the Makefile":  {map[string]string{"package.json": `{`, "Makefile": "test: all\n\ttrue\n"}, Project{[]string{"npm"}, []string{"npm install"}, []string{"make test"}, nil}},
+		"pytest":                 {map[string]string{"requirements.txt": "pytest==8\n"}, Project{[]string{"pip"}, []string{"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"}, []string{".venv/bin/python -m pytest"}, nil}},
+		"pytest for development": {map[string]string{"requirements.txt": "x\n", "requirements-dev.txt": "pytest\n"}, Project{[]string{"pip"}, []string{"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt -r requirements-dev.txt"}, []string{".venv/bin/python -m pytest"}, nil}},
+		"an extra":               {map[string]string{"pyproject.toml": "[project]\nname = 'a'\n[project.optional-dependencies]\ndocs = ['x']\ntest = ['pytest>8']\n"}, Project{[]string{"pip"}, []string{"python3 -m venv .venv && .venv/bin/pip install -e '.[test]'"}, []string{".venv/bin/python -m pytest"}, nil}},
+		"configured pytest":      {map[string]string{"pyproject.toml": "[project]\nname = 'a'\n[tool.pytest.ini_options]\n"}, Project{[]string{"pip"}, []string{"python3 -m venv .venv && .venv/bin/pip install -e . pytest"}, []string{".venv/bin/python -m pytest"}, nil}},
+		"pip and unittest":       {map[string]string{"requirements.txt": "x\n", "tests/test_a.py": "import unittest\n"}, Project{[]string{"pip"}, []string{"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"}, []string{".venv/bin/python -m unittest discover -s tests"}, nil}},
+		"unittest alone":         {map[string]string{"tests/__init__.py": "", "tests/test_a.py": "from unittest import TestCase\n"}, Project{[]string{"python"}, nil, []string{"python3 -m unittest discover"}, nil}},
+		"uv":                     {map[string]string{"pyproject.toml": "[dependency-groups]\ndev = [\"pytest\"]\n", "uv.lock": ""}, Project{[]string{"uv"}, []string{"uv sync --locked"}, []string{"uv run --offline pytest"}, nil}},
+		"uv without a lock file": {map[string]string{"pyproject.toml": "[tool.uv]\n", "test_a.py": "import unittest\n"}, Project{[]string{"uv"}, []string{"uv sync"}, []string{"uv run --offline python -m unittest discover"}, nil}},
+		"poetry":                 {map[string]string{"pyproject.toml": "[tool.poetry]\n[tool.poetry.group.dev.dependencies]\npytest = '^8'\n"}, Project{[]string{"poetry"}, []string{"poetry install"}, []string{"poetry run pytest"}, nil}},
+		"composer":               {map[string]string{"composer.json": `{"scripts": {"test": "x"}}`}, Project{[]string{"composer"}, []string{"composer install --no-interaction"}, []string{"composer test"}, nil}},
+		"CMake":                  {map[string]string{"CMakeLists.txt": ""}, Project{[]string{"cmake"}, nil, []string{"cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"}, nil}},
+		"dotnet":                 {map[string]string{"a.csproj": ""}, Project{[]string{"dotnet"}, []string{"dotnet restore"}, []string{"dotnet test --no-restore"}, nil}},
+		"mix":                    {map[string]string{"mix.exs": ""}, Project{[]string{"mix"}, []string{"mix local.hex --force && mix deps.get"}, []string{"mix test"}, nil}},
+		"deno":                   {map[string]string{"deno.json": "{}"}, Project{[]string{"deno"}, []string{"deno install"}, []string{"deno test --cached-only"}, nil}},
+		"two in directories":     {map[string]string{"web/package.json": `{"scripts": {"test": "x"}}`, "web/yarn.lock": "", "api/Cargo.toml": "[package]"}, Project{[]string{"cargo", "yarn"}, []string{"cd api && cargo fetch", "cd web && yarn install --frozen-lockfile"}, []string{"cd api && cargo test --offline", "cd web && yarn test"}, nil}},
+		"a hostile directory":    {map[string]string{"a;touch pwned/go.mod": ""}, Project{}},
+		"nothing":                {map[string]string{"notes.txt": ""}, Project{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, look(t, tt.files)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := tt.want.Summary(); strings.Contains(got, "found no") != (len(tt.want.Ecosystems)+len(tt.want.Tests) == 0) || len(tt.want.Tests) > 0 && !strings.Contains(got, tt.want.Tests[0]) {
+				t.Errorf("summary %q", got)
 			}
 		})
 	}
