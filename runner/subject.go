@@ -66,7 +66,7 @@ var (
 	made    = []string{"Built", "Cut", "Made", "Put", "Rebuilt", "Rewrote", "Set", "Split", "Wrote"}
 )
 
-// describes reports whether a sentence says what was done, in at least three words and only with
+// describes reports whether a sentence reports what was done, in at least three words and only with
 // characters that have no meaning in commit messages.
 func describes(one string) bool {
 	plain := func(r rune) bool {

@@ -12,16 +12,18 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/lazyregexp"
+	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
 
-func schemas() []string { return []string{"manifest", "policy", "report", "events"} }
+func schemas() []string { return []string{"manifest", "policy", "report", "events", "script", "findings"} }
 
 func schemaCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "schema", Usage: "Print the JSON Schema of manifests, policies, reports or events", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
+		Name: "schema", Usage: "Print the JSON Schema of manifests, policies, reports, events, scripts of models or findings", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
 		UsageText: "millhand schema >millhand.schema.json\nmillhand schema report",
 		Action: func(in *cli.Context) error {
 			name := in.Args().First()
@@ -35,10 +37,20 @@ func schemaCommand(w World) *cli.Command {
 				return writeSchema(w.Out, event.Schema())
 			case name == "policy":
 				return writeSchema(w.Out, tasks.PolicySchema())
+			case name == "script":
+				return writeSchema(w.Out, titled(name, script.Schema()))
+			case name == "findings":
+				return writeSchema(w.Out, titled(name, findings.Schema()))
 			}
 			return writeSchema(w.Out, tasks.ManifestSchema())
 		},
 	}
+}
+
+// titled adds to a schema what those of tasks have.
+func titled(name string, doc map[string]any) map[string]any {
+	doc["$schema"], doc["$id"], doc["title"] = "https://json-schema.org/draft/2020-12/schema", "urn:millhand:"+name+":1", "millhand "+name
+	return doc
 }
 
 // writeSchema writes a schema as docs/manifest.schema.json has it.

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/schema"
 )
 
@@ -136,6 +138,80 @@ func TestExplainKey(t *testing.T) {
 	} {
 		if exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...); exit != 2 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %s", line, exit, out)
+		}
+	}
+}
+
+// The scripts of the tests and the examples match the schema of scripts, and so does the page about them.
+func TestSchemaOfScripts(t *testing.T) {
+	s, err := schema.Compile(parsedSchema(t, "script"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	check := func(name, text string) {
+		var doc map[string]any
+		if _, err := script.Parse([]byte(text), name); err != nil || yaml.Unmarshal([]byte(text), &doc) != nil {
+			return // another file
+		}
+		n++
+		data, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := schema.Parse(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(parsed); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	files, err := filepath.Glob("../e2e/testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for section := range strings.SplitSeq(string(data), "\n-- ") {
+			name, text, _ := strings.Cut(section, " --\n")
+			if strings.HasPrefix(text, "version: 1\nturns:") {
+				check(filepath.Base(file)+" "+name, text)
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/scripts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "    version: 1\n")
+	block, _, _ = strings.Cut(block, "\n\n")
+	before := n
+	check("docs/scripts.md", "version: 1\n"+strings.ReplaceAll("\n"+block, "\n    ", "\n"))
+	if n == before {
+		t.Error("docs/scripts.md has no script")
+	}
+	if n < 100 {
+		t.Errorf("only %d scripts", n)
+	}
+	for _, text := range []string{"version: 1", "version: 2\nturns: []", "version: 1\nturns: [{}]", "version: 1\nturns: [{text: a, error: {status: 500}}]", "version: 1\nturns: [{error: {message: a}}]", "version: 1\nturns: [{calls: [{args: {}}]}]", "version: 1\nturns: [{txt: a}]"} {
+		var doc any
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := schema.Parse(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := script.Parse([]byte(text), "x"); err == nil || s.Validate(parsed) == nil {
+			t.Errorf("%s is accepted: %v", text, err)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func contents() []section {
 			{"docs/fleet.md", "Fleets"},
 			{"docs/scale.md", "Scale"},
 			{"docs/models.md", "Models and providers"},
+			{"docs/scripts.md", "Scripted models"},
 			{"docs/money.md", "Costs and limits"},
 			{"docs/tools.md", "Tools and agents"},
 			{"docs/extension.md", "Extensions"},
