@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -15,7 +16,11 @@ func (s *source) unreadable(err error) {
 		s.found.add(Problem{File: s.name, What: "the file exceeds 1 MiB", Fix: "split it into several"})
 		return
 	}
-	s.found.add(Problem{File: s.name, What: missing(err), Fix: "check its path"})
+	fix := "check its path"
+	if strings.Contains(s.name, " ") && errors.Is(err, os.ErrNotExist) {
+		fix += ", or write -p before it if it is a prompt"
+	}
+	s.found.add(Problem{File: s.name, What: missing(err), Fix: fix})
 }
 
 var (
