@@ -26,7 +26,7 @@ func BenchmarkLoad(b *testing.B) {
 	files["few.txt"], files["many.txt"] = few.String(), many.String()
 	prompt := strings.Repeat("Fix what is broken, and keep the style of the code around it. ", 30)
 	rest := "    verify: [{run: go test ./...}, {run: go vet ./...}]\n    if: vars.on == 'yes' && repo.has('go.mod')\n" +
-		"    agent: careful\n    model: [openai/a, openai/b]\n    effort: low\n    output: {schema: {properties: {files: {type: array, items: {type: string}}}}}\nagents: {careful: {prompt: Check everything twice., profile: edit}}\n"
+		"    agent: careful\n    model: [openai/a, openai/b]\n    output: {schema: {properties: {files: {type: array, items: {type: string}}}}}\nagents: {careful: {prompt: Check everything twice., profile: edit}}\n"
 	for name, manifest := range map[string]string{
 		"repositories and a matrix": head + "vars: {on: yes}\nrepos: [{file: few.txt}]\ntasks:\n  - id: a\n    prompt: ${{ matrix.k }} " + prompt + "\n    matrix: {k: [" + strings.Join(values, ", ") + "]}\n" + rest,
 		"urls":                      head + "vars: {on: yes}\nrepos: [{file: many.txt}]\ntasks:\n  - id: a\n    prompt: ${{ repo.name }} " + prompt + "\n" + rest,

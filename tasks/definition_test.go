@@ -291,11 +291,11 @@ func TestTheNearestSamplingAndTurnsApply(t *testing.T) {
 temperature: 1
 max_output: 100
 limits: {turns: 60}
-agents: {a: {temperature: 0, turns: 20}, b: {turns: 500}}
+agents: {a: {temperature: 0, turns: 20, effort: high}, b: {turns: 500}, c: {temperature: 2, turns: 20}}
 tasks:
 - {id: one, prompt: p}
-- {id: two, prompt: p, agent: a, effort: high}
-- {id: three, prompt: p, agent: a, temperature: 2, limits: {turns: 5}}
+- {id: two, prompt: p, agent: a}
+- {id: three, prompt: p, agent: c, limits: {turns: 5}}
 - {id: four, prompt: p, agent: b}
 `, Overrides{})
 	zero, one, two := 0.0, 1.0, 2.0
@@ -437,7 +437,7 @@ tasks: [{id: a, prompt: p, output: {schema: {required: [b]}}}]
 }
 
 func TestJobsShareTheSettingsOfTheirTask(t *testing.T) {
-	p := mustLoad(t, head+"tasks: [{id: a, prompt: p, model: [openai/a, openai/b], temperature: 1, matrix: {k: [1, 2]}, output: {schema: {type: object}}}]", Overrides{})
+	p := mustLoad(t, head+"temperature: 1\ntasks: [{id: a, prompt: p, model: [openai/a, openai/b], matrix: {k: [1, 2]}, output: {schema: {type: object}}}]", Overrides{})
 	a, b := p.Jobs[0], p.Jobs[1]
 	if &a.Fallback[0] != &b.Fallback[0] || a.Sampling.Temperature != b.Sampling.Temperature {
 		t.Error("the jobs have copies of the fallbacks or the temperature")

@@ -33,7 +33,7 @@ func (b *builder) settingsOf(t *task) settings {
 	a := b.agentOf(t)
 	out := settings{
 		vars: vars, agent: a.Name, profile: b.profileOf(t), limits: b.limitsOf(t, a),
-		sampling: t.sampling.Over(a.Sampling).Over(t.manifest.sampling),
+		sampling: a.Sampling.Over(t.manifest.sampling),
 	}
 	out.profile.Profile = b.options.Policies.Under(out.profile.Profile)
 	out.setupEnv = t.setupVariables(&b.names, b.options.Getenv)

@@ -30,7 +30,8 @@ func foreignKeys() map[string][]foreignKey {
 		parallel = []foreignKey{{"jobs", "write jobs: 4"}}
 		repos    = []foreignKey{{"repos", "write repos: [{path: DIR}]"}}
 		vars     = []foreignKey{{"vars", "write vars: {NAME: VALUE}"}}
-		effort   = []foreignKey{{"effort", "write effort: high"}}
+		sampling = foreignKey{"verify", "write it at the top of the manifest, or in an agent: agents: {NAME: {...}}"}
+		effort   = []foreignKey{{"effort", "write effort: high"}, {"verify", "write effort: high at the top of the manifest, or in an agent: agents: {NAME: {...}}"}}
 		system   = []foreignKey{{"instructions", "write instructions: [FILE], or agents: {NAME: {prompt: TEXT}}"}, {"agent", "write agents: {NAME: {prompt: TEXT}}, and agent: NAME"}}
 		schedule = []foreignKey{{"tasks", "schedule millhand with cron, systemd or a CI (examples/)"}}
 		when     = []foreignKey{{"if", "write if: EXPRESSION"}}
@@ -53,6 +54,7 @@ func foreignKeys() map[string][]foreignKey {
 		"concurrency": parallel, "parallel": parallel, "maxparallel": parallel, "workers": parallel,
 		"repository": repos, "repositories": repos, "cwd": repos, "workdir": repos, "workingdirectory": repos, "directory": repos,
 		"variables": vars, "params": vars, "inputs": vars,
+		"effort": {sampling}, "temperature": {sampling}, "maxoutput": {sampling}, "notify": {{"hooks", "run a command with hooks: {run_end: [COMMAND]}"}},
 		"reasoning": effort, "reasoningeffort": effort, "thinking": effort,
 		"system": system, "systemprompt": system, "appendsystemprompt": system,
 		"on": schedule, "schedule": schedule, "cron": schedule,

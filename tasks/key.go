@@ -9,12 +9,11 @@ import (
 
 // Key is one key of a manifest.
 type Key struct {
-	Path         string // "limits.turns", "tasks[].id", "agents.NAME.mode"
-	Type         Type
-	Default      string // as YAML; "" for none, or one that depends on other keys (see Doc)
-	Doc          string // one line
-	Required     bool   // in its mapping
-	NotSupported bool   // by this release: accepted without a value only
+	Path     string // "limits.turns", "tasks[].id", "agents.NAME.mode"
+	Type     Type
+	Default  string // as YAML; "" for none, or one that depends on other keys (see Doc)
+	Doc      string // one line
+	Required bool   // in its mapping
 }
 
 // Type describes the values that a key accepts.
@@ -51,9 +50,8 @@ type key struct {
 // field is what the value of a key is, and how it is read and stored.
 type field struct {
 	Type
-	read         func(value)
-	required     string // how to write the key where it is missing; "" if it may be
-	notSupported bool
+	read     func(value)
+	required string // how to write the key where it is missing; "" if it may be
 }
 
 // form is a type of value with its reader.
@@ -97,16 +95,6 @@ func noting(dst *value, f field) field {
 		read(v)
 	}
 	return f
-}
-
-// notSupported is a key of a later release. A value is refused: ignoring it
-// would let users rely on it.
-func notSupported() field {
-	return field{Type: Type{Name: "mapping"}, notSupported: true, read: func(v value) {
-		if !v.empty() {
-			v.keyProblem(v.name+" is not supported yet", "remove it")
-		}
-	}}
 }
 
 // read reads a mapping and returns its entries by key. A key without a value
@@ -159,9 +147,7 @@ func (ks keys) index(name string) int {
 func (ks keys) names() []string {
 	names := map[string]bool{}
 	for _, k := range ks {
-		if !k.notSupported {
-			names[k.name] = true
-		}
+		names[k.name] = true
 	}
 	return slices.Sorted(maps.Keys(names))
 }
@@ -183,7 +169,7 @@ func withDefaults[T any](of func(*T) keys) T {
 func (ks keys) below(path string) []Key {
 	var all []Key
 	for _, k := range ks {
-		one := Key{Path: path + k.name, Type: k.Type, Default: k.def, Doc: k.doc, Required: k.required != "", NotSupported: k.notSupported}
+		one := Key{Path: path + k.name, Type: k.Type, Default: k.def, Doc: k.doc, Required: k.required != ""}
 		all = append(all, one)
 		all = append(all, k.below(one.Path)...)
 	}

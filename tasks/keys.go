@@ -51,7 +51,6 @@ func (m *manifest) keys() keys {
 		{"rollout", into(&m.rollout, rolloutForm), "", "Waves of jobs, each run by a separate invocation"},
 		{"evidence", noting(&m.proof, into(&m.evidence, mapping((*Evidence).keys))), "", "Chain the events and seal the report directory, for millhand verify-report"},
 		{"follow", into(&m.follow, followForm), "", "What millhand follow does with open pull requests; of several manifests, the strictest values hold"},
-		{"notify", notSupported(), "", "Notifications"},
 	}, m.sampling.keys()...)
 }
 
@@ -120,7 +119,7 @@ func (o *OutputLimits) keys() keys {
 }
 
 func (t *task) keys() keys {
-	return append(keys{
+	return keys{
 		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
 		{"prompt", into(&t.prompt, taskPromptForm), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
 		{"command", into(&t.command, optional(textForm)), "", "Command of commands or commands_from that has the prompt"},
@@ -145,7 +144,7 @@ func (t *task) keys() keys {
 		{"output", into(&t.output, short(mapping((*output).keys), Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), "", "Form of the final message, and a file for it"},
 		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
 		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
-	}, t.sampling.keys()...)
+	}
 }
 
 func (c *check) keys() keys {

@@ -318,13 +318,6 @@ func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
 	both(t, func(t *testing.T, d document, k Key, policy bool) {
 		t.Helper()
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
-		if k.NotSupported {
-			d.set(k, mapNode{"x": 1})
-			if _, err := d.load(t, policy); err == nil || !strings.Contains(err.Error(), "is not supported yet; remove it") {
-				t.Errorf("error %v", err)
-			}
-			return
-		}
 		if _, err := d.load(t, policy); err != nil {
 			t.Errorf("%v\n%v", d.root, err)
 		}
@@ -336,12 +329,12 @@ func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
 		t.Helper()
 		d.at(parent(k))["qqqqqqqqqqqqqqqqqqqqqqqq"] = 1
 		_, err := d.load(t, policy)
-		if k.NotSupported || strings.HasPrefix(k.Path, "tasks[].matrix.") { // its other keys are names of values
+		if strings.HasPrefix(k.Path, "tasks[].matrix.") { // its other keys are names of values
 			return
 		}
 		var names []string
 		for _, other := range d.keys {
-			if parent(other) == parent(k) && !other.NotSupported {
+			if parent(other) == parent(k) {
 				names = append(names, last(other))
 			}
 		}

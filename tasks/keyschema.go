@@ -32,9 +32,6 @@ func schemaDocument(name string, ks keys) map[string]any {
 func (ks keys) schema() map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, k := range ks {
-		if k.notSupported {
-			continue
-		}
 		one := k.schema()
 		one["description"] = k.doc
 		if k.def != "" {
@@ -153,7 +150,7 @@ func MatchKeys(all []Key, name string) []Key {
 	for _, k := range all {
 		have := strings.Split(strings.ReplaceAll(k.Path, "[]", ""), ".")
 		switch {
-		case k.NotSupported || len(have) < len(want):
+		case len(have) < len(want):
 		case samePath(have, want):
 			found = append(found, k)
 		case !ownName(have[len(have)-len(want)], want[0]) && samePath(have[len(have)-len(want):], want):

@@ -363,11 +363,13 @@ model: openai/m
 `, []string{
 			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, reviewers, title`,
 		}},
-		{"keys of a manifest that a later release will have", `notify: {a: 1}
+		{"keys that were withdrawn", `notify: {a: 1}
 version: 1
 model: openai/m
-tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: "notify" is not supported yet; remove it`,
+tasks: [{id: a, prompt: p, effort: high, max_output: 5}]`, []string{
+			`m.yaml:1:1: unknown key "notify"; run a command with hooks: {run_end: [COMMAND]}`,
+			`m.yaml:4:28: unknown key "effort"; write it at the top of the manifest, or in an agent: agents: {NAME: {...}}`,
+			`m.yaml:4:42: unknown key "max_output"; write it at the top of the manifest, or in an agent: agents: {NAME: {...}}`,
 		}},
 		{"keys with empty values", `agents: {}
 providers:
@@ -377,7 +379,6 @@ skills: []
 tool_output: {}
 lsp: {}
 mcp: {}
-notify: null
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{}},

@@ -22,7 +22,6 @@ type task struct {
 	looked         int   // prompts that noteNamed has seen
 	agent          *text
 	models         modelChain
-	sampling       Sampling
 	profile        *text
 	limits         Limits
 	repos          repoList
@@ -206,7 +205,7 @@ func emptyForm[T any](f form[T]) form[*T] {
 	}}
 }
 
-var authorForm = form[Person]{Type{Name: "string", Or: new(typeOf((*Person).keys))}, readAuthor}
+var authorForm = form[Person]{Type{Name: "mapping", keys: func() keys { return new(Person).keys() }, Or: &Type{Name: "string"}}, readAuthor}
 
 // readAuthor reads the author of a commit.
 func readAuthor(v value) (Person, bool) {

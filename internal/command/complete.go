@@ -131,9 +131,7 @@ func arguments(root, c *cli.Command, path, rest []string) []row {
 func keyRows(all []tasks.Key) []row {
 	var list []row
 	for _, k := range all {
-		if !k.NotSupported {
-			list = append(list, row{name: strings.ReplaceAll(k.Path, "[]", ""), text: k.Doc})
-		}
+		list = append(list, row{name: strings.ReplaceAll(k.Path, "[]", ""), text: k.Doc})
 	}
 	return list
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func schemas() []string { return []string{"manifest", "policy", "report", "events", "script", "findings"} }
+func schemas() []string {
+	return []string{"manifest", "policy", "report", "events", "script", "findings"}
+}
 
 func schemaCommand(w World) *cli.Command {
 	return &cli.Command{
@@ -125,7 +127,7 @@ func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
 	width := 0
 	for _, other := range all {
 		rest, ok := strings.CutPrefix(other.Path, k.Path)
-		if ok && !other.NotSupported && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "[]")) {
+		if ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "[]")) {
 			below = append(below, other)
 			width = max(width, len(other.Path))
 		}
