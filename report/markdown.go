@@ -23,6 +23,7 @@ const (
 	maxReason   = 4 << 10
 	maxDetail   = 500 // of an input, a rule or an error in a list
 	maxDenied   = 20  // denied calls listed per job
+	maxChanges  = 20  // changed files listed per job
 	maxAlike    = 3   // jobs of many that ended for the same reason and are shown in full
 	maxNames    = 20  // of the others
 	maxWarnings = 100
@@ -250,8 +251,28 @@ func (p *page) addJob(j *Job) {
 	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
 		p.add("Final message:\n\n" + fence("markdown", head(message, maxMessage)) + "\n")
 	}
+	p.addChanges(j.Changes)
 	p.addDenied(j)
 	p.addNetwork(j.Network)
+}
+
+// addChanges lists the changed files with their lines.
+func (p *page) addChanges(changes []event.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	added, removed := 0, 0
+	for _, c := range changes {
+		added, removed = added+c.Added, removed+c.Removed
+	}
+	p.add(fmt.Sprintf("%s changed, %s added, %d removed:\n\n", figures.Count(len(changes), "file"), figures.Count(added, "line"), removed))
+	for _, c := range changes[:min(len(changes), maxChanges)] {
+		p.add(fmt.Sprintf("- %s: %s, +%d −%d\n", codeDetail(c.Path), inline(c.Kind), c.Added, c.Removed))
+	}
+	if more := len(changes) - maxChanges; more > 0 {
+		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
+	}
+	p.add("\n")
 }
 
 func (p *page) addVerify(v *Verify) {
