@@ -2,6 +2,7 @@ package starter
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -140,7 +141,7 @@ func names(root *os.Root, dir string) []string {
 	}
 	defer f.Close()
 	all, err := f.Readdirnames(maxNames)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil
 	}
 	slices.Sort(all)

@@ -123,14 +123,15 @@ func (m listed) row(id string) (row string, ok bool) {
 		}
 		tiers[t.Tier.Size] = t.text()
 	}
-	text := c.text()
+	var text strings.Builder
+	text.WriteString(c.text())
 	for _, from := range slices.Sorted(maps.Keys(tiers)) {
-		text += fmt.Sprintf(";%d:%s", from, tiers[from])
+		fmt.Fprintf(&text, ";%d:%s", from, tiers[from])
 	}
 	sees := strings.Join(slices.DeleteFunc([]string{"image", "pdf"}, func(s string) bool { return !slices.Contains(m.Modalities.Input, s) }), ",")
 	if sees == "" {
 		sees = "text"
 	}
-	row = strings.Join([]string{id, strconv.FormatInt(m.Limit.Context, 10), strconv.FormatInt(m.Limit.Output, 10), sees, text}, " ")
+	row = strings.Join([]string{id, strconv.FormatInt(m.Limit.Context, 10), strconv.FormatInt(m.Limit.Output, 10), sees, text.String()}, " ")
 	return row, prices.Valid(row)
 }
