@@ -27,6 +27,7 @@ type Guard struct {
 	root  *os.Root
 	names []string
 	saved map[string]savedFile
+	which map[string]inode // of the saved files and directories
 }
 
 // savedFile is the saved state of a name; the zero value is a missing file.
@@ -46,6 +47,12 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 	g := &Guard{root: root, names: names}
 	if g.saved, err = g.readAll(); err != nil {
 		return nil, errors.Join(err, root.Close())
+	}
+	g.which = map[string]inode{}
+	for name := range g.saved {
+		if id, ok := g.identify(name); ok {
+			g.which[name] = id
+		}
 	}
 	return g, nil
 }
@@ -133,6 +140,7 @@ func differing(saved, now map[string]savedFile) []string {
 // Restore reverts all changes. It fails if that is not possible: the content of large
 // files was not saved.
 func (g *Guard) Restore() error {
+	g.moveBack()
 	now, err := g.readAll()
 	if err != nil {
 		return err
@@ -152,6 +160,53 @@ func (g *Guard) Restore() error {
 		err = fmt.Errorf("restore files: still different: %s", strings.Join(left, ", "))
 	}
 	return err
+}
+
+// moveBack gives files and directories that were moved to other places below the directory their
+// names again: what was not saved, such as objects, is in them, and they would be left beside what is
+// restored. What can't be found or moved is restored from what was saved.
+func (g *Guard) moveBack() {
+	missing := map[inode]string{}
+	for name, was := range g.which {
+		if now, ok := g.identify(name); !ok || now != was {
+			missing[was] = name
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	moved := map[string]string{} // where they are now
+	_ = fs.WalkDir(g.root.FS(), ".", func(at string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what can't be read is not searched
+		}
+		if id, ok := g.identify(at); ok && missing[id] != "" {
+			moved[missing[id]] = at
+		}
+		return nil
+	})
+	for _, name := range slices.Sorted(maps.Keys(moved)) { // a directory before its content, which then is in place
+		if now, ok := g.identify(name); ok && now == g.which[name] || strings.HasPrefix(name, moved[name]+"/") {
+			continue
+		}
+		if g.root.RemoveAll(name) == nil && g.root.MkdirAll(path.Dir(name), 0o755) == nil {
+			_ = g.root.Rename(moved[name], name)
+		}
+	}
+}
+
+// identify returns which file or directory a name is; false for others.
+func (g *Guard) identify(name string) (inode, bool) {
+	info, err := g.root.Lstat(name)
+	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		return inode{}, false
+	}
+	f, err := g.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return inode{}, false
+	}
+	defer f.Close()
+	return inodeOf(f)
 }
 
 // removeNew removes a name so that it can be restored. A directory that still is one keeps

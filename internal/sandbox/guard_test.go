@@ -88,6 +88,43 @@ func TestGuardKeepsRepositoryWithChangedMode(t *testing.T) {
 	}
 }
 
+// TestGuardMovesBack moves what is guarded away: all of it, with what was not saved, is where it was.
+func TestGuardMovesBack(t *testing.T) {
+	for _, line := range []string{
+		`mv .git .git2`,
+		`mv .git .git2; git init -q .; echo evil >>.git2/config`,
+		`mkdir -p a/b; mv .git a/b/c; ln -s /etc .git`,
+		`mv .git/hooks hooks; mv .git x`,
+		`mv .git/config config; echo y >.git/config`,
+		`mv .git .git2; rm .git2/config; echo user >mine`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t)
+			unguarded(t, p.workspace, `git init -q . && git config user.email a@b && git config user.name a && echo 1 >f && git add f && git commit -qm x`)
+			before := unguarded(t, p.workspace, `git rev-parse HEAD; cat .git/config; ls .git/hooks`)
+			g, err := NewGuard(p.workspace, GitControls(".git"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			if _, ok := g.identify(".git"); !ok {
+				t.Skip("this file system stores no time of creation")
+			}
+			unguarded(t, p.workspace, line)
+			if err := g.Restore(); err != nil {
+				t.Fatal(err)
+			}
+			if after := unguarded(t, p.workspace, `git rev-parse HEAD; cat .git/config; ls .git/hooks`); after != before {
+				t.Errorf("the repository was\n%s\nand is\n%s", before, after)
+			}
+			if left := unguarded(t, p.workspace, `git fsck --strict; find . -path ./.git -prune -o -type f -print -o -name .git2 -print -o -name x -print -o -name c -print`); strings.TrimSpace(left) != "./f" && !(strings.Contains(line, "mine") && strings.Contains(left, "./mine")) {
+				t.Errorf("left: %s", left)
+			}
+		})
+	}
+}
+
 func TestGuardOfGitFile(t *testing.T) {
 	p := newFixture(t)
 	unguarded(t, p.workspace, `mkdir ../outside/git; echo 'gitdir: ../outside/git' >.git`)
