@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestStartsThatTheMachineRefuses(t *testing.T) {
@@ -70,5 +72,19 @@ func TestOnlySomeErrorsOfOtherCallsAreTheMachines(t *testing.T) {
 	}
 	if IsMachine(nil) {
 		t.Error("nil")
+	}
+}
+
+// TestPageOfRemedies compares the table of docs/troubleshooting.md with the remedies.
+func TestPageOfRemedies(t *testing.T) {
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range remedies {
+		row := fmt.Sprintf("| %s, %s | %s |", unix.ErrnoName(r.errno), r.errno, r.text)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("the page lacks %s", row)
+		}
 	}
 }
