@@ -67,7 +67,7 @@ func (p *preflight) free(j tasks.Job, o *origin, s *start) error {
 	if what := o.repo.Git.OperationInProgress(); what != "" {
 		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
 	}
-	if p.plan.AllowDirty || o.head.Unborn {
+	if p.plan.AllowDirty || o.head.Unborn || onlyReads(p.plan, j) {
 		return nil
 	}
 	found, err := o.status()
@@ -83,6 +83,12 @@ func (p *preflight) free(j tasks.Job, o *origin, s *start) error {
 	}
 	s.clean = found.clean
 	return nil
+}
+
+// onlyReads reports whether nothing that a job runs may change the tree, so that the user's own changes are
+// never among the job's.
+func onlyReads(p *tasks.Plan, j tasks.Job) bool {
+	return !j.Profile.MayChange() && j.Script == nil && len(j.Setup)+len(j.Verify)+len(p.Hooks)+len(p.Grants()) == 0
 }
 
 // withoutArtifacts returns the uncommitted paths except build artifacts, which are in no change of a job: those

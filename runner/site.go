@@ -181,7 +181,7 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 	if s.inPlace {
 		s.tree = s.origin
 		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
-		err = s.takeTree(ctx, j.plan.AllowDirty)
+		err = s.takeTree(ctx, j.plan.AllowDirty || onlyReads(j.plan, j.spec))
 	} else {
 		err = s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
 	}
