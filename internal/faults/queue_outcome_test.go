@@ -58,22 +58,26 @@ func (m *machines) outcome(dir string) map[string]any {
 var shown = regexp.MustCompile("\\b(time|timestamp|datetime)=\"[^\"]*\"|\\d{4}-\\d\\d-\\d\\d( \\d\\d:\\d\\d UTC)?|<svg class=\"lane\".*?</svg>" +
 	"|(data-v=\"\\d+\">)?\\b[0-9.]+(ms|s|m[0-9]+s)\\b|`[0-9a-f]{7}`|<code>[0-9a-f]{10}</code>")
 
-// details are the compressed details of a job in report.html.
-var details = regexp.MustCompile(`(<script type="text/plain" id="d\d+">)([^<]+)</script>`)
+// details are the compressed details of the jobs in report.html, a line each.
+var details = regexp.MustCompile(`(<div id="details" hidden><!--)([^-]+)-->`)
 
 // inflated returns a report with its compressed details as text.
 func (m *machines) inflated(text string) string {
 	m.t.Helper()
 	return details.ReplaceAllStringFunc(text, func(block string) string {
 		found := details.FindStringSubmatch(block)
-		raw, err := base64.StdEncoding.DecodeString(found[2])
-		if err == nil {
-			raw, err = io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
+		pages := found[1]
+		for line := range strings.Lines(found[2]) {
+			raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(line))
+			if err == nil {
+				raw, err = io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
+			}
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			pages += string(raw) + "\n"
 		}
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		return found[1] + string(raw)
+		return pages
 	})
 }
 
