@@ -57,7 +57,7 @@ func (p Prompt) Manifest() []byte {
 		task["verify"], task["attempts"] = commands, cmp.Or(p.Attempts, promptAttempts)
 	}
 	if p.Effort != "" {
-		task["effort"] = literalText(p.Effort)
+		doc["effort"] = literalText(p.Effort)
 	}
 	if p.Cache != nil {
 		profile := map[string]any{"extends": literalText(p.Profile), "cache": cacheValue(p.Cache)}

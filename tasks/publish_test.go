@@ -98,7 +98,7 @@ tasks:
 		}},
 		{"no mode", head + "tasks: [{id: a, prompt: p, publish: pusj}, {id: b, prompt: p, publish: 5}]", []string{
 			`m.yaml:3:37: "mode" must be one of none, patch, branch, push, pr, not "pusj"; did you mean "push"?`,
-			`m.yaml:3:71: "publish" must be a mapping, not the number 5; write KEY: VALUE`,
+			`m.yaml:3:72: "publish" must be a mapping, not the number 5; write KEY: VALUE`,
 		}},
 	})
 	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})

@@ -470,9 +470,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	annotate(w, log, fold.Report())
 	w.keep(out.Path())
 	print(w, fold.Report(), out.Path())
-	if !log.Quiet() {
-		adviseProfiles(w, fold.Report())
-	}
+	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}
 	}

@@ -32,7 +32,7 @@ func TestTextsOfModelsAreHarmless(t *testing.T) {
 	if got := cell("a|b\nc @d"); got != `a\|b c @`+printable.Pause+"d" {
 		t.Errorf("cell %q", got)
 	}
-	for text, want := range map[string]string{"use ```go x": "use ```go x", "```go x": "\\```go x", "~~~ x": `\~~~ x`} {
+	for text, want := range map[string]string{"use ```go x": "use ```go x", "```go x": "\\```go x", "~~~ x": "~ ~~ x"} {
 		if got := cell(text); got != want { // a line break would end the table, and a block of code hide what follows
 			t.Errorf("cell of %q: %q", text, got)
 		}

@@ -81,9 +81,6 @@ func New(out io.Writer, o Options, getenv func(string) string) (*Log, error) {
 	return l, nil
 }
 
-// Quiet reports whether the log has errors only.
-func (l *Log) Quiet() bool { return l.level >= zerolog.ErrorLevel }
-
 // Terminal returns a stream that is a terminal which can move the cursor.
 func Terminal(out io.Writer, getenv func(string) string) (*os.File, bool) {
 	f, ok := terminal(out)
