@@ -66,7 +66,8 @@ func (m *machines) inflated(text string) string {
 	m.t.Helper()
 	return details.ReplaceAllStringFunc(text, func(block string) string {
 		found := details.FindStringSubmatch(block)
-		pages := found[1]
+		var pages strings.Builder
+		pages.WriteString(found[1])
 		for line := range strings.Lines(found[2]) {
 			raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(line))
 			if err == nil {
@@ -75,9 +76,10 @@ func (m *machines) inflated(text string) string {
 			if err != nil {
 				m.t.Fatal(err)
 			}
-			pages += string(raw) + "\n"
+			pages.Write(raw)
+			pages.WriteByte('\n')
 		}
-		return pages
+		return pages.String()
 	})
 }
 
