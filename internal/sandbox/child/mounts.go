@@ -47,8 +47,8 @@ func buildRoot(mounts []Mount) error {
 			}
 		}
 		err := attachMount(m, files[i])
-		if m.Optional && errors.Is(err, syscall.EROFS) {
-			continue // the mount point was removed
+		if m.Optional && (errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOENT)) {
+			continue // the mount point was removed, or a directory above it
 		}
 		if err != nil {
 			return failed("place "+m.Path, err)
