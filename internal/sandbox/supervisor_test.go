@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,7 +91,10 @@ func TestProcessesThatWaitHaveNothing(t *testing.T) {
 			}
 			files, err := filepath.Glob(proc + "/fd/*")
 			for _, f := range files {
-				name, _ := os.Readlink(f)
+				name, err := os.Readlink(f)
+				if errors.Is(err, os.ErrNotExist) {
+					continue // it was closed since
+				}
 				if own, err := os.Readlink("/proc/self/fd/" + filepath.Base(f)); err == nil && own == name && name[0] != '/' {
 					continue // the test has inherited it itself
 				}
