@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode/utf16"
 
 	"github.com/millhand/millhand/internal/printable"
 )
@@ -166,11 +165,8 @@ func appendString(out, token []byte) []byte {
 			out = append(out, `\t`...)
 		case !printable.Hidden(r):
 			out = append(out, string(r)...)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
 		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
+			out = printable.AppendEscape(out, r)
 		}
 	}
 	return append(out, '"')

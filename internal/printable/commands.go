@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/lazyregexp"
 )
@@ -75,19 +76,24 @@ func JSON(text []byte) []byte {
 	if bytes.ContainsFunc(text, Hidden) { // only in strings
 		var out []byte
 		for _, r := range string(text) {
-			switch {
-			case !Hidden(r):
-				out = append(out, string(r)...)
-			case r > 0xffff:
-				high, low := utf16.EncodeRune(r)
-				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-			default:
-				out = fmt.Appendf(out, `\u%04x`, r)
+			if Hidden(r) {
+				out = AppendEscape(out, r)
+			} else {
+				out = utf8.AppendRune(out, r)
 			}
 		}
 		text = out
 	}
 	return EscapeHashes(text, `\u0023`)
+}
+
+// AppendEscape appends a character as JSON escapes it.
+func AppendEscape(out []byte, r rune) []byte {
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }
 
 // EscapeHashes replaces the second "#" of each command that starts with two, such as
