@@ -16,7 +16,7 @@ check-portable: ## run the checks for systems without kernel confinement
 	.ci/portable
 
 build: ## build ./millhand
-	CGO_ENABLED=0 go build -trimpath -tags=urfave_cli_no_docs -o millhand .
+	CGO_ENABLED=0 go build -trimpath -o millhand .
 
 test: ## run the tests
 	go test ./...

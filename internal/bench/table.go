@@ -77,8 +77,8 @@ func (w *work) rows() []row {
 		peak                float64
 		peakThen            string
 	}{
-		20:  {1.1, 1.5, "1.3 ×", "2.8 ×", 30, "49 MiB"},
-		200: {0.8, 0.8, "0.8 ×", "", 36, "54 MiB"},
+		20:  {1.1, 1.5, "1.3 ×", "2.8 ×", 80, "49 MiB"},
+		200: {0.8, 0.8, "0.8 ×", "", 90, "54 MiB"},
 	}[w.turns]
 	rows = append(rows,
 		w.row(bare, "wall", "ms", wall).timesFloor(goals.bare, goals.bareThen),

@@ -185,12 +185,9 @@ func homes() map[string]string {
 		"os/exec":                                         "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Only in tests: its package initialization compiles five drafts' schemas.
 		"github.com/santhosh-tekuri/jsonschema/v6": "",
-		// Only in tests: inference of all tools' schemas is too slow for each process.
-		"github.com/google/jsonschema-go": "",
-		// Nowhere in the product: see TestTheBinaryContainsNo.
-		"github.com/in-toto/attestation": "", // only of tests
-		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.
-		"text/template": "", "html/template": "internal/site",
+		"github.com/google/jsonschema-go":          "tools",
+		"github.com/in-toto/attestation":           "internal/evidence",
+		"html/template":                            "internal/site",
 	}
 }
 
