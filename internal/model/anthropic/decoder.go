@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
@@ -71,12 +73,12 @@ func (a *decoder) Event(kind string, data []byte) error {
 		a.done = a.stop != ""
 		return nil
 	}
-	var e streamEvent
+	var e sdk.MessageStreamEventUnion
 	if err := object(data, &e); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
 	if e.Type == "" {
-		e.Type = wire.String(kind)
+		e.Type = kind
 	}
 	if e.Type == "error" {
 		return a.faults.Midstream(data)
@@ -84,7 +86,7 @@ func (a *decoder) Event(kind string, data []byte) error {
 	return a.take(e, data)
 }
 
-// object decodes an object, which null is not.
+// object decodes an object; the SDK would accept other values.
 func object(data []byte, to any) error {
 	if data[0] != '{' {
 		return errors.New("it begins otherwise")
@@ -92,10 +94,10 @@ func object(data []byte, to any) error {
 	return wire.Decode(data, to)
 }
 
-func (a *decoder) take(e streamEvent, data []byte) error {
+func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 	index := int64(-1)
-	if e.Index.Valid && e.Index.N >= 0 {
-		index = e.Index.N
+	if e.JSON.Index.Valid() && e.Index >= 0 {
+		index = e.Index
 	}
 	switch e.Type {
 	case "message_start":
@@ -104,7 +106,7 @@ func (a *decoder) take(e streamEvent, data []byte) error {
 		}
 		a.events++
 		a.usage.start(e.Message.Usage)
-		a.served = string(e.Message.Model)
+		a.served = e.Message.Model
 	case "content_block_start":
 		a.events++
 		return a.begin(index, e.ContentBlock)
@@ -124,31 +126,31 @@ func (a *decoder) take(e streamEvent, data []byte) error {
 }
 
 // begin adds the start of a block, which may be the complete block.
-func (a *decoder) begin(index int64, b startedBlock) error {
+func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnion) error {
 	if len(a.blocks) >= mostBlocks {
 		return a.faults.Garbled("more than %d blocks in one response", mostBlocks)
 	}
-	g := &growing{index: index, kind: string(b.Type)}
-	g.signature.WriteString(string(b.Signature))
+	g := &growing{index: index, kind: b.Type}
+	g.signature.WriteString(b.Signature)
 	a.hidden += len(b.Signature) + len(b.Data)
 	a.blocks = append(a.blocks, g)
 	switch b.Type {
 	case "text":
-		a.put(g, model.TextDelta, &a.text, string(b.Text))
+		a.put(g, model.TextDelta, &a.text, b.Text)
 	case "thinking":
 		if a.reasoning.Len() > 0 {
 			a.reasoning.WriteString("\n\n")
 			a.emit(model.Delta{Kind: model.ReasoningDelta, Text: "\n\n"})
 		}
-		a.put(g, model.ReasoningDelta, &a.reasoning, string(b.Thinking))
+		a.put(g, model.ReasoningDelta, &a.reasoning, b.Thinking)
 	case "redacted_thinking":
-		g.text.WriteString(string(b.Data))
+		g.text.WriteString(b.Data)
 	case "tool_use":
-		if raw := string(b.Input); raw != "null" && raw != "{}" {
+		if raw := b.JSON.Input.Raw(); raw != "null" && raw != "{}" {
 			g.input = raw
 			a.hidden += len(raw)
 		}
-		return a.call(wire.CallDelta{Index: index, ID: string(b.ID), Name: string(b.Name)})
+		return a.call(wire.CallDelta{Index: index, ID: b.ID, Name: b.Name})
 	}
 	return nil
 }
@@ -165,10 +167,10 @@ func (a *decoder) at(index int64) *growing {
 }
 
 // grow adds a delta to a block. A text delta without a block starts one.
-func (a *decoder) grow(index int64, d delta, data []byte) error {
+func (a *decoder) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
 	g := a.at(index)
 	if g == nil {
-		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[string(d.Type)]
+		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[d.Type]
 		if kind == "" || len(a.blocks) >= mostBlocks {
 			return a.faults.Garbled("a piece of a block that did not begin: %s", wire.Quote(data))
 		}
@@ -177,18 +179,18 @@ func (a *decoder) grow(index int64, d delta, data []byte) error {
 	}
 	switch d.Type {
 	case "text_delta":
-		a.put(g, model.TextDelta, &a.text, string(d.Text))
+		a.put(g, model.TextDelta, &a.text, d.Text)
 	case "thinking_delta":
-		a.put(g, model.ReasoningDelta, &a.reasoning, string(d.Thinking))
+		a.put(g, model.ReasoningDelta, &a.reasoning, d.Thinking)
 	case "signature_delta":
 		a.hidden += len(d.Signature)
-		g.signature.WriteString(string(d.Signature))
+		g.signature.WriteString(d.Signature)
 	case "input_json_delta":
 		if d.PartialJSON == "" || g.kind != "tool_use" { // of a tool that the provider runs
 			return nil
 		}
 		g.told = true
-		return a.call(wire.CallDelta{Index: index, Input: string(d.PartialJSON)})
+		return a.call(wire.CallDelta{Index: index, Input: d.PartialJSON})
 	}
 	return nil
 }
@@ -213,12 +215,12 @@ func (a *decoder) call(p wire.CallDelta) error {
 // Body implements [wire.Decoder].
 func (a *decoder) Body(data []byte) error {
 	var body struct {
-		Type       string                  `json:"type"`
-		Error      json.RawMessage         `json:"error"`
-		Content    wire.List[startedBlock] `json:"content"`
-		Model      string                  `json:"model"`
-		StopReason string                  `json:"stop_reason"`
-		Usage      usage                   `json:"usage"`
+		Type       string
+		Error      json.RawMessage
+		Content    []sdk.ContentBlockStartEventContentBlockUnion
+		Model      string
+		StopReason string `json:"stop_reason"`
+		Usage      sdk.Usage
 	}
 	if err := wire.Decode(data, &body); err != nil {
 		return a.faults.Unreadable(err, data)
@@ -226,10 +228,7 @@ func (a *decoder) Body(data []byte) error {
 	if body.Type == "error" || len(body.Error) > 0 && string(body.Error) != "null" {
 		return a.faults.Midstream(data)
 	}
-	if body.Content.Lost {
-		return a.faults.Garbled("the content is no list of blocks: %s", wire.Quote(data))
-	}
-	for i, b := range body.Content.Items {
+	for i, b := range body.Content {
 		a.events++
 		if err := a.begin(int64(i), b); err != nil {
 			return err
@@ -237,7 +236,7 @@ func (a *decoder) Body(data []byte) error {
 	}
 	a.usage.start(body.Usage)
 	a.served = body.Model
-	a.usage.final = body.Usage.OutputTokens.Valid
+	a.usage.final = body.Usage.JSON.OutputTokens.Valid()
 	a.stop = body.StopReason
 	return nil
 }
@@ -337,41 +336,44 @@ type counts struct {
 	terms                  string
 }
 
-func (u *counts) start(s usage) {
-	if !s.InputTokens.Valid {
+func (u *counts) start(s sdk.Usage) {
+	if !s.JSON.InputTokens.Valid() {
 		return
 	}
 	u.known = true
-	u.input, u.output, u.thought = s.InputTokens.N, s.OutputTokens.N, s.OutputTokensDetails.ThinkingTokens.N
-	u.cacheRead, u.cacheWrite = s.CacheReadInputTokens.N, s.CacheCreationInputTokens.N
-	u.cacheWriteLong = s.CacheCreation.Ephemeral1hInputTokens.N
+	u.input, u.output, u.thought = s.InputTokens, s.OutputTokens, s.OutputTokensDetails.ThinkingTokens
+	u.cacheRead, u.cacheWrite = s.CacheReadInputTokens, s.CacheCreationInputTokens
+	u.cacheWriteLong = s.CacheCreation.Ephemeral1hInputTokens
 	var terms []string
-	if s.Speed == "fast" {
+	if s.Speed == sdk.UsageSpeedFast {
 		terms = append(terms, "fast")
 	}
 	if s.InferenceGeo == "us" {
 		terms = append(terms, "us")
 	}
-	if s.ServiceTier == "batch" {
+	if s.ServiceTier == sdk.UsageServiceTierBatch {
 		terms = append(terms, "batch")
 	}
 	u.terms = strings.Join(terms, " ")
-	u.searches = s.ServerToolUse.WebSearches.N
+	u.searches = s.ServerToolUse.WebSearchRequests
 }
 
-func (u *counts) add(s usage) {
-	u.known = u.known || s.InputTokens.Valid
-	u.final = u.final || s.OutputTokens.Valid
-	for to, sent := range map[*int64]wire.Int{
-		&u.input:      s.InputTokens,
-		&u.output:     s.OutputTokens,
-		&u.cacheRead:  s.CacheReadInputTokens,
-		&u.cacheWrite: s.CacheCreationInputTokens,
-		&u.thought:    s.OutputTokensDetails.ThinkingTokens,
-		&u.searches:   s.ServerToolUse.WebSearches,
+func (u *counts) add(s sdk.MessageDeltaUsage) {
+	u.known = u.known || s.JSON.InputTokens.Valid()
+	u.final = u.final || s.JSON.OutputTokens.Valid()
+	for to, field := range map[*int64]struct {
+		n     int64
+		valid bool
+	}{
+		&u.input:      {s.InputTokens, s.JSON.InputTokens.Valid()},
+		&u.output:     {s.OutputTokens, s.JSON.OutputTokens.Valid()},
+		&u.cacheRead:  {s.CacheReadInputTokens, s.JSON.CacheReadInputTokens.Valid()},
+		&u.cacheWrite: {s.CacheCreationInputTokens, s.JSON.CacheCreationInputTokens.Valid()},
+		&u.thought:    {s.OutputTokensDetails.ThinkingTokens, s.JSON.OutputTokensDetails.Valid()},
+		&u.searches:   {s.ServerToolUse.WebSearchRequests, s.ServerToolUse.JSON.WebSearchRequests.Valid()},
 	} {
-		if sent.Valid {
-			*to = sent.N
+		if field.valid {
+			*to = field.n
 		}
 	}
 }

@@ -1,6 +1,4 @@
-// Package anthropic is the wire to Anthropic's Messages API. The types of requests
-// and of events are declared here, with the fields that are used: the official SDK
-// would add 5 MB to the binary. Tests compare with it.
+// Package anthropic is the wire to Anthropic's Messages API, by the types of its SDK.
 //
 // Four marks define what the provider caches: after the tools, the system prompt,
 // and the last two user turns. Thinking is sent back with its signatures, from the

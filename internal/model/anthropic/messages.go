@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -31,11 +34,11 @@ func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, 
 }
 
 // message encodes a group of messages.
-func (c *client) message(group []model.Message) message {
+func (c *client) message(group []model.Message) sdk.MessageParam {
 	if group[0].Role == model.Assistant {
-		return message{c.assistantBlocks(group[0]), "assistant"}
+		return sdk.NewAssistantMessage(c.assistantBlocks(group[0])...)
 	}
-	var results, rest []contentBlock
+	var results, rest []sdk.ContentBlockParamUnion
 	for _, m := range group {
 		if m.Role == model.ToolRole {
 			results = append(results, result(m))
@@ -43,7 +46,7 @@ func (c *client) message(group []model.Message) message {
 			rest = append(rest, userBlocks(m)...)
 		}
 	}
-	return message{append(results, rest...), "user"}
+	return sdk.NewUserMessage(append(results, rest...)...)
 }
 
 // markedTurns is the number of user turns marked for the cache.
@@ -53,9 +56,15 @@ const markedTurns = 2
 func (c *client) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
 	m := c.message(all[from:to])
 	if all[from].Role != model.Assistant {
-		m.Content[len(m.Content)-1].CacheControl = ephemeral
+		mark(m.Content)
 	}
 	return wire.AppendElement(dst, m)
+}
+
+func mark(blocks []sdk.ContentBlockParamUnion) {
+	if control := blocks[len(blocks)-1].GetCacheControl(); control != nil {
+		*control = sdk.NewCacheControlEphemeralParam()
+	}
 }
 
 // spoken returns a text in a form that the API accepts.
@@ -66,58 +75,59 @@ func spoken(text string) string {
 	return text
 }
 
-func userBlocks(m model.Message) []contentBlock {
-	text, files := attached(m) // the provider expects files before the question
-	return append(files, textBlock(spoken(text)))
+func userBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+	text, files := attached(m)
+	blocks := make([]sdk.ContentBlockParamUnion, 0, len(files)+1)
+	for _, f := range files { // the provider expects them before the question
+		blocks = append(blocks, sdk.ContentBlockParamUnion{OfImage: f.OfImage, OfDocument: f.OfDocument})
+	}
+	return append(blocks, sdk.NewTextBlock(spoken(text)))
 }
 
-func result(m model.Message) contentBlock {
-	text, content := attached(m)
-	if strings.TrimSpace(text) != "" {
-		content = slices.Insert(content, 0, textBlock(text))
+func result(m model.Message) sdk.ContentBlockParamUnion {
+	text, files := attached(m)
+	r := &sdk.ToolResultBlockParam{ToolUseID: callID(m.CallID)}
+	if m.Failed {
+		r.IsError = param.NewOpt(true)
 	}
-	return contentBlock{ToolUseID: callID(m.CallID), IsError: m.Failed, Content: content, Type: "tool_result"}
+	if strings.TrimSpace(text) != "" {
+		r.Content = append(r.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+	}
+	r.Content = append(r.Content, files...)
+	return sdk.ContentBlockParamUnion{OfToolResult: r}
 }
 
 // attached returns the text of a message and the supported attachments.
-func attached(m model.Message) (text string, files []contentBlock) {
+func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamContentUnion) {
 	text = m.Text
 	for _, a := range m.Attachments {
-		kind := ""
-		switch a.MIME {
-		case "image/png", "image/jpeg", "image/gif", "image/webp":
-			kind = "image"
-		case "application/pdf":
-			kind = "document"
-		}
-		if kind == "" || len(a.Data) == 0 {
-			text += wire.OmittedAttachment(a)
-			continue
-		}
 		data := base64.StdEncoding.EncodeToString(a.Data)
-		files = append(files, contentBlock{Source: &source{data, a.MIME, "base64"}, Type: kind})
+		switch {
+		case data != "" && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, a.MIME):
+			files = append(files, sdk.ToolResultBlockParamContentUnion{OfImage: sdk.NewImageBlockBase64(a.MIME, data).OfImage})
+		case data != "" && a.MIME == "application/pdf":
+			files = append(files, sdk.ToolResultBlockParamContentUnion{OfDocument: sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}).OfDocument})
+		default:
+			text += wire.OmittedAttachment(a)
+		}
 	}
 	return text, files
 }
 
 // assistantBlocks returns the blocks of a response as received if they are known,
 // or else blocks built from the message.
-func (c *client) assistantBlocks(m model.Message) []contentBlock {
+func (c *client) assistantBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	if blocks := c.remembered(m); blocks != nil {
 		return blocks
 	}
-	var blocks []contentBlock
+	var blocks []sdk.ContentBlockParamUnion
 	if strings.TrimSpace(m.Text) != "" || len(m.Calls) == 0 {
-		blocks = append(blocks, textBlock(spoken(m.Text)))
+		blocks = append(blocks, sdk.NewTextBlock(spoken(m.Text)))
 	}
 	for _, made := range m.Calls {
-		blocks = append(blocks, toolUse(made))
+		blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
 	}
 	return blocks
-}
-
-func toolUse(made model.ToolCall) contentBlock {
-	return contentBlock{ID: callID(made.ID), Input: wire.Object(made.Input), Name: &made.Name, Type: "tool_use"}
 }
 
 // block is a response's block in a message's state: thinking
@@ -131,7 +141,7 @@ type block struct {
 
 // remembered returns the blocks of a message with thinking, or nil if they are
 // unknown or the message was changed.
-func (c *client) remembered(m model.Message) []contentBlock {
+func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
 	if m.State == nil || m.State.Wire != c.state {
 		return nil
 	}
@@ -139,22 +149,23 @@ func (c *client) remembered(m model.Message) []contentBlock {
 	if json.Unmarshal(m.State.Data, &state) != nil {
 		return nil
 	}
-	var blocks []contentBlock
+	var blocks []sdk.ContentBlockParamUnion
 	calls := 0
 	for _, b := range state {
 		switch b.Type {
 		case "thinking":
-			blocks = append(blocks, contentBlock{Signature: b.Signature, Thinking: &b.Text, Type: b.Type})
+			blocks = append(blocks, sdk.NewThinkingBlock(b.Signature, b.Text))
 		case "redacted_thinking":
-			blocks = append(blocks, contentBlock{Data: b.Text, Type: b.Type})
+			blocks = append(blocks, sdk.NewRedactedThinkingBlock(b.Text))
 		case "text":
-			blocks = append(blocks, textBlock(b.Text))
+			blocks = append(blocks, sdk.NewTextBlock(b.Text))
 		case "tool_use":
 			if b.Call >= len(m.Calls) || b.Call < 0 {
 				return nil
 			}
 			calls++
-			blocks = append(blocks, toolUse(m.Calls[b.Call]))
+			made := m.Calls[b.Call]
+			blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
 		}
 	}
 	if calls != len(m.Calls) {

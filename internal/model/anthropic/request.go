@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -29,31 +32,32 @@ func (c *client) body(req model.Request) (wire.Body, error) {
 	return wire.Assemble("messages", [][]byte{messages, last}, c.params(req), tools)
 }
 
-// params returns a request without its messages and tools.
-func (c *client) params(req model.Request) params {
-	p := params{Model: c.model, MaxTokens: c.dialect.MaxOutput}
+// params is a request without its messages and tools.
+func (c *client) params(req model.Request) sdk.MessageNewParams {
+	p := sdk.MessageNewParams{Model: c.model, MaxTokens: int64(c.dialect.MaxOutput)}
 	if req.MaxOutput > 0 {
-		p.MaxTokens = req.MaxOutput
+		p.MaxTokens = int64(req.MaxOutput)
 	}
 	if req.System != "" {
-		system := textBlock(req.System)
-		system.CacheControl = ephemeral
-		p.System = []contentBlock{system}
+		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
 	if req.Effort != "" {
 		c.think(&p, req)
 	}
-	if c.dialect.Temperature && p.Thinking == (thinking{}) {
-		p.Temperature, p.TopP = req.Temperature, req.TopP
+	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
+		p.Temperature = param.NewOpt(*req.Temperature)
+	}
+	if req.TopP != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
+		p.TopP = param.NewOpt(*req.TopP)
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.OutputConfig.Format = &outputFormat{wire.OutputSchema(req.Output), "json_schema"}
+		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: wire.OutputSchema(req.Output)}
 	}
 	return p
 }
 
 // budgets are the tokens that a model may think for an effort.
-var budgets = map[string]int{"low": 4_000, "medium": 8_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
+var budgets = map[string]int64{"low": 4_000, "medium": 8_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
 
 const leastBudget = 1024 // which the API accepts
 
@@ -76,19 +80,19 @@ func (d Dialect) Effort(effort string) string {
 
 // think turns thinking on as far as the limit of the output and the conversation
 // leave room for it.
-func (c *client) think(p *params, req model.Request) {
+func (c *client) think(p *sdk.MessageNewParams, req model.Request) {
 	effort := c.dialect.Effort(req.Effort)
 	switch c.dialect.Thinking {
 	case ThinkingAdaptive:
 		if effort == "none" {
-			p.Thinking.Type = "disabled"
+			p.Thinking.OfDisabled = new(sdk.NewThinkingConfigDisabledParam())
 			return
 		}
-		p.Thinking = thinking{Display: "summarized", Type: "adaptive"}
-		p.OutputConfig.Effort = effort
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		p.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
 	case ThinkingBudget:
 		if budget := min(budgets[effort], p.MaxTokens/2); budget >= leastBudget && c.mayThink(req.Messages) {
-			p.Thinking = thinking{BudgetTokens: budget, Type: "enabled"}
+			p.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
 		}
 	case ThinkingNone:
 	}
@@ -108,7 +112,7 @@ func (c *client) mayThink(all []model.Message) bool {
 		return true
 	}
 	blocks := c.remembered(all[began+i])
-	return len(blocks) > 0 && (blocks[0].Type == "thinking" || blocks[0].Type == "redacted_thinking")
+	return len(blocks) > 0 && (blocks[0].OfThinking != nil || blocks[0].OfRedactedThinking != nil)
 }
 
 // outputByTool reports whether the response to req is to be the input of a tool.
@@ -173,8 +177,12 @@ func (c *client) tools(req model.Request) ([]byte, error) {
 func encodeTools(specs []model.ToolSpec) ([]byte, error) {
 	var list []byte
 	for _, t := range specs {
+		tool := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Schema)}
+		if t.Description != "" {
+			tool.Description = param.NewOpt(t.Description)
+		}
 		var err error
-		if list, err = wire.AppendElement(list, tool{t.Name, t.Description, t.Schema}); err != nil {
+		if list, err = wire.AppendElement(list, tool); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}

@@ -85,19 +85,41 @@ func AppendElement(dst []byte, v any) ([]byte, error) {
 	return append(append(dst, ','), encoded...), nil
 }
 
-// encode encodes v as JSON like json.Marshal, without the escapes for HTML: source code is
-// full of these characters. NUL is U+FFFD there, because databases and proxies behind an API may
-// refuse it, and with it every later request of the conversation.
+// encode encodes v as JSON, without the escapes for HTML that the SDKs write: source code is full
+// of these characters. NUL is U+FFFD there, because databases and proxies behind an API may refuse
+// it, and with it every later request of the conversation.
 func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := json.Marshal(v)
+	if err != nil {
 		return nil, err
 	}
-	text := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return unescape(text), nil
+}
+
+// unescape removes the escapes of <, > and & from a JSON text, and replaces NUL, in place.
+func unescape(text []byte) []byte {
 	replaceNUL(text)
-	return text, nil
+	out := text[:0]
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 || i+1 >= len(text) {
+			return append(out, text...)
+		}
+		out = append(out, text[:i]...)
+		text = text[i:]
+		size := min(6, len(text))
+		switch string(text[:size]) {
+		case `\u003c`:
+			out = append(out, '<')
+		case `\u003e`:
+			out = append(out, '>')
+		case `\u0026`:
+			out = append(out, '&')
+		default: // an escaped backslash starts no other escape
+			out, size = append(out, text[:2]...), 2
+		}
+		text = text[size:]
+	}
 }
 
 // replaceNUL replaces the escapes of NUL in a JSON text with those of U+FFFD, which are as long.
