@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -65,41 +68,71 @@ func (r *responder) remembered(m model.Message) []json.RawMessage {
 }
 
 // itemsOf returns the items of a message.
-func itemsOf(m model.Message) []any {
+func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
 	switch m.Role {
 	case model.Assistant:
-		var list []any
+		var list []responses.ResponseInputItemUnionParam
 		if m.Text != "" || len(m.Calls) == 0 {
-			list = append(list, inputMessage{Content: m.Text, Role: "assistant"})
+			list = append(list, responses.ResponseInputItemParamOfMessage(m.Text, responses.EasyInputMessageRoleAssistant))
 		}
 		for _, c := range m.Calls {
-			list = append(list, inputCall{wire.Arguments(c.Input), c.ID, c.Name, "function_call"})
+			list = append(list, responses.ResponseInputItemParamOfFunctionCall(wire.Arguments(c.Input), c.ID, c.Name))
 		}
 		return list
 	case model.ToolRole:
-		return []any{inputResult{contentOf(m, ""), m.CallID, "function_call_output"}}
+		return []responses.ResponseInputItemUnionParam{result(m)}
 	default:
-		return []any{inputMessage{Content: contentOf(m, "auto"), Role: "user"}}
+		content := contentOf(m)
+		if len(content) == 1 {
+			return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content[0].OfInputText.Text, responses.EasyInputMessageRoleUser)}
+		}
+		return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)}
 	}
 }
 
-// contentOf returns a text, with its attachments if it has any. Images have a detail in
-// messages only.
-func contentOf(m model.Message, detail string) any {
-	text := m.Text
-	var taken inputParts
+// contentOf encodes a text and its attachments.
+func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
+	text, taken := m.Text, m.Attachments[:0:0]
 	for _, a := range m.Attachments {
-		switch {
-		case len(a.Data) > 0 && strings.HasPrefix(a.MIME, "image/"):
-			taken = append(taken, inputPart{Detail: detail, ImageURL: dataURL(a), Type: "input_image"})
-		case len(a.Data) > 0 && a.MIME == "application/pdf":
-			taken = append(taken, inputPart{FileData: dataURL(a), Filename: cmp.Or(a.Name, "attachment.pdf"), Type: "input_file"})
-		default:
+		if len(a.Data) > 0 && (strings.HasPrefix(a.MIME, "image/") || a.MIME == "application/pdf") {
+			taken = append(taken, a)
+		} else {
 			text += wire.OmittedAttachment(a)
 		}
 	}
-	if len(taken) == 0 {
-		return text
+	list := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)}
+	for _, a := range taken {
+		if a.MIME == "application/pdf" {
+			list = append(list, responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
+				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
+			}})
+			continue
+		}
+		image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+		image.OfInputImage.ImageURL = param.NewOpt(dataURL(a))
+		list = append(list, image)
 	}
-	return append(inputParts{{Text: &text, Type: "input_text"}}, taken...)
+	return list
+}
+
+// result encodes the output of a call with its attachments.
+func result(m model.Message) responses.ResponseInputItemUnionParam {
+	content := contentOf(m)
+	text := content[0].OfInputText.Text
+	if len(content) == 1 {
+		item := responses.ResponseInputItemParamOfFunctionCallOutput(text)
+		item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
+		return item
+	}
+	list := responses.ResponseFunctionCallOutputItemListParam{responses.ResponseFunctionCallOutputItemParamOfInputText(text)}
+	for _, part := range content[1:] {
+		if f := part.OfInputFile; f != nil {
+			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{Filename: f.Filename, FileData: f.FileData}})
+			continue
+		}
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: part.OfInputImage.ImageURL}})
+	}
+	item := responses.ResponseInputItemParamOfFunctionCallOutput(list)
+	item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
+	return item
 }

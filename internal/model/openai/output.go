@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openai/openai-go/v3/responses"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
@@ -36,7 +38,7 @@ type item struct {
 	raw   json.RawMessage
 	call  bool
 	text  []byte
-	phase wire.String // of a message: as OpenAI spells it, or ""
+	phase responses.ResponseOutputMessagePhase // of a message: as OpenAI spells it, or ""
 }
 
 func (r *responder) newDecoder(req model.Request, emit func(model.Delta)) *output {
@@ -64,12 +66,12 @@ func (o *output) Event(kind string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return nil
 	}
-	var e outputEvent
+	var e responses.ResponseStreamEventUnion
 	if err := wire.Decode(data, &e); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
 	if e.Type == "" {
-		e.Type = wire.String(kind)
+		e.Type = kind
 	}
 	if e.Type == "error" {
 		return o.faults.Midstream(data)
@@ -84,30 +86,30 @@ func (o *output) Event(kind string, data []byte) error {
 // mostItems limits the work that a response can cause. Real responses have far fewer.
 const mostItems = 2 * wire.MaxCalls
 
-func (o *output) take(e outputEvent, data []byte) error {
+func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 	index := int64(-1)
-	if e.OutputIndex.Valid && e.OutputIndex.N >= 0 {
-		index = e.OutputIndex.N
+	if e.JSON.OutputIndex.Valid() && e.OutputIndex >= 0 {
+		index = e.OutputIndex
 	}
 	switch e.Type {
 	case "response.refusal.delta":
 		o.refused = o.refused || e.Delta != ""
-		o.say(index, string(e.Delta))
+		o.say(index, e.Delta)
 	case "response.output_text.delta":
-		o.say(index, string(e.Delta))
+		o.say(index, e.Delta)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		o.think(index, string(e.Delta))
+		o.think(index, e.Delta)
 	case "response.reasoning_summary_part.added":
 		if o.reasoning.Len() > 0 {
 			o.think(index, paragraph)
 		}
 	case "response.function_call_arguments.delta":
 		o.at(index).told = true
-		return o.call(wire.CallDelta{Index: index, Input: string(e.Delta)})
+		return o.call(wire.CallDelta{Index: index, Input: e.Delta})
 	case "response.function_call_arguments.done":
 		if known := o.at(index); !known.told && e.Arguments != "" {
 			known.told = true
-			return o.call(wire.CallDelta{Index: index, Input: string(e.Arguments)})
+			return o.call(wire.CallDelta{Index: index, Input: e.Arguments})
 		}
 	case "response.output_item.added":
 		return o.begin(index, e.Item)
@@ -121,11 +123,11 @@ func (o *output) take(e outputEvent, data []byte) error {
 
 // Body implements [wire.Decoder].
 func (o *output) Body(data []byte) error {
-	var body response
+	var body responses.Response
 	if err := wire.Decode(data, &body); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
-	if wire.Present(body.Error) {
+	if wire.Present([]byte(body.JSON.Error.Raw())) {
 		return o.faults.Midstream(data)
 	}
 	if body.Status == "" {
@@ -185,7 +187,7 @@ func (o *output) call(p wire.CallDelta) error {
 }
 
 // begin adds the start of an item.
-func (o *output) begin(index int64, it outputItem) error {
+func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error {
 	if index < 0 {
 		o.items = append(o.items, item{index: int64(len(o.items))})
 	}
@@ -195,22 +197,22 @@ func (o *output) begin(index int64, it outputItem) error {
 		return nil
 	}
 	known.call = true
-	known.told = it.Arguments != ""
-	return o.call(wire.CallDelta{Index: index, ID: string(it.CallID), Name: string(it.Name), Input: string(it.Arguments)})
+	known.told = it.Arguments.OfString != ""
+	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
 }
 
 // end adds a complete item, usually after its deltas.
-func (o *output) end(index int64, it outputItem) error {
+func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	known := o.at(index)
-	known.raw = it.raw
+	known.raw = json.RawMessage(it.RawJSON())
 	known.phase = cmp.Or(it.Phase, known.phase)
 	o.raw += len(known.raw)
 	told := known.told
 	switch it.Type {
 	case "function_call":
-		p := wire.CallDelta{Index: index, ID: string(it.CallID), Name: string(it.Name)}
+		p := wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name}
 		if !told {
-			p.Input = string(it.Arguments)
+			p.Input = it.Arguments.OfString
 		}
 		if known.call && p.Input == "" {
 			return nil
@@ -218,16 +220,16 @@ func (o *output) end(index int64, it outputItem) error {
 		known.call, known.told = true, true
 		return o.call(p)
 	case "message":
-		for _, part := range it.Content.Items {
+		for _, part := range it.Content {
 			o.refused = o.refused || part.Refusal != ""
 			if !told {
-				o.say(index, string(part.Text+part.Refusal))
+				o.say(index, part.Text+part.Refusal)
 			}
 		}
 	case "reasoning":
-		for _, part := range it.Summary.Items {
+		for _, part := range it.Summary {
 			if !told {
-				o.think(index, string(part.Text))
+				o.think(index, part.Text)
 			}
 		}
 	}
@@ -235,35 +237,35 @@ func (o *output) end(index int64, it outputItem) error {
 }
 
 // conclude adds the last event, which repeats the complete response.
-func (o *output) conclude(body response, data []byte) error {
-	o.served = string(body.Model)
-	if o.usage = body.Usage.counted(); o.usage != nil {
+func (o *output) conclude(body responses.Response, data []byte) error {
+	o.served = body.Model
+	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
-		for _, it := range body.Output.Items {
+		for _, it := range body.Output {
 			if it.Type == "web_search_call" {
 				o.usage.Searches++
 			}
 		}
 	}
-	if failed := wire.Present(body.Error); failed || body.Status == "failed" {
-		said := `"the response failed"`
-		if failed {
-			said = string(body.Error)
+	if body.Status == responses.ResponseStatusFailed || wire.Present([]byte(body.JSON.Error.Raw())) {
+		said := body.JSON.Error.Raw()
+		if !wire.Present([]byte(said)) {
+			said = `"the response failed"`
 		}
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
 	}
-	if body.Status == "" && !body.Output.Valid {
+	if !body.JSON.Status.Valid() && !body.JSON.Output.Valid() {
 		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(data))
 	}
 	if len(o.items) == 0 {
-		for i, it := range body.Output.Items {
+		for i, it := range body.Output {
 			if err := o.end(int64(i), it); err != nil {
 				return err
 			}
 		}
 	}
 	o.finish = model.FinishStop
-	if body.Status == "incomplete" {
+	if body.Status == responses.ResponseStatusIncomplete {
 		o.finish = model.FinishUnknown
 		switch body.IncompleteDetails.Reason {
 		case "max_output_tokens":
@@ -275,18 +277,18 @@ func (o *output) conclude(body response, data []byte) error {
 	return nil
 }
 
-// counted converts the usage unchanged: input includes cached tokens, output
-// includes reasoning. It is nil if none was reported.
-func (u responseUsage) counted() *money.Usage {
-	if !u.InputTokens.Valid || !u.OutputTokens.Valid {
+// usageOfResponse converts the usage unchanged: input includes cached tokens, output
+// includes reasoning.
+func usageOfResponse(u responses.ResponseUsage) *money.Usage {
+	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
 		return nil
 	}
 	got := money.Usage{
-		Input:      u.InputTokens.N,
-		Output:     u.OutputTokens.N,
-		Reasoning:  u.OutputTokensDetails.ReasoningTokens.N,
-		CacheRead:  u.InputTokensDetails.CachedTokens.N,
-		CacheWrite: u.InputTokensDetails.CacheWriteTokens.N,
+		Input:      u.InputTokens,
+		Output:     u.OutputTokens,
+		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
+		CacheRead:  u.InputTokensDetails.CachedTokens,
+		CacheWrite: u.InputTokensDetails.CacheWriteTokens,
 	}
 	if !wire.Plausible(got) {
 		return nil
@@ -312,7 +314,7 @@ func (o *output) Spent() money.Charge { return wire.NewCharge(o.usage, nil, true
 // content returns the text of the response and its reasoning. If the model marked a message as
 // its final one, commentary before that counts as reasoning.
 func (o *output) content() (text, reasoning string) {
-	isFinal := func(it item) bool { return it.phase == "final_answer" }
+	isFinal := func(it item) bool { return it.phase == responses.ResponseOutputMessagePhaseFinalAnswer }
 	if !slices.ContainsFunc(o.items, isFinal) {
 		return o.text.String(), o.reasoning.String()
 	}
@@ -323,7 +325,7 @@ func (o *output) content() (text, reasoning string) {
 	for _, it := range o.items {
 		switch {
 		case len(it.text) == 0:
-		case it.phase == "commentary":
+		case it.phase == responses.ResponseOutputMessagePhaseCommentary:
 			aside = append(aside, string(it.text))
 		default:
 			final = append(final, string(it.text))
@@ -338,7 +340,7 @@ func (o *output) state() *model.State {
 	var list, plain []json.RawMessage
 	reasoned, phased := false, false
 	for _, it := range o.items {
-		var known outputItem
+		var known responses.ResponseOutputItemUnion
 		if it.raw == nil || json.Unmarshal(it.raw, &known) != nil {
 			return nil
 		}
@@ -350,11 +352,11 @@ func (o *output) state() *model.State {
 			reasoned = true
 		case "message":
 			phased = phased || it.phase != ""
-			plain = appendItem(plain, inputMessage{string(it.text), "assistant", string(it.phase)})
+			plain = appendItem(plain, phrased(string(it.text), it.phase))
 		case "function_call":
-			plain = appendItem(plain, inputCall{string(cmp.Or(known.Arguments, "{}")), string(known.CallID), string(known.Name), "function_call"})
+			plain = appendItem(plain, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(known.Arguments.OfString, "{}"), known.CallID, known.Name))
 		default:
-			if kind := string(known.Type); strings.HasSuffix(kind, "_call") && !slices.Contains(hosted, kind) {
+			if strings.HasSuffix(known.Type, "_call") && !slices.Contains(hosted, known.Type) {
 				return nil // it requires an output, which there is not
 			}
 		}
@@ -376,7 +378,14 @@ func (o *output) state() *model.State {
 // hosted are the calls that the provider runs itself.
 var hosted = []string{"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
 
-func appendItem(list []json.RawMessage, item any) []json.RawMessage {
+// phrased returns a message of the model with a phase.
+func phrased(text string, phase responses.ResponseOutputMessagePhase) responses.ResponseInputItemUnionParam {
+	m := responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleAssistant)
+	m.OfMessage.Phase = responses.EasyInputMessagePhase(phase)
+	return m
+}
+
+func appendItem(list []json.RawMessage, item responses.ResponseInputItemUnionParam) []json.RawMessage {
 	data, err := json.Marshal(item)
 	if err != nil {
 		return list // unreachable: only strings

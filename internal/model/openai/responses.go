@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+
 	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
@@ -79,20 +83,27 @@ func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
 
 // params returns a request without its messages and tools. Models that reason take
 // no temperature.
-func (r *responder) params(req model.Request, silent bool) responseParams {
-	p := responseParams{
-		Model:           r.model,
-		Instructions:    req.System,
-		MaxOutputTokens: max(req.MaxOutput, 0),
-		PromptCacheKey:  wire.CacheKey(req.CacheKey),
-		Include:         []string{"reasoning.encrypted_content"},
+func (r *responder) params(req model.Request, silent bool) responses.ResponseNewParams {
+	p := responses.ResponseNewParams{
+		Model:   r.model,
+		Store:   param.NewOpt(false),
+		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
 	}
-	p.Reasoning.Effort = r.effort.Value(req.Effort)
+	if req.System != "" {
+		p.Instructions = param.NewOpt(req.System)
+	}
+	if req.MaxOutput > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(req.MaxOutput))
+	}
+	if req.CacheKey != "" {
+		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))
+	}
 	if !silent {
-		p.Reasoning.Summary = "auto"
+		p.Reasoning.Summary = shared.ReasoningSummaryAuto
 	}
+	p.Reasoning.Effort = shared.ReasoningEffort(r.effort.Value(req.Effort))
 	if req.Output != nil {
-		p.Text.Format = &textFormat{wire.OutputTool, wire.OutputSchema(req.Output), "json_schema"}
+		p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: wire.OutputTool, Schema: wire.OutputSchema(req.Output)}
 	}
 	return p
 }
@@ -102,8 +113,12 @@ func (r *responder) params(req model.Request, silent bool) responseParams {
 func encodeFunctions(specs []model.ToolSpec) ([]byte, error) {
 	var list []byte
 	for _, t := range specs {
+		f := responses.FunctionToolParam{Name: t.Name, Parameters: t.Schema, Strict: param.NewOpt(false)}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
 		var err error
-		if list, err = wire.AppendElement(list, responseTool{Name: t.Name, Description: t.Description, Parameters: t.Schema, Type: "function"}); err != nil {
+		if list, err = wire.AppendElement(list, f); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}
