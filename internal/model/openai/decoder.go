@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
@@ -87,50 +90,47 @@ func (a *decoder) Event(kind string, data []byte) error {
 // Body implements [wire.Decoder]. A non-streaming response has the form of
 // one chunk with a message instead of a delta in its choice.
 func (a *decoder) Body(data []byte) error {
-	var c chunk
-	if err := wire.Decode(data, &c); err != nil {
+	var chunk sdk.ChatCompletionChunk
+	if err := wire.Decode(data, &chunk); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
-	if wire.Present(c.Error) {
+	if wire.Present(chunk.JSON.ExtraFields["error"].Raw()) {
 		return a.faults.Midstream(data)
 	}
-	if c.Choices.Lost {
+	if lost(chunk.JSON.Choices) {
 		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
 	}
-	for _, choice := range c.Choices.Items {
-		if wire.Present(choice.Error) {
-			return a.faults.Midstream([]byte(`{"error":` + string(choice.Error) + `}`))
+	for _, choice := range chunk.Choices {
+		if fault := choice.JSON.ExtraFields["error"].Raw(); wire.Present(fault) {
+			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
 		}
 		if err := a.add(choice); err != nil {
 			return a.faults.Garbled("%v: %s", err, wire.Quote(data))
 		}
 	}
-	a.count(c)
+	a.count(chunk)
 	return nil
 }
 
 // add adds a choice of a chunk. Only one was requested.
-func (a *decoder) add(choice choice) error {
-	if choice.Index.N != 0 {
+func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
+	if choice.Index != 0 {
 		return nil
 	}
 	a.chunks++
-	d := choice.Delta
-	if d == nil {
-		d = new(delta)
-		if choice.Message != nil {
-			if err := wire.Decode(choice.Message, d); err != nil {
-				return fmt.Errorf("read the message: %w", err)
-			}
+	delta := choice.Delta
+	if message := choice.JSON.ExtraFields["message"].Raw(); !choice.JSON.Delta.Valid() && message != "" {
+		if err := json.Unmarshal([]byte(message), &delta); err != nil {
+			return fmt.Errorf("read the message: %w", err)
 		}
 	}
-	if err := a.addText(d); err != nil {
+	if err := a.addText(delta); err != nil {
 		return err
 	}
-	if d.ToolCalls.Lost {
+	if lost(delta.JSON.ToolCalls) {
 		return errors.New("the tool calls are no list")
 	}
-	for _, tc := range d.ToolCalls.Items {
+	for _, tc := range delta.ToolCalls {
 		if a.hosted(tc) {
 			continue
 		}
@@ -140,26 +140,29 @@ func (a *decoder) add(choice choice) error {
 		}
 	}
 	if choice.FinishReason != "" {
-		a.finish = string(choice.FinishReason)
+		a.finish = choice.FinishReason
 	}
 	return nil
 }
 
-func (a *decoder) addText(d *delta) error {
-	if d.Content.err != nil {
-		return d.Content.err
-	}
-	reasoning := d.Content.reasoning
-	if reasoning == "" {
-		reasoning = cmp.Or(wire.Text(d.ReasoningContent), wire.Text(d.Reasoning))
+func (a *decoder) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
+	content, reasoning := orRaw(delta.Content, delta.JSON.Content), ""
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		reasoning = cmp.Or(reasoning, wire.Text([]byte(delta.JSON.ExtraFields[name].Raw())))
 	}
 	if a.chat.dialect.Reasoning == ReasoningDetails {
-		a.details.add(d.ReasoningDetails)
+		a.details.add(delta.JSON.ExtraFields["reasoning_details"].Raw())
+	}
+	if raw := delta.JSON.Content.Raw(); lost(delta.JSON.Content) && (raw[0] == '[' || raw[0] == '{') {
+		var err error
+		if content, reasoning, err = contentParts(raw); err != nil {
+			return err
+		}
 	}
 	a.put(model.ReasoningDelta, &a.reasoning, reasoning)
-	a.put(model.TextDelta, &a.text, d.Content.text)
-	a.put(model.TextDelta, &a.text, string(d.Refusal))
-	a.refused = a.refused || d.Refusal != ""
+	a.put(model.TextDelta, &a.text, content)
+	a.put(model.TextDelta, &a.text, delta.Refusal)
+	a.refused = a.refused || delta.Refusal != ""
 	return nil
 }
 
@@ -171,38 +174,59 @@ func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-// hosted reports whether a delta is of a call that is no function's: the provider runs it, if
-// anybody does. Only its first delta has a type.
-func (a *decoder) hosted(tc callDelta) bool {
-	switch {
-	case tc.Type != "" && tc.Type != "function":
-		a.others, a.skipped = append(a.others, tc.Index.N), true
-	case tc.ID != "" || tc.Function.Name != "": // servers without indexes begin another one
-		a.others = slices.DeleteFunc(a.others, func(i int64) bool { return i == tc.Index.N })
+// contentParts decodes content that is a list, as sent by Mistral's reasoning models.
+func contentParts(raw string) (content, reasoning string, err error) {
+	var list []struct {
+		Text     string
+		Thinking []struct{ Text string }
 	}
-	return slices.Contains(a.others, tc.Index.N)
+	if err := json.Unmarshal([]byte(raw), &list); err != nil {
+		return "", "", fmt.Errorf("read the content: %w", err)
+	}
+	for _, part := range list {
+		content += part.Text
+		for _, thought := range part.Thinking {
+			reasoning += thought.Text
+		}
+	}
+	return content, reasoning, nil
 }
 
-func (a *decoder) callDelta(tc callDelta) wire.CallDelta {
-	p := wire.CallDelta{Index: -1, ID: string(tc.ID), Name: string(tc.Function.Name), Input: string(tc.Function.Arguments), Chunk: a.chunks}
-	if tc.Index.Valid && tc.Index.N >= 0 {
-		p.Index = tc.Index.N
+// hosted reports whether a delta is of a call that is no function's: the provider runs it, if
+// anybody does. Only its first delta has a type.
+func (a *decoder) hosted(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) bool {
+	switch {
+	case tc.Type != "" && tc.Type != "function":
+		a.others, a.skipped = append(a.others, tc.Index), true
+	case tc.ID != "" || tc.Function.Name != "": // servers without indexes begin another one
+		a.others = slices.DeleteFunc(a.others, func(i int64) bool { return i == tc.Index })
 	}
-	if wire.Present(tc.ExtraContent) && p.ID != "" {
-		a.signs += len(tc.ExtraContent)
-		a.signed = append(a.signed, signature{p.Index, p.ID, tc.ExtraContent})
+	return slices.Contains(a.others, tc.Index)
+}
+
+func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.CallDelta {
+	p := wire.CallDelta{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: orRaw(tc.Function.Arguments, tc.Function.JSON.Arguments), Chunk: a.chunks}
+	if tc.JSON.Index.Valid() && tc.Index >= 0 {
+		p.Index = tc.Index
+	}
+	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); wire.Present(extra) && tc.ID != "" {
+		a.signs += len(extra)
+		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
 	}
 	return p
 }
 
-// count reads the usage of a chunk, if any.
-func (a *decoder) count(c chunk) {
-	a.tier, a.served = cmp.Or(string(c.ServiceTier), a.tier), cmp.Or(string(c.Model), a.served)
-	u := c.Usage
-	if !u.PromptTokens.Valid {
-		u = c.XGroq.Usage
+// count reads the usage of a chunk, if any. Groq sends it in x_groq.
+func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
+	a.tier, a.served = cmp.Or(string(chunk.ServiceTier), a.tier), cmp.Or(chunk.Model, a.served)
+	u := chunk.Usage
+	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
+		var of struct{ Usage sdk.CompletionUsage }
+		if json.Unmarshal([]byte(aside), &of) == nil {
+			u = of.Usage
+		}
 	}
-	usage, cost := u.counted()
+	usage, cost := usageOf(u)
 	if usage == nil {
 		return
 	}
@@ -269,4 +293,16 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 		return nil // unreachable: it was decoded from JSON
 	}
 	return &model.State{Wire: a.chat.state, Data: data}
+}
+
+// lost reports whether the SDK did not decode a field, about which it has no error.
+func lost(f respjson.Field) bool { return wire.Present(f.Raw()) && !f.Valid() }
+
+// orRaw returns a string that the SDK decoded, or the JSON of a value of another type: some
+// servers send the arguments of a call as an object.
+func orRaw(s string, f respjson.Field) string {
+	if lost(f) {
+		return f.Raw()
+	}
+	return s
 }

@@ -18,13 +18,13 @@ type details struct {
 	size int // bytes that came
 }
 
-func (d *details) add(raw json.RawMessage) {
+func (d *details) add(raw string) {
 	if !wire.Present(raw) {
 		return
 	}
 	d.size += len(raw)
 	var came []map[string]any
-	if json.Unmarshal(raw, &came) != nil {
+	if json.Unmarshal([]byte(raw), &came) != nil {
 		return // reasoning that can't be given back is no reason to lose a response
 	}
 	for _, entry := range came {

@@ -127,7 +127,7 @@ func (o *output) Body(data []byte) error {
 	if err := wire.Decode(data, &body); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
-	if wire.Present([]byte(body.JSON.Error.Raw())) {
+	if wire.Present(body.JSON.Error.Raw()) {
 		return o.faults.Midstream(data)
 	}
 	if body.Status == "" {
@@ -247,9 +247,9 @@ func (o *output) conclude(body responses.Response, data []byte) error {
 			}
 		}
 	}
-	if body.Status == responses.ResponseStatusFailed || wire.Present([]byte(body.JSON.Error.Raw())) {
+	if body.Status == responses.ResponseStatusFailed || wire.Present(body.JSON.Error.Raw()) {
 		said := body.JSON.Error.Raw()
-		if !wire.Present([]byte(said)) {
+		if !wire.Present(said) {
 			said = `"the response failed"`
 		}
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))

@@ -1,60 +1,42 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
+	"strconv"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/money"
 )
 
-// chatUsage is the usage that a chunk reports, in the spellings of all providers.
-type chatUsage struct {
-	PromptTokens        wire.Int `json:"prompt_tokens"`
-	CompletionTokens    wire.Int `json:"completion_tokens"`
-	TotalTokens         wire.Int `json:"total_tokens"`
-	PromptTokensDetails struct {
-		CachedTokens     wire.Int `json:"cached_tokens"`
-		CacheWriteTokens wire.Int `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionTokensDetails struct {
-		ReasoningTokens wire.Int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	PromptCacheHitTokens     wire.Int        `json:"prompt_cache_hit_tokens"`
-	CacheReadInputTokens     wire.Int        `json:"cache_read_input_tokens"`
-	CacheCreationInputTokens wire.Int        `json:"cache_creation_input_tokens"`
-	Cost                     json.RawMessage `json:"cost"`
-	IsBYOK                   json.RawMessage `json:"is_byok"`
-	CostDetails              struct {
-		Upstream json.RawMessage `json:"upstream_inference_cost"`
-	} `json:"cost_details"`
-}
-
-// counted returns the usage and cost that a chunk reports, nil for what it does not.
+// usageOf returns the usage and cost that a chunk reports, nil for what it does not.
 // No request has zero tokens of input: a report of only zeros counts as missing, so
 // that it does not become a cost of 0.
 //
 // OpenAI's prompt_tokens include cached ones and its completion_tokens include
 // reasoning. Servers that count otherwise are found out by their total.
-func (u chatUsage) counted() (usage *money.Usage, costUSD *money.USD) {
-	if !u.PromptTokens.Valid {
+func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
+	if !u.JSON.PromptTokens.Valid() {
 		return nil, nil
 	}
 	got := money.Usage{
-		Input:      u.PromptTokens.N,
-		Output:     u.CompletionTokens.N,
-		Reasoning:  u.CompletionTokensDetails.ReasoningTokens.N,
-		CacheRead:  cmp.Or(u.PromptTokensDetails.CachedTokens.N, u.PromptCacheHitTokens.N, u.CacheReadInputTokens.N),
-		CacheWrite: cmp.Or(u.PromptTokensDetails.CacheWriteTokens.N, u.CacheCreationInputTokens.N),
+		Input:      u.PromptTokens,
+		Output:     u.CompletionTokens,
+		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
+		CacheRead:  firstOf(u.PromptTokensDetails.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
+		CacheWrite: firstOf(u.PromptTokensDetails.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
 	}
 	if !wire.Plausible(got) {
 		return nil, nil
 	}
-	got = inclusive(got, u.TotalTokens.N)
-	if got.Output == 0 && !u.CompletionTokens.Valid {
+	got = inclusive(got, u.TotalTokens)
+	if got.Output == 0 && !u.JSON.CompletionTokens.Valid() {
 		return nil, nil // not reported, which is not the same as nothing
 	}
-	return &got, u.cost()
+	return &got, costOf(u.JSON.ExtraFields)
 }
 
 // terms are the names of service tiers that have prices of their own.
@@ -83,20 +65,35 @@ func inclusive(u money.Usage, total int64) money.Usage {
 	return u
 }
 
-// cost is what OpenRouter charged. With a key of the user's own ("byok") it is a fee, and the
+// firstOf returns n, or the first of the fields by which other servers name it.
+func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
+	for _, name := range names {
+		if n != 0 {
+			break
+		}
+		n, _ = strconv.ParseInt(strings.Trim(extra[name].Raw(), `"`), 10, 64) // absent as a rule
+	}
+	return n
+}
+
+// costOf is what OpenRouter charged. With a key of the user's own ("byok") it is a fee, and the
 // provider charges the rest.
-func (u chatUsage) cost() *money.USD {
-	usd := amount(u.Cost)
-	if string(u.IsBYOK) != "true" || usd == nil {
+func costOf(extra map[string]respjson.Field) *money.USD {
+	usd := amount(extra["cost"].Raw())
+	if extra["is_byok"].Raw() != "true" || usd == nil {
 		return usd
 	}
-	return money.Sum(usd, amount(u.CostDetails.Upstream))
+	var details struct {
+		Upstream json.RawMessage `json:"upstream_inference_cost"`
+	}
+	_ = json.Unmarshal([]byte(extra["cost_details"].Raw()), &details) // absent as a rule
+	return money.Sum(usd, amount(string(details.Upstream)))
 }
 
 // amount returns a reported amount, nil for none.
-func amount(text json.RawMessage) *money.USD {
+func amount(text string) *money.USD {
 	var usd *money.USD
-	if json.Unmarshal(text, &usd) != nil || usd == nil || *usd < 0 {
+	if json.Unmarshal([]byte(text), &usd) != nil || usd == nil || *usd < 0 {
 		return nil
 	}
 	return usd

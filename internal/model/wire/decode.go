@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 )
 
-// Decode unmarshals an object that a provider sent. Values of other types than expected
-// count as missing. NaN and Infinity, which Python writes
+// Decode unmarshals what a provider sent. NaN and Infinity, which Python writes
 // where it has no number, are read as null: in the usage of a good response they
 // must not fail it.
 func Decode(data []byte, to any) error {
-	err := tolerate(json.Unmarshal(data, to))
+	err := json.Unmarshal(data, to)
 	if err == nil || !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return err
 	}
-	if tolerate(json.Unmarshal(finite(data), to)) == nil {
+	if json.Unmarshal(finite(data), to) == nil {
 		return nil
 	}
 	return err
@@ -52,4 +51,13 @@ func infinite(data []byte) string {
 		}
 	}
 	return ""
+}
+
+// Present reports whether a value was sent, and is not empty.
+func Present(raw string) bool {
+	switch raw {
+	case "", "null", "false", `""`, "{}", "[]":
+		return false
+	}
+	return true
 }
