@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -41,8 +45,7 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
 }
 
-// body encodes a request. The messages come first, because they are the longest prefix
-// that the next request shares.
+// body encodes a request. The messages come first, as in the SDK.
 func (c *chat) body(req model.Request) (wire.Body, error) {
 	system, err := c.system(req.System)
 	if err != nil {
@@ -64,49 +67,64 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 	return wire.Assemble("messages", [][]byte{system, messages, last}, c.params(req), tools)
 }
 
-// params returns a request without its messages and tools.
-func (c *chat) params(req model.Request) chatParams {
+// params encodes a request without its messages and tools.
+func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	d := c.dialect
-	p := chatParams{Model: c.model}
+	p := sdk.ChatCompletionNewParams{Model: c.model}
 	switch {
 	case req.MaxOutput <= 0:
 	case d.MaxTokens:
-		p.MaxTokens = req.MaxOutput
+		p.MaxTokens = param.NewOpt(int64(req.MaxOutput))
 	default:
-		p.MaxCompletionTokens = req.MaxOutput
+		p.MaxCompletionTokens = param.NewOpt(int64(req.MaxOutput))
 	}
-	if d.Temperature {
-		p.Temperature, p.TopP = req.Temperature, req.TopP
+	if req.Temperature != nil && d.Temperature {
+		p.Temperature = param.NewOpt(*req.Temperature)
 	}
-	if d.CacheKey == CacheKeyField {
-		p.PromptCacheKey = wire.CacheKey(req.CacheKey)
+	if req.TopP != nil && d.Temperature {
+		p.TopP = param.NewOpt(*req.TopP)
+	}
+	if req.CacheKey != "" && d.CacheKey == CacheKeyField {
+		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))
 	}
 	if d.Usage == UsageByStreamOptions {
-		p.StreamOptions.IncludeUsage = true
+		p.StreamOptions = sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)}
 	}
 	if req.Output != nil && !c.outputByTool(req) {
-		p.ResponseFormat = &responseFormat{namedSchema{wire.OutputTool, wire.OutputSchema(req.Output)}, "json_schema"}
+		p.ResponseFormat = responseFormat(wire.OutputSchema(req.Output))
 	}
-	d.Effort.write(&p, req.Effort)
+	extra := map[string]any{}
+	if req.Effort != "" {
+		d.Effort.write(&p, req.Effort, extra)
+	}
+	p.SetExtraFields(extra)
 	return p
 }
 
 // write adds an effort to a request in the form e.
-func (e Effort) write(p *chatParams, effort string) {
+func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
 	value := e.Value(effort)
 	if value == "" {
 		return
 	}
 	switch {
 	case e.Form == EffortNested:
-		p.Reasoning.Effort = value
+		extra["reasoning"] = map[string]any{"effort": value}
 	case e.Form == EffortThinking && value == "none":
-		p.Thinking.Type = "disabled"
+		extra["thinking"] = map[string]any{"type": "disabled"}
 	case e.Form == EffortThinking:
-		p.Thinking.Type = "enabled"
+		extra["thinking"] = map[string]any{"type": "enabled"}
 		fallthrough
 	default:
-		p.ReasoningEffort = value
+		p.ReasoningEffort = shared.ReasoningEffort(value)
+	}
+}
+
+func responseFormat(schema map[string]any) sdk.ChatCompletionNewParamsResponseFormatUnion {
+	return sdk.ChatCompletionNewParamsResponseFormatUnion{
+		OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: wire.OutputTool, Schema: schema},
+		},
 	}
 }
 
@@ -138,8 +156,12 @@ func (c *chat) encodeTools(specs []model.ToolSpec) ([]byte, error) {
 		if c.dialect.Schema != nil {
 			schema = c.dialect.Schema(schema)
 		}
+		f := sdk.FunctionDefinitionParam{Name: t.Name, Parameters: schema}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
 		var err error
-		if list, err = wire.AppendElement(list, functionTool{function{t.Name, t.Description, schema}, "function"}); err != nil {
+		if list, err = wire.AppendElement(list, sdk.ChatCompletionFunctionTool(f)); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}

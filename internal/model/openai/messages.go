@@ -8,6 +8,9 @@ import (
 	"math/big"
 	"strings"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -38,53 +41,54 @@ func (c *chat) encode(dst []byte, all []model.Message, from, to int) ([]byte, er
 }
 
 // messages encodes a group of messages.
-func (c *chat) messages(all []model.Message, from, to int) []message {
-	var list []message
+func (c *chat) messages(all []model.Message, from, to int) []sdk.ChatCompletionMessageParamUnion {
+	var list []sdk.ChatCompletionMessageParamUnion
 	switch all[from].Role {
 	case model.Assistant:
-		return []message{c.assistant(all[from])}
+		return []sdk.ChatCompletionMessageParamUnion{c.assistant(all[from])}
 	case model.ToolRole:
 		list = c.results(all[from:to])
 	default:
 		if c.dialect.Bridge && from > 0 && all[from-1].Role == model.ToolRole {
-			list = append(list, bridge)
+			list = append(list, sdk.AssistantMessage(bridge))
 		}
 		list = append(list, c.user(all[from:to]))
 	}
 	return list
 }
 
-// bridge is the assistant message that the server requires.
-var bridge = message{Content: "Understood.", Role: "assistant"}
+// bridge is the text of assistant messages that the server requires.
+const bridge = "Understood."
 
-func (c *chat) results(group []model.Message) []message {
-	var list []message
-	attached := parts{textPart("What the tools' results refer to:")}
+func (c *chat) results(group []model.Message) []sdk.ChatCompletionMessageParamUnion {
+	var list []sdk.ChatCompletionMessageParamUnion
+	var attached []sdk.ChatCompletionContentPartUnionParam
 	for _, m := range group {
-		list = append(list, message{Content: m.Text + c.refused(m.Attachments), ToolCallID: new(c.id(m.CallID)), Role: "tool"})
+		list = append(list, sdk.ToolMessage(m.Text+c.refused(m.Attachments), c.id(m.CallID)))
 		attached = append(attached, c.attached(m.Attachments)...)
 	}
-	if len(attached) == 1 {
+	if len(attached) == 0 {
 		return list
 	}
 	if c.dialect.Bridge {
-		list = append(list, bridge)
+		list = append(list, sdk.AssistantMessage(bridge))
 	}
-	return append(list, message{Content: attached, Role: "user"})
+	parts := append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart("What the tools' results refer to:")}, attached...)
+	return append(list, sdk.UserMessage(parts))
 }
 
-func (c *chat) user(group []model.Message) message {
+func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
 	var texts []string
-	var attached parts
+	var attached []sdk.ChatCompletionContentPartUnionParam
 	for _, m := range group {
 		texts = append(texts, m.Text+c.refused(m.Attachments))
 		attached = append(attached, c.attached(m.Attachments)...)
 	}
 	text := strings.Join(texts, "\n\n")
 	if len(attached) == 0 {
-		return message{Content: text, Role: "user"}
+		return sdk.UserMessage(text)
 	}
-	return message{Content: append(parts{textPart(text)}, attached...), Role: "user"}
+	return sdk.UserMessage(append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}, attached...))
 }
 
 // supports reports whether the server accepts an attachment.
@@ -98,18 +102,21 @@ func (c *chat) supports(a model.Attachment) bool {
 	return false
 }
 
-func (c *chat) attached(list []model.Attachment) parts {
-	var taken parts
+func (c *chat) attached(list []model.Attachment) []sdk.ChatCompletionContentPartUnionParam {
+	var parts []sdk.ChatCompletionContentPartUnionParam
 	for _, a := range list {
-		switch {
-		case !c.supports(a):
-		case a.MIME == "application/pdf":
-			taken = append(taken, part{File: &file{dataURL(a), cmp.Or(a.Name, "attachment.pdf")}, Type: "file"})
-		default:
-			taken = append(taken, part{ImageURL: &imageURL{dataURL(a)}, Type: "image_url"})
+		if !c.supports(a) {
+			continue
 		}
+		if a.MIME == "application/pdf" {
+			parts = append(parts, sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{
+				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
+			}))
+			continue
+		}
+		parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(a)}))
 	}
-	return taken
+	return parts
 }
 
 func dataURL(a model.Attachment) string {
@@ -159,30 +166,35 @@ func (r Reasoning) sign(s *chatState, id string) {
 // assistant returns the calls as the model wrote them, even invalid JSON: otherwise
 // the error in the result would not match. Missing arguments become an empty object,
 // without which some servers reject the request.
-func (c *chat) assistant(m model.Message) message {
-	p := message{Role: "assistant"}
+func (c *chat) assistant(m model.Message) sdk.ChatCompletionMessageParamUnion {
+	var p sdk.ChatCompletionAssistantMessageParam
 	if m.Text != "" || len(m.Calls) == 0 {
-		p.Content = m.Text
+		p.Content.OfString = param.NewOpt(m.Text)
 	}
 	state := c.stateOf(m)
 	if c.dialect.Signed && len(m.Calls) > 0 {
 		c.dialect.Reasoning.sign(&state, m.Calls[0].ID)
 	}
 	for _, made := range m.Calls {
-		p.ToolCalls = append(p.ToolCalls, toolCall{
-			ID:           c.id(made.ID),
-			Function:     functionCall{Arguments: c.arguments(made.Input), Name: made.Name},
-			Type:         "function",
-			ExtraContent: state.Calls[made.ID],
-		})
+		f := &sdk.ChatCompletionMessageFunctionToolCallParam{
+			ID: c.id(made.ID),
+			Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
+				Name:      made.Name,
+				Arguments: c.arguments(made.Input),
+			},
+		}
+		if extra := state.Calls[made.ID]; extra != nil {
+			f.SetExtraFields(map[string]any{"extra_content": extra})
+		}
+		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
 	}
 	switch {
 	case c.dialect.Reasoning == ReasoningContent && (len(m.Calls) > 0 || m.Reasoning != ""):
-		p.ReasoningContent = &m.Reasoning
-	case c.dialect.Reasoning == ReasoningDetails:
-		p.ReasoningDetails = state.Details
+		p.SetExtraFields(map[string]any{"reasoning_content": m.Reasoning})
+	case c.dialect.Reasoning == ReasoningDetails && state.Details != nil:
+		p.SetExtraFields(map[string]any{"reasoning_details": state.Details})
 	}
-	return p
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &p}
 }
 
 func (c *chat) arguments(input string) string {
@@ -239,18 +251,31 @@ func (c *chat) encodeMarked(dst []byte, all []model.Message, from, to int) ([]by
 	return dst, nil
 }
 
+var ephemeral = map[string]any{"cache_control": map[string]any{"type": "ephemeral"}}
+
 // mark marks the text of a message as the end of the cached prefix. Assistant
 // messages are not changed.
-func mark(m *message) {
-	switch content := m.Content.(type) {
-	case string:
-		if content != "" && m.Role != "assistant" {
-			marked := textPart(content)
-			marked.CacheControl.Type = "ephemeral"
-			m.Content = parts{marked}
-		}
-	case parts:
-		content[0].CacheControl.Type = "ephemeral" // of the text
+func mark(m *sdk.ChatCompletionMessageParamUnion) {
+	part := func(text param.Opt[string]) *sdk.ChatCompletionContentPartTextParam {
+		p := &sdk.ChatCompletionContentPartTextParam{Text: text.Value}
+		p.SetExtraFields(ephemeral)
+		return p
+	}
+	switch {
+	case m.OfSystem != nil:
+		c := &m.OfSystem.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfString = param.Opt[string]{}
+	case m.OfTool != nil && m.OfTool.Content.OfString.Value != "":
+		c := &m.OfTool.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfString = param.Opt[string]{}
+	case m.OfUser != nil && m.OfUser.Content.OfString.Value != "":
+		c := &m.OfUser.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartUnionParam{{OfText: part(c.OfString)}}
+		c.OfString = param.Opt[string]{}
+	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // the text is the first part
+		m.OfUser.Content.OfArrayOfContentParts[0].OfText.SetExtraFields(ephemeral)
 	}
 }
 
@@ -259,7 +284,7 @@ func (c *chat) system(text string) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}
-	m := message{Content: text, Role: "system"}
+	m := sdk.SystemMessage(text)
 	if c.dialect.CacheMarks {
 		mark(&m)
 	}
