@@ -72,7 +72,6 @@ nightly-trust: ## kills, signals, full disks, faults of providers and of git, th
 	FUZZTIME=$(or $(FUZZTIME),10s) .ci/fuzz $(FUZZED:%=':!%')
 
 nightly-types: ## compile requests as the types of the providers' SDKs; needs Node.js
-	go test -count=1 -tags sdks ./internal/model/provider ./internal/model/openai ./internal/model/anthropic
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
 	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
 
