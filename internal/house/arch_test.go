@@ -159,8 +159,6 @@ func rooms() map[string]room {
 // import them.
 func homes() map[string]string {
 	return map[string]string{
-		// Nowhere in the product, only in tests: of what they contain, requests and responses
-		// need types of some fields, and the binary would be 25 MB larger.
 		"github.com/openai/openai-go/v3": "internal/model/openai", "github.com/anthropics/anthropic-sdk-go": "internal/model/anthropic",
 		"github.com/go-git/go-git/v5":                     "internal/gitops internal/gitops/gitdir internal/gitops/remote",
 		"golang.org/x/crypto":                             "internal/gitops/remote internal/signing",

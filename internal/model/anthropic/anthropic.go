@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
 // DefaultBaseURL is Anthropic's own.
 const DefaultBaseURL = "https://api.anthropic.com"
-
-// version is the version of the API.
-const version = "2023-06-01"
 
 // Dialect is how models of Anthropic differ. The zero value is a model of the
 // first generations.
@@ -41,22 +41,46 @@ const defaultMaxOutput = 4096
 // New returns the model behind Anthropic's Messages API. The base URL may end
 // with /v1 or not.
 func New(o wire.Options, d Dialect) model.Model {
-	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	line := wire.NewEndpoint(o, wire.API{
-		BaseURL: DefaultBaseURL, Path: "v1/messages", KeyHeader: "X-Api-Key",
-		Header: map[string]string{"Anthropic-Version": version},
-	})
+	line, opts := connect(o)
 	if d.MaxOutput == 0 {
 		d.MaxOutput = defaultMaxOutput
 	}
-	c := &client{line: line, model: o.Model, dialect: d, state: "messages/" + o.Model}
+	c := &client{line: line, service: sdk.NewMessageService(opts...), model: o.Model, dialect: d, state: "messages/" + o.Model}
 	c.histories.Group, c.histories.Encode = group, c.encode
 	c.offers.Encode = encodeTools
 	return c
 }
 
+// connect returns the endpoint of a model, and the options of the SDK for it. Its services,
+// unlike its client, read no environment variables.
+func connect(o wire.Options) (*wire.Endpoint, []option.RequestOption) {
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	line := wire.NewEndpoint(o, wire.API{BaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Typed: true})
+	opts := []option.RequestOption{
+		option.WithBaseURL(line.Base),
+		option.WithHTTPClient(line.Client),
+		option.WithMaxRetries(0), // that is model.Retrying
+		option.WithHeader("User-Agent", cmp.Or(o.UserAgent, "millhand")),
+	}
+	switch {
+	case o.APIKey == "":
+	case o.Bearer:
+		opts = append(opts, option.WithAuthToken(o.APIKey))
+	default:
+		opts = append(opts, option.WithAPIKey(o.APIKey))
+	}
+	for name, value := range o.Header {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	for name, value := range o.Query {
+		opts = append(opts, option.WithQuery(name, value))
+	}
+	return line, opts
+}
+
 type client struct {
 	line      *wire.Endpoint
+	service   sdk.MessageService
 	model     string
 	dialect   Dialect
 	state     string // the wire of states that are ours
@@ -69,10 +93,13 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	body, err := c.body(req)
+	said, err := c.said(req)
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	r := wire.Request{Body: body, Added: req.Headers, Output: cmp.Or(req.MaxOutput, c.dialect.MaxOutput)}
-	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
+	start := func(ctx context.Context, carry wire.Middleware) wire.Stream[sdk.MessageStreamEventUnion] {
+		return c.service.NewStreaming(ctx, c.params(req), option.WithMiddleware(carry))
+	}
+	r := wire.Request{Said: said, Added: req.Headers, Output: cmp.Or(req.MaxOutput, c.dialect.MaxOutput)}
+	return wire.Complete(ctx, c.line, r, start, c.newDecoder(req, emit))
 }

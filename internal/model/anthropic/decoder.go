@@ -1,9 +1,7 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -67,34 +65,11 @@ func (a *decoder) Size() int {
 	return a.text.Len() + a.reasoning.Len() + a.calls.Size() + a.hidden
 }
 
+// End implements [wire.Decoder]. Servers that imitate Anthropic's announce the end as OpenAI does.
+func (a *decoder) End() { a.done = a.stop != "" }
+
 // Event implements [wire.Decoder].
-func (a *decoder) Event(kind string, data []byte) error {
-	if bytes.HasPrefix(data, []byte("[DONE]")) { // sent by servers that imitate Anthropic's
-		a.done = a.stop != ""
-		return nil
-	}
-	var e sdk.MessageStreamEventUnion
-	if err := object(data, &e); err != nil {
-		return a.faults.Unreadable(err, data)
-	}
-	if e.Type == "" {
-		e.Type = kind
-	}
-	if e.Type == "error" {
-		return a.faults.Midstream(data)
-	}
-	return a.take(e, data)
-}
-
-// object decodes an object; the SDK would accept other values.
-func object(data []byte, to any) error {
-	if data[0] != '{' {
-		return errors.New("it begins otherwise")
-	}
-	return wire.Decode(data, to)
-}
-
-func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
+func (a *decoder) Event(e sdk.MessageStreamEventUnion) error {
 	index := int64(-1)
 	if e.JSON.Index.Valid() && e.Index >= 0 {
 		index = e.Index
@@ -112,7 +87,7 @@ func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 		return a.begin(index, e.ContentBlock)
 	case "content_block_delta":
 		a.events++
-		return a.grow(index, e.Delta, data)
+		return a.grow(index, e)
 	case "message_delta":
 		a.events++
 		a.usage.add(e.Usage)
@@ -167,12 +142,13 @@ func (a *decoder) at(index int64) *growing {
 }
 
 // grow adds a delta to a block. A text delta without a block starts one.
-func (a *decoder) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
+func (a *decoder) grow(index int64, e sdk.MessageStreamEventUnion) error {
+	d := e.Delta
 	g := a.at(index)
 	if g == nil {
 		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[d.Type]
 		if kind == "" || len(a.blocks) >= mostBlocks {
-			return a.faults.Garbled("a piece of a block that did not begin: %s", wire.Quote(data))
+			return a.faults.Garbled("a piece of a block that did not begin: %s", wire.Quote(e.RawJSON()))
 		}
 		g = &growing{index: index, kind: kind}
 		a.blocks = append(a.blocks, g)

@@ -12,27 +12,24 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// body encodes a request. A conversation that grew differs from what it was in
-// its end and in the marks only, which the provider does not count as a
+// said encodes the conversation of a request, and its tools. A conversation that grew differs
+// from what it was in its end and in the marks only, which the provider does not count as a
 // difference.
-func (c *client) body(req model.Request) (wire.Body, error) {
+func (c *client) said(req model.Request) (wire.Conversation, error) {
 	plain := wire.LastTurns(req.Messages, group, markedTurns)
 	messages, err := c.histories.Append(req.CacheKey, req.Messages[:plain])
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	last, err := c.histories.Rest(req.Messages, plain, c.encodeMarked)
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	tools, err := c.tools(req)
-	if err != nil {
-		return nil, err
-	}
-	return wire.Assemble("messages", [][]byte{messages, last}, c.params(req), tools)
+	return wire.Conversation{Name: "messages", Said: [][]byte{messages, last}, Tools: tools}, err
 }
 
-// params is a request without its messages and tools.
+// params returns a request without its messages and tools.
 func (c *client) params(req model.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: c.model, MaxTokens: int64(c.dialect.MaxOutput)}
 	if req.MaxOutput > 0 {

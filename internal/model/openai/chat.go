@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
@@ -14,7 +15,8 @@ import (
 
 // Chat returns a model of a Chat Completions server with dialect d.
 func Chat(o Options, d Dialect) model.Model {
-	c := &chat{line: newEndpoint(o, "chat/completions", d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
+	line, opts := connect(o, wire.API{KeyHeader: d.KeyHeader})
+	c := &chat{line: line, service: sdk.NewChatCompletionService(opts...), model: o.Model, dialect: d, state: "chat/" + o.Model}
 	c.histories.Group, c.histories.Encode = c.group, c.encode
 	c.offers.Encode = c.encodeTools
 	return c
@@ -22,6 +24,7 @@ func Chat(o Options, d Dialect) model.Model {
 
 type chat struct {
 	line      *wire.Endpoint
+	service   sdk.ChatCompletionService
 	model     string
 	dialect   Dialect
 	state     string // the API of this client's states
@@ -34,40 +37,40 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	body, err := c.body(req)
+	said, err := c.said(req)
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	r := wire.Request{Body: body, Added: req.Headers, Output: req.MaxOutput}
-	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
-		r.Header = map[string]string{"X-Grok-Conv-Id": wire.CacheKey(req.CacheKey)}
+	start := func(ctx context.Context, carry wire.Middleware) wire.Stream[sdk.ChatCompletionChunk] {
+		opts := []option.RequestOption{option.WithMiddleware(carry)}
+		if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
+			opts = append(opts, option.WithHeader("X-Grok-Conv-Id", wire.CacheKey(req.CacheKey)))
+		}
+		return c.service.NewStreaming(ctx, c.params(req), opts...)
 	}
-	return c.line.Complete(ctx, r, c.newDecoder(req, emit))
+	return wire.Complete(ctx, c.line, wire.Request{Said: said, Added: req.Headers, Output: req.MaxOutput}, start, c.newDecoder(req, emit))
 }
 
-// body encodes a request. The messages come first, as in the SDK.
-func (c *chat) body(req model.Request) (wire.Body, error) {
+// said encodes the conversation of a request, and its tools.
+func (c *chat) said(req model.Request) (wire.Conversation, error) {
 	system, err := c.system(req.System)
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	plain := c.split(req.Messages)
 	messages, err := c.histories.Append(req.CacheKey, req.Messages[:plain])
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	last, err := c.histories.Rest(req.Messages, plain, c.encodeMarked)
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	tools, err := c.tools(req)
-	if err != nil {
-		return nil, err
-	}
-	return wire.Assemble("messages", [][]byte{system, messages, last}, c.params(req), tools)
+	return wire.Conversation{Name: "messages", Said: [][]byte{system, messages, last}, Tools: tools}, err
 }
 
-// params encodes a request without its messages and tools.
+// params returns a request without its messages and tools.
 func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	d := c.dialect
 	p := sdk.ChatCompletionNewParams{Model: c.model}

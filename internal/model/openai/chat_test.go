@@ -96,12 +96,11 @@ func grown(n int) model.Request {
 }
 
 // encoders returns what creates an encoder of each API.
-func encoders() map[string]func() func(model.Request) (wire.Body, error) {
-	return map[string]func() func(model.Request) (wire.Body, error){
-		"chat": func() func(model.Request) (wire.Body, error) { return New(Options{}).(*chat).body },
-		"responses": func() func(model.Request) (wire.Body, error) {
-			r := Responses(Options{}, Dialect{Effort: AnyEffort()}).(*responder)
-			return func(req model.Request) (wire.Body, error) { return r.body(req, false) }
+func encoders() map[string]func() func(model.Request) (wire.Conversation, error) {
+	return map[string]func() func(model.Request) (wire.Conversation, error){
+		"chat": func() func(model.Request) (wire.Conversation, error) { return New(Options{}).(*chat).said },
+		"responses": func() func(model.Request) (wire.Conversation, error) {
+			return Responses(Options{}, Dialect{Effort: AnyEffort()}).(*responder).said
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -75,17 +74,8 @@ func (a *decoder) Size() int {
 	return max(a.text.Len()+a.reasoning.Len()+a.calls.Size(), a.details.size, a.signs)
 }
 
-// Event implements [wire.Decoder].
-func (a *decoder) Event(kind string, data []byte) error {
-	switch {
-	case bytes.HasPrefix(data, []byte("[DONE]")):
-		a.done = true
-		return nil
-	case kind == "error":
-		return a.faults.Midstream(data)
-	}
-	return a.Body(data)
-}
+// End implements [wire.Decoder].
+func (a *decoder) End() { a.done = true }
 
 // Body implements [wire.Decoder]. A non-streaming response has the form of
 // one chunk with a message instead of a delta in its choice.
@@ -97,15 +87,20 @@ func (a *decoder) Body(data []byte) error {
 	if wire.Present(chunk.JSON.ExtraFields["error"].Raw()) {
 		return a.faults.Midstream(data)
 	}
+	return a.Event(chunk)
+}
+
+// Event implements [wire.Decoder].
+func (a *decoder) Event(chunk sdk.ChatCompletionChunk) error {
 	if lost(chunk.JSON.Choices) {
-		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
+		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(chunk.RawJSON()))
 	}
 	for _, choice := range chunk.Choices {
 		if fault := choice.JSON.ExtraFields["error"].Raw(); wire.Present(fault) {
 			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
 		}
 		if err := a.add(choice); err != nil {
-			return a.faults.Garbled("%v: %s", err, wire.Quote(data))
+			return a.faults.Garbled("%v: %s", err, wire.Quote(chunk.RawJSON()))
 		}
 	}
 	a.count(chunk)

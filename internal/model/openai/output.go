@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -61,32 +60,22 @@ func (o *output) Size() int {
 	return max(o.text.Len()+o.reasoning.Len()+o.calls.Size(), o.raw/3)
 }
 
+// End implements [wire.Decoder]. The last event of a response is its end.
+func (o *output) End() {}
+
 // Event implements [wire.Decoder].
-func (o *output) Event(kind string, data []byte) error {
-	if bytes.HasPrefix(data, []byte("[DONE]")) {
-		return nil
-	}
-	var e responses.ResponseStreamEventUnion
-	if err := wire.Decode(data, &e); err != nil {
-		return o.faults.Unreadable(err, data)
-	}
-	if e.Type == "" {
-		e.Type = kind
-	}
-	if e.Type == "error" {
-		return o.faults.Midstream(data)
-	}
+func (o *output) Event(e responses.ResponseStreamEventUnion) error {
 	o.events++
 	if len(o.items) > mostItems {
 		return o.faults.Garbled("more than %d items in one response", mostItems)
 	}
-	return o.take(e, data)
+	return o.take(e)
 }
 
 // mostItems limits the work that a response can cause. Real responses have far fewer.
 const mostItems = 2 * wire.MaxCalls
 
-func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
+func (o *output) take(e responses.ResponseStreamEventUnion) error {
 	index := int64(-1)
 	if e.JSON.OutputIndex.Valid() && e.OutputIndex >= 0 {
 		index = e.OutputIndex
@@ -105,18 +94,18 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 		}
 	case "response.function_call_arguments.delta":
 		o.at(index).told = true
-		return o.call(wire.CallDelta{Index: index, Input: e.Delta})
+		return o.call(wire.CallDelta{Index: index, Input: orRaw(e.Delta, e.JSON.Delta)})
 	case "response.function_call_arguments.done":
-		if known := o.at(index); !known.told && e.Arguments != "" {
-			known.told = true
-			return o.call(wire.CallDelta{Index: index, Input: e.Arguments})
+		if input := orRaw(e.Arguments, e.JSON.Arguments); !o.at(index).told && input != "" {
+			o.at(index).told = true
+			return o.call(wire.CallDelta{Index: index, Input: input})
 		}
 	case "response.output_item.added":
 		return o.begin(index, e.Item)
 	case "response.output_item.done":
 		return o.end(index, e.Item)
 	case "response.completed", "response.incomplete", "response.failed":
-		return o.conclude(e.Response, data)
+		return o.conclude(e.Response)
 	}
 	return nil
 }
@@ -134,7 +123,7 @@ func (o *output) Body(data []byte) error {
 		return nil // not a response; Conclude fails
 	}
 	o.events++
-	return o.conclude(body, data)
+	return o.conclude(body)
 }
 
 // at returns the item with an index, or the last one without an index.
@@ -197,8 +186,17 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 		return nil
 	}
 	known.call = true
-	known.told = it.Arguments.OfString != ""
-	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
+	input := argumentsOf(it)
+	known.told = input != ""
+	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: input})
+}
+
+// argumentsOf returns the arguments of a call, also if they were sent as an object.
+func argumentsOf(it responses.ResponseOutputItemUnion) string {
+	if raw := it.JSON.Arguments.Raw(); it.Arguments.OfString == "" && wire.Present(raw) {
+		return raw
+	}
+	return it.Arguments.OfString
 }
 
 // end adds a complete item, usually after its deltas.
@@ -212,7 +210,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	case "function_call":
 		p := wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name}
 		if !told {
-			p.Input = it.Arguments.OfString
+			p.Input = argumentsOf(it)
 		}
 		if known.call && p.Input == "" {
 			return nil
@@ -237,7 +235,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 }
 
 // conclude adds the last event, which repeats the complete response.
-func (o *output) conclude(body responses.Response, data []byte) error {
+func (o *output) conclude(body responses.Response) error {
 	o.served = body.Model
 	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
@@ -255,7 +253,7 @@ func (o *output) conclude(body responses.Response, data []byte) error {
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
 	}
 	if !body.JSON.Status.Valid() && !body.JSON.Output.Valid() {
-		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(data))
+		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(body.RawJSON()))
 	}
 	if len(o.items) == 0 {
 		for i, it := range body.Output {
@@ -354,7 +352,7 @@ func (o *output) state() *model.State {
 			phased = phased || it.phase != ""
 			plain = appendItem(plain, phrased(string(it.text), it.phase))
 		case "function_call":
-			plain = appendItem(plain, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(known.Arguments.OfString, "{}"), known.CallID, known.Name))
+			plain = appendItem(plain, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(argumentsOf(known), "{}"), known.CallID, known.Name))
 		default:
 			if strings.HasSuffix(known.Type, "_call") && !slices.Contains(hosted, known.Type) {
 				return nil // it requires an output, which there is not

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
@@ -20,7 +21,8 @@ import (
 // and goes with the message's state into the next request. Of the dialect, only the
 // header of the key and the effort are used.
 func Responses(o Options, d Dialect) model.Model {
-	r := &responder{line: newEndpoint(o, "responses", d.KeyHeader), model: o.Model, effort: d.Effort, state: "responses/" + o.Model}
+	line, opts := connect(o, wire.API{KeyHeader: d.KeyHeader, Typed: true})
+	r := &responder{line: line, service: responses.NewResponseService(opts...), model: o.Model, effort: d.Effort, state: "responses/" + o.Model}
 	r.histories.Group = func([]model.Message) int { return 1 }
 	r.histories.Encode = r.encode
 	r.offers.Encode = encodeFunctions
@@ -29,6 +31,7 @@ func Responses(o Options, d Dialect) model.Model {
 
 type responder struct {
 	line      *wire.Endpoint
+	service   responses.ResponseService
 	model     string
 	effort    Effort
 	state     string // the wire of states that are ours
@@ -52,11 +55,14 @@ func (r *responder) Stream(ctx context.Context, req model.Request, emit func(mod
 }
 
 func (r *responder) once(ctx context.Context, req model.Request, emit func(model.Delta), silent bool) (model.Response, error) {
-	body, err := r.body(req, silent)
+	said, err := r.said(req)
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return r.line.Complete(ctx, wire.Request{Body: body, Added: req.Headers, Output: req.MaxOutput}, r.newDecoder(req, emit))
+	start := func(ctx context.Context, carry wire.Middleware) wire.Stream[responses.ResponseStreamEventUnion] {
+		return r.service.NewStreaming(ctx, r.params(req, silent), option.WithMiddleware(carry))
+	}
+	return wire.Complete(ctx, r.line, wire.Request{Said: said, Added: req.Headers, Output: req.MaxOutput}, start, r.newDecoder(req, emit))
 }
 
 var aboutSummaries = lazyregexp.New(`(?i)reasoning[._ ]summar`)
@@ -68,17 +74,14 @@ func refusesSummary(err error) bool {
 	return errors.As(err, &failed) && failed.Status == 400 && aboutSummaries.MatchString(failed.Err.Error())
 }
 
-// body encodes a request.
-func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
+// said encodes the conversation of a request, and its tools.
+func (r *responder) said(req model.Request) (wire.Conversation, error) {
 	input, err := r.histories.Append(req.CacheKey, req.Messages)
 	if err != nil {
-		return nil, err
+		return wire.Conversation{}, err
 	}
 	tools, err := r.offers.Of(req.Tools)
-	if err != nil {
-		return nil, err
-	}
-	return wire.Assemble("input", [][]byte{input}, r.params(req, silent), tools)
+	return wire.Conversation{Name: "input", Said: [][]byte{input}, Tools: tools}, err
 }
 
 // params returns a request without its messages and tools. Models that reason take

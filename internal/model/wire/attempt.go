@@ -3,8 +3,8 @@ package wire
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -13,25 +13,71 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// lost returns the reported usage of an interrupted response; nil if it never
-// started, because it is not charged.
-func lost(a Decoder, started bool) *money.Charge {
-	told := a.Spent()
-	if !started && a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
-		return nil
-	}
-	return &told
+// progress is what a response has so far: a [Decoder] without the type of its events.
+type progress interface {
+	Body(data []byte) error
+	End()
+	Progress() Progress
+	Size() int
+	Conclude() (model.Response, error)
+	Spent() money.Charge
 }
 
-// exchange sends a request and returns the response, whose body the caller closes, or the
-// error that the provider sent instead.
-func (l *Endpoint) exchange(ctx context.Context, guard *watchdog, r Request) (*http.Response, error) {
-	resp, err := l.send(l.post(ctx, r), r.Body)
+// attempt is one request, and its response.
+type attempt struct {
+	endpoint *Endpoint
+	guard    *watchdog
+	request  Request
+	decoder  progress
+	max      int // bytes of content
+
+	tap  *tap   // the bytes of the response; nil before it starts
+	feed *feed  // its events, if it is a stream
+	body []byte // the response, if it is none
+	kind string // content type
+	err  error  // why there is no response that can be read
+}
+
+// carry is the middleware of the SDK: it sends what the SDK encoded together with the
+// conversation, checks the status before the SDK does, which would read an error's body without
+// a limit, and hands the events to the SDK in the form that it requires.
+func (c *attempt) carry(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	var resp *http.Response
+	resp, c.err = c.exchange(r, next)
+	if c.err != nil {
+		return nil, c.err
+	}
+	c.tap = &tap{ReadCloser: resp.Body, progress: c.guard.progress}
+	c.kind = resp.Header.Get("Content-Type")
+	if c.err = c.open(); c.err != nil {
+		return nil, c.err
+	}
+	fed := *resp
+	fed.Header = http.Header{"Content-Type": {"text/event-stream"}}
+	fed.Body = http.NoBody
+	if c.feed != nil {
+		fed.Body = c.feed
+	}
+	return &fed, nil
+}
+
+// exchange sends a request and returns the response, or the error that the provider sent instead.
+func (c *attempt) exchange(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	rest, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the fields of the request: %w", err)
+	}
+	for name, value := range c.request.Added {
+		if r.Header.Get(name) == "" {
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := c.endpoint.send(r, c.request.Said.with(rest), next)
 	if err != nil {
 		return nil, err
 	}
-	guard.expect(l.idle)
-	guard.limitQuiet(l.quiet)
+	c.guard.expect(c.endpoint.idle)
+	c.guard.limitQuiet(c.endpoint.quiet)
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
@@ -39,12 +85,12 @@ func (l *Endpoint) exchange(ctx context.Context, guard *watchdog, r Request) (*h
 	var said bytes.Buffer
 	// A truncated body is still useful.
 	_, _ = said.ReadFrom(io.LimitReader(resp.Body, faultLimit))
-	return nil, l.Faults.status(resp, said.Bytes())
+	return nil, c.endpoint.Faults.status(resp, said.Bytes())
 }
 
 // send sends a request with a body, and with a key of the source, if there is one. If the
 // provider rejects the key, it sends it again with a new one.
-func (l *Endpoint) send(r *http.Request, body Body) (*http.Response, error) {
+func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	last := ""
 	for {
 		key := ""
@@ -56,7 +102,7 @@ func (l *Endpoint) send(r *http.Request, body Body) (*http.Response, error) {
 			l.authorize(r, key)
 		}
 		body.load(r)
-		resp, err := l.client.Do(r)
+		resp, err := next(r)
 		if err != nil {
 			return nil, l.unreachable(r, err)
 		}
@@ -74,22 +120,47 @@ func (l *Endpoint) send(r *http.Request, body Body) (*http.Response, error) {
 	}
 }
 
-// read reads the response, in either form.
-func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
-	body := bufio.NewReader(t)
+// open reads the start of a response, or all of it if it is no stream.
+func (c *attempt) open() error {
+	body := bufio.NewReader(c.tap)
 	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
 		_, _ = body.Discard(3) // peeked above
 	}
-	var err error
-	switch formOf(kind, body) {
+	switch formOf(c.kind, body) {
 	case formStream:
-		err = l.readStream(guard, body, a)
+		c.feed = &feed{events: newEvents(body, c.maxLine()), attempt: c}
+		return nil
 	case formBody:
-		err = l.readBody(body, a)
+		return c.read(body)
+	}
+	c.guard.expect(grace(usageGrace))
+	_, _ = io.CopyN(io.Discard, body, headLength) // for the error message
+	return c.endpoint.Faults.Garbled("response is not an event stream but %q: %s", c.kind, c.tap.head)
+}
+
+func (c *attempt) read(body io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(body, int64(c.maxLine())+1))
+	switch {
+	case err != nil:
+		return c.broken(err)
+	case len(data) > c.maxLine():
+		return c.endpoint.Faults.Garbled("response too long: more than %d bytes", c.maxLine())
+	}
+	c.body = valid(bytes.TrimSpace(data))
+	return nil
+}
+
+// finish reads the response.
+func finish[T any](c *attempt, stream Stream[T], a Decoder[T]) (model.Response, error) {
+	err := c.err
+	switch {
+	case err != nil:
+	case c.body != nil:
+		if err = a.Body(c.body); err == nil {
+			err = c.tooLarge()
+		}
 	default:
-		guard.expect(grace(usageGrace))
-		_, _ = io.CopyN(io.Discard, body, headLength) // for the error message
-		err = l.Faults.Garbled("response is not an event stream but %q: %s", kind, t.head)
+		err = c.follow(stream.Next, func() error { return a.Event(stream.Current()) }, stream.Err)
 	}
 	if err != nil {
 		return model.Response{}, err
@@ -99,49 +170,65 @@ func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.
 	case err == nil:
 		return resp, nil
 	case a.Progress() == Waiting: // the body explains the failure
-		return model.Response{}, l.Faults.Garbled("%v, with nothing in it: %s", err, t.head)
+		return model.Response{}, c.endpoint.Faults.Garbled("%v, with nothing in it: %s", err, c.tap.head)
 	}
-	return model.Response{}, l.Faults.Garbled("%v", err)
+	return model.Response{}, c.endpoint.Faults.Garbled("%v", err)
 }
 
-// readStream reads events until the response is complete. It then waits only briefly
+// follow reads events until the response is complete. It then waits only briefly
 // for the end of the stream, because some servers keep the connection open.
-func (l *Endpoint) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
-	come := newEvents(body, a.maxLine())
+func (c *attempt) follow(next func() bool, take, failed func() error) error {
 	var patience time.Duration
 	size := 0
-	for a.Progress() != Done && come.next() {
-		if err := a.Event(come.kind, come.data); err != nil {
-			return ignoreAfterFinish(a, err)
+	for c.decoder.Progress() != Done && next() {
+		if err := take(); err != nil {
+			return c.ignoreAfterFinish(err)
 		}
-		if err := a.tooLarge(l.Faults); err != nil {
-			return ignoreAfterFinish(a, err)
+		if err := c.tooLarge(); err != nil {
+			return c.ignoreAfterFinish(err)
 		}
-		if now := a.Size(); now != size {
+		if now := c.decoder.Size(); now != size {
 			size = now
-			guard.content()
+			c.guard.content()
 		}
-		if now := l.waitLimit(a.Progress()); now != patience {
+		if now := c.endpoint.waitLimit(c.decoder.Progress()); now != patience {
 			patience = now
-			guard.expect(grace(now))
+			c.guard.expect(grace(now))
 		}
 	}
-	if come.err != nil {
-		if a.Progress() == Finished {
-			l.uncounted.Store(true)
-		}
-		return ignoreAfterFinish(a, l.broken(come.err))
+	if err := c.failure(failed()); err != nil {
+		return c.ignoreAfterFinish(err)
 	}
-	if a.Progress() == Done { // reads to the end, so that the connection can be reused
-		guard.expect(grace(drainGrace))
-		_, _ = io.Copy(io.Discard, io.LimitReader(body, faultLimit))
+	if c.decoder.Progress() == Done { // reads to the end, so that the connection can be reused
+		c.guard.expect(grace(drainGrace))
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.feed.events.body, faultLimit))
+	}
+	return nil
+}
+
+// failure returns why a stream ended, nil if it is for no failure.
+func (c *attempt) failure(err error) error {
+	switch {
+	case c.feed == nil && err != nil: // of the SDK, before it sent anything
+		return model.Fail(model.ClassRequest, fmt.Errorf("make the request: %s", c.endpoint.Faults.clean(err.Error())))
+	case c.feed == nil:
+		return nil
+	case c.feed.err != nil:
+		return c.feed.err
+	case c.feed.events.err != nil:
+		if c.decoder.Progress() == Finished {
+			c.endpoint.uncounted.Store(true)
+		}
+		return c.broken(c.feed.events.err)
+	case err != nil: // of the SDK, which could not decode an event
+		return c.endpoint.Faults.Garbled("read response: %v", err)
 	}
 	return nil
 }
 
 // ignoreAfterFinish ignores an error after the response is complete.
-func ignoreAfterFinish(a Decoder, err error) error {
-	if a.Progress() >= Finished {
+func (c *attempt) ignoreAfterFinish(err error) error {
+	if c.decoder.Progress() >= Finished {
 		return nil
 	}
 	return err
@@ -162,42 +249,39 @@ func (l *Endpoint) waitLimit(p Progress) time.Duration {
 	}
 }
 
-func (l *Endpoint) readBody(body io.Reader, a bounded) error {
-	data, err := io.ReadAll(io.LimitReader(body, int64(a.maxLine())+1))
-	switch {
-	case err != nil:
-		return l.broken(err)
-	case len(data) > a.maxLine():
-		return l.Faults.Garbled("response too long: more than %d bytes", a.maxLine())
-	}
-	if err := a.Body(valid(bytes.TrimSpace(data))); err != nil {
-		return err
-	}
-	return a.tooLarge(l.Faults)
-}
-
-// bounded is a Decoder with a limit on the bytes of content.
-type bounded struct {
-	Decoder
-	max int
-}
-
 // maxLine returns the maximum bytes of one event: all of the content with JSON
 // escapes, and its envelope.
-func (b bounded) maxLine() int { return 2*b.max + slackLimit }
+func (c *attempt) maxLine() int { return 2*c.max + slackLimit }
 
 // tooLarge returns the error of a response that exceeds the limit.
-func (b bounded) tooLarge(f Faults) error {
-	if b.Size() <= b.max {
+func (c *attempt) tooLarge() error {
+	if c.decoder.Size() <= c.max {
 		return nil
 	}
-	return f.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", b.max, b.max/tokenLimit)
+	return c.endpoint.Faults.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", c.max, c.max/tokenLimit)
 }
 
 // broken returns the error of an interrupted response.
-func (l *Endpoint) broken(err error) error {
+func (c *attempt) broken(err error) error {
 	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
-		return l.Faults.Garbled("read response: %v", err)
+		return c.endpoint.Faults.Garbled("read response: %v", err)
 	}
-	return l.Faults.transport("response interrupted", l.url, err)
+	return c.endpoint.Faults.transport("response interrupted", c.endpoint.url, err)
+}
+
+// lost returns the reported usage of an interrupted response; nil if it never started, because
+// it is not charged. A provider's error instead of it is no start.
+func (c *attempt) lost(begun bool) *money.Charge {
+	told := c.decoder.Spent()
+	begun = begun && c.tap != nil && c.tap.read > 0
+	if !begun && c.decoder.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
+		return nil
+	}
+	return &told
+}
+
+func (c *attempt) close() {
+	if c.tap != nil {
+		c.tap.Close()
+	}
 }

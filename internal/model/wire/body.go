@@ -48,19 +48,22 @@ func (r *bodyReader) Read(p []byte) (n int, err error) {
 // Close does nothing.
 func (r *bodyReader) Close() error { return nil }
 
-// Assemble creates the body of a streaming request: the elements of said under the name
-// conversation, then the fields of params, which must not be empty, then the tools, if
-// any. Each element is preceded by a comma, as from [AppendElement].
+// Conversation is the part of a body that was encoded for earlier requests already. Each element
+// is preceded by a comma, as from [AppendElement].
+type Conversation struct {
+	Name  string   // of the list of messages
+	Said  [][]byte // its elements
+	Tools []byte   // the elements of the list of tools; nil for none
+}
+
+// with returns the body of a request: the conversation, then the fields that the SDK encoded,
+// which are never none, then the tools.
 //
 // Equal requests have equal bytes, and an extended conversation has the previous one as
 // its prefix, so that providers find it in their caches.
-func Assemble(conversation string, said [][]byte, params any, tools []byte) (Body, error) {
-	rest, err := encode(params)
-	if err != nil {
-		return nil, err
-	}
-	body := Body{[]byte(`{"` + conversation + `":[`)}
-	for _, chunk := range said {
+func (c Conversation) with(fields []byte) Body {
+	body := Body{[]byte(`{"` + c.Name + `":[`)}
+	for _, chunk := range c.Said {
 		switch {
 		case len(chunk) == 0:
 		case len(body) == 1:
@@ -69,11 +72,11 @@ func Assemble(conversation string, said [][]byte, params any, tools []byte) (Bod
 			body = append(body, chunk)
 		}
 	}
-	body = append(body, append([]byte("],"), rest[1:len(rest)-1]...))
-	if len(tools) > 0 { // servers reject an empty list
-		body = append(body, []byte(`,"tools":[`), tools[1:], []byte("]"))
+	body = append(body, append([]byte("],"), unescape(fields[1:len(fields)-1])...))
+	if len(c.Tools) > 0 { // servers reject an empty list
+		body = append(body, []byte(`,"tools":[`), c.Tools[1:], []byte("]"))
 	}
-	return append(body, []byte(`,"stream":true}`)), nil
+	return append(body, []byte("}"))
 }
 
 // AppendElement appends a comma and the encoding of v.

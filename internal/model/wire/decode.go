@@ -3,20 +3,33 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 )
 
-// Decode unmarshals what a provider sent. NaN and Infinity, which Python writes
-// where it has no number, are read as null: in the usage of a good response they
-// must not fail it.
+// Decode unmarshals a JSON object that a provider sent. NaN and Infinity count as null.
 func Decode(data []byte, to any) error {
-	err := json.Unmarshal(data, to)
-	if err == nil || !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+	data, err := object(data)
+	if err != nil {
 		return err
 	}
-	if json.Unmarshal(finite(data), to) == nil {
-		return nil
+	return json.Unmarshal(data, to)
+}
+
+// object returns an object that a provider sent, or an error, which the SDKs don't have for
+// anything else. NaN and Infinity, which Python writes where it has no number, are null there: in
+// the usage of a good response they must not fail it.
+func object(data []byte) ([]byte, error) {
+	valid := data
+	if !json.Valid(data) {
+		valid = finite(data)
 	}
-	return err
+	switch {
+	case !json.Valid(valid):
+		return data, errors.New("invalid JSON")
+	case valid[0] != '{':
+		return data, errors.New("it begins otherwise")
+	}
+	return valid, nil
 }
 
 // finite is JSON with null in place of numbers that are not finite.

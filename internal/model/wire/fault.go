@@ -79,11 +79,11 @@ func (f Faults) Garbled(format string, args ...any) error {
 
 // Unreadable is the error of a chunk that is not a JSON object.
 func (f Faults) Unreadable(err error, data []byte) error {
-	return f.Garbled("response chunk is not a JSON object (%v): %s", err, Quote(data))
+	return f.Garbled("response chunk is not a JSON object (%v): %s", err, Quote(string(data)))
 }
 
 // Quote returns the start of a response for an error.
-func Quote(data []byte) string { return textcut.Head(string(data), headLength, "...") }
+func Quote(data string) string { return textcut.Head(data, headLength, "...") }
 
 // status is the error of a response with an error status.
 func (f Faults) status(resp *http.Response, body []byte) error {

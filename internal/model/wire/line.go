@@ -18,26 +18,25 @@ import (
 
 // API is what the requests of an API have in common.
 type API struct {
-	BaseURL   string            // the default
-	Path      string            // below the base URL
-	KeyHeader string            // the API's own header for keys that are not tokens; "" for none
-	Header    map[string]string // of every request
+	BaseURL   string // the default
+	KeyHeader string // the API's own header for keys that are not tokens; "" for none
+	Typed     bool   // events have a type
 }
 
-// Endpoint sends requests to one model. It is safe for concurrent use.
+// Endpoint is the way to one model for the client of an SDK. It is safe for concurrent use.
 type Endpoint struct {
+	Base   string // URL, with a slash at its end
+	Client *http.Client
 	Faults Faults
 
-	client    *http.Client
-	url       *url.URL
-	headers   http.Header // of every request
-	keyHeader string
-	keys      *keys.Source // nil for a key in headers, or none
-	header    limit
-	idle      limit
-	quiet     time.Duration
-	total     time.Duration
-	refuse    error // the error of every request, or nil
+	api    API
+	url    *url.URL     // Base
+	keys   *keys.Source // nil for a key that the SDK sends, or none
+	header limit
+	idle   limit
+	quiet  time.Duration
+	total  time.Duration
+	refuse error // the error of every request, or nil
 
 	uncounted atomic.Bool // waiting for the usage timed out before
 	answered  atomic.Bool // the server has answered a request, or was asked whether it speaks TLS
@@ -51,63 +50,39 @@ func NewEndpoint(o Options, api API) *Endpoint {
 		client = NewHTTPClient(o.Proxy)
 	}
 	l := &Endpoint{
-		Faults:    Faults{secrets: secrets(o), now: o.Now},
-		client:    client,
-		keyHeader: api.KeyHeader,
-		keys:      o.Keys,
-		header:    limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
-		idle:      limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
-		quiet:     cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
-		total:     cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
+		Client: client,
+		Faults: Faults{secrets: secrets(o), now: o.Now},
+		api:    api,
+		keys:   o.Keys,
+		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
+		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
+		quiet:  cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
+		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 	}
-	l.url, l.refuse = address(cmp.Or(o.BaseURL, api.BaseURL), api.Path, o.Query)
-	l.headers = headersOf(o, api)
+	l.url, l.refuse = address(cmp.Or(o.BaseURL, api.BaseURL))
+	if l.refuse == nil {
+		l.Base = l.url.String()
+	}
 	return l
 }
 
-// address returns the URL of requests. A query of the base URL is dropped. Errors don't
-// quote the base URL: it may contain a password.
-func address(base, path string, query map[string]string) (*url.URL, error) {
+// address returns a base URL without its query. Errors don't quote it: it may contain a password.
+func address(base string) (*url.URL, error) {
 	base, _, _ = strings.Cut(base, "#")
 	base, _, _ = strings.Cut(base, "?")
-	u, err := url.Parse(strings.TrimRight(base, "/") + "/" + path)
+	u, err := url.Parse(strings.TrimRight(base, "/") + "/")
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, model.Fail(model.ClassRequest, errors.New("make the request: the base URL is not of the form https://host/path"))
 	}
-	values := url.Values{}
-	for name, value := range query {
-		values.Set(name, value)
-	}
-	u.RawQuery = values.Encode()
 	return u, nil
 }
 
-// headersOf returns the headers of every request. Those of the user replace all others.
-func headersOf(o Options, api API) http.Header {
-	h := http.Header{}
-	h.Set("Accept", "application/json")
-	h.Set("Content-Type", "application/json")
-	h.Set("User-Agent", cmp.Or(o.UserAgent, "millhand"))
-	for name, value := range api.Header {
-		h.Set(name, value)
-	}
-	switch {
-	case o.APIKey == "":
-	case o.Bearer || api.KeyHeader == "":
-		h.Set("Authorization", "Bearer "+o.APIKey)
-	default:
-		h.Set(api.KeyHeader, o.APIKey)
-	}
-	for name, value := range o.Header {
-		h.Set(name, value)
-	}
-	return h
-}
-
 // Decoder decodes a response incrementally. Its errors are created by [Faults].
-type Decoder interface {
-	// Event decodes an event of a stream. It may retain data.
-	Event(kind string, data []byte) error
+type Decoder[T any] interface {
+	// Event adds an event of a stream.
+	Event(event T) error
+	// End notes that the end of the stream was announced.
+	End()
 	// Body decodes a response that was not streamed.
 	Body(data []byte) error
 	// Progress reports how much of the response was received.
@@ -134,55 +109,43 @@ const (
 	Done                     // the end was announced
 )
 
-// Request is a request in the form of its API.
+// Request is a request besides what the SDK sends.
 type Request struct {
-	Body   Body
-	Header map[string]string // in addition to that of the API
+	Said   Conversation
 	Added  map[string]string // headers that don't replace others
 	Output int               // maximum tokens of the response; 0 is no limit
 }
 
-// Complete sends a request and reads its response. A response larger than a multiple of
-// the request's limit is aborted, because it could be endless. Errors are classified,
-// except that of the caller's context; their Lost has the reported usage.
-func (l *Endpoint) Complete(ctx context.Context, r Request, a Decoder) (model.Response, error) {
+// Middleware is a middleware of the SDKs.
+type Middleware = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
+
+// Stream is a stream of the SDKs.
+type Stream[T any] interface {
+	Next() bool
+	Current() T
+	Err() error
+	Close() error
+}
+
+// Complete sends a request and reads its response. start sends it by a service of the SDK,
+// which must use the middleware. A response larger than a multiple of the request's limit is
+// aborted, because it could be endless. Errors are classified, except that of the caller's
+// context; their Lost has the reported usage.
+func Complete[T any](ctx context.Context, l *Endpoint, r Request, start func(context.Context, Middleware) Stream[T], a Decoder[T]) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
 	}
 	guarded, guard := watch(ctx, l.header, l.total)
 	defer guard.stop()
-	resp, received, err := l.complete(guarded, guard, r, bounded{a, tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)})
+	c := &attempt{endpoint: l, guard: guard, request: r, decoder: a, max: tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)}
+	defer c.close()
+	stream := start(guarded, c.carry)
+	defer stream.Close()
+	resp, err := finish(c, stream, a)
 	if err != nil {
-		return model.Response{Lost: lost(a, received > 0 && !errors.As(err, new(complaintError)))}, reason(ctx, guarded, err)
+		return model.Response{Lost: c.lost(!errors.As(err, new(complaintError)))}, reason(ctx, guarded, err)
 	}
 	return resp, nil
-}
-
-// complete returns the response, and the number of bytes of its body.
-func (l *Endpoint) complete(ctx context.Context, guard *watchdog, r Request, a bounded) (model.Response, int64, error) {
-	raw, err := l.exchange(ctx, guard, r) //nolint:bodyclose // the tap closes it
-	if err != nil {
-		return model.Response{}, 0, err
-	}
-	received := &tap{ReadCloser: raw.Body, progress: guard.progress}
-	defer received.Close()
-	resp, err := l.read(guard, raw.Header.Get("Content-Type"), received, a)
-	return resp, received.read, err
-}
-
-// post returns a request without its body.
-func (l *Endpoint) post(ctx context.Context, r Request) *http.Request {
-	header := l.headers.Clone()
-	for name, value := range r.Header {
-		header.Set(name, value)
-	}
-	for name, value := range r.Added {
-		if header.Get(name) == "" {
-			header.Set(name, value)
-		}
-	}
-	sent := http.Request{Method: http.MethodPost, URL: l.url, Header: header}
-	return sent.WithContext(ctx)
 }
 
 // noKey is the error of a request without a key.
@@ -198,9 +161,9 @@ func (l *Endpoint) noKey(ctx context.Context, err error) error {
 var tokenForm = lazyregexp.New(`^(eyJ|ya29\.|sk-ant-oat)`)
 
 func (l *Endpoint) authorize(r *http.Request, key string) {
-	if l.keyHeader == "" || tokenForm.MatchString(key) {
+	if l.api.KeyHeader == "" || tokenForm.MatchString(key) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		return
 	}
-	r.Header.Set(l.keyHeader, key)
+	r.Header.Set(l.api.KeyHeader, key)
 }

@@ -183,7 +183,7 @@ func (l *Endpoint) speaksTLS(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	resp, err := l.client.Do(req)
+	resp, err := l.Client.Do(req)
 	if err == nil {
 		resp.Body.Close()
 	}

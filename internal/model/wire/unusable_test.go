@@ -118,10 +118,35 @@ func (b *begun) Read(p []byte) (int, error) {
 }
 
 // undecoded is the decoder of responses that never come.
-type undecoded struct{ Decoder }
+type undecoded struct{ Decoder[struct{}] }
 
 func (undecoded) Progress() Progress  { return Waiting }
 func (undecoded) Spent() money.Charge { return money.Charge{} }
+
+// unread is the stream of such a response.
+type unread struct{ error }
+
+func (unread) Next() bool        { return false }
+func (unread) Current() struct{} { return struct{}{} }
+func (u unread) Err() error      { return u.error }
+func (unread) Close() error      { return nil }
+
+// post sends a request to an endpoint as an SDK does.
+func post(t *testing.T, l *Endpoint) error {
+	start := func(ctx context.Context, carry Middleware) Stream[struct{}] {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Base+"chat", strings.NewReader(`{"model":"m"}`))
+		if err != nil {
+			return unread{err}
+		}
+		resp, err := carry(r, l.Client.Do)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return unread{err}
+	}
+	_, err := Complete(t.Context(), l, Request{Said: Conversation{Name: "messages"}}, start, undecoded{})
+	return err
+}
 
 func proxyAt(t *testing.T, address string) func(*http.Request) (*url.URL, error) {
 	t.Helper()
@@ -189,8 +214,8 @@ func TestUnusableEndpoints(t *testing.T) {
 				}
 				return new(net.Dialer).DialContext(ctx, network, address)
 			}
-			l := NewEndpoint(Options{BaseURL: test.base, HTTPClient: client}, API{Path: "chat"})
-			_, err := l.Complete(t.Context(), Request{Body: Body{[]byte("{}")}}, undecoded{})
+			l := NewEndpoint(Options{BaseURL: test.base, HTTPClient: client}, API{})
+			err := post(t, l)
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Class != model.ClassRequest || !failed.Unusable || !strings.Contains(err.Error(), test.fix) || strings.Contains(err.Error(), "secret-pw") {
 				t.Errorf("got %v, want an unusable endpoint with the fix %q", err, test.fix)
@@ -216,10 +241,10 @@ func TestTemporaryFaultsAreUsable(t *testing.T) {
 		"a proxy that closes":          {BaseURL: "https://model.test", Proxy: proxyAt(t, "http://"+torn)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := NewEndpoint(o, API{Path: "chat"})
+			l := NewEndpoint(o, API{})
 			before := connections.Load()
 			for range 3 {
-				_, err := l.Complete(t.Context(), Request{Body: Body{[]byte("{}")}}, undecoded{})
+				err := post(t, l)
 				if e := (*model.Error)(nil); !errors.As(err, &e) || e.Class != model.ClassUnavailable || e.Unusable {
 					t.Errorf("got %v, want an unavailable provider", err)
 				}
