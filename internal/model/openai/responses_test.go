@@ -69,6 +69,27 @@ func TestSearchesAreCounted(t *testing.T) {
 	}
 }
 
+// TestArgumentsAsAnObject covers servers that don't send a call's arguments as text.
+func TestArgumentsAsAnObject(t *testing.T) {
+	const call = `{"type":"function_call","id":"i","call_id":"a","name":"bash"`
+	for name, body := range map[string]string{
+		"complete":                        event(`{"type":"response.completed","response":{"status":"completed","output":[` + call + `,"arguments":{"x":1}}]}}`),
+		"of an item":                      event(`{"type":"response.output_item.done","output_index":0,"item":`+call+`,"arguments":{"x":1}}}`) + event(`{"type":"response.completed","response":{"status":"completed","output":[]}}`),
+		"in a delta":                      event(`{"type":"response.output_item.added","output_index":0,"item":`+call+`}}`) + event(`{"type":"response.function_call_arguments.delta","output_index":0,"delta":{"x":1}}`) + event(`{"type":"response.completed","response":{"status":"completed","output":[]}}`),
+		"after the deltas":                event(`{"type":"response.output_item.added","output_index":0,"item":`+call+`}}`) + event(`{"type":"response.function_call_arguments.done","output_index":0,"arguments":{"x":1}}`) + event(`{"type":"response.completed","response":{"status":"completed","output":[]}}`),
+		"of a response that is no stream": `{"status":"completed","output":[` + call + `,"arguments":{"x":1}}]}`,
+	} {
+		client := &http.Client{Transport: &wiretest.Canned{Kind: eventStream, Body: func() io.Reader { return strings.NewReader(body) }}}
+		if body[0] == '{' {
+			client = &http.Client{Transport: &wiretest.Canned{Kind: "application/json", Body: func() io.Reader { return strings.NewReader(body) }}}
+		}
+		got, err := Responses(Options{BaseURL: "http://model.test/v1", HTTPClient: client, Model: "gpt-5"}, Dialect{}).Stream(t.Context(), model.Request{}, nil)
+		if want := []model.ToolCall{bashA}; err != nil || cmp.Diff(want, got.Calls) != "" {
+			t.Errorf("%s: got %+v, error %v", name, got.Calls, err)
+		}
+	}
+}
+
 // TestReasoningOfOtherModelIsNotSent makes sure that what one model sealed is
 // not shown to another.
 func TestReasoningOfOtherModelIsNotSent(t *testing.T) {
