@@ -88,11 +88,7 @@ func (fs Faults) Error() string {
 
 // quote returns a short text in single quotes, or the start of a long one.
 func quote(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	s = fmt.Sprintf("%q", s)
+	s = fmt.Sprintf("%q", brief(s))
 	s = strings.ReplaceAll(s[1:len(s)-1], `\"`, `"`)
 	return "'" + strings.ReplaceAll(s, `'`, `\'`) + "'"
 }
@@ -114,9 +110,14 @@ func display(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	text := string(data)
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "..."
+	return brief(string(data))
+}
+
+// brief returns a short text, or the start of a long one.
+func brief(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
-	return text
+	return s
 }

@@ -1,29 +1,53 @@
 package schema
 
 import (
+	"errors"
 	"math"
 	"regexp"
 	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// pattern compiles a regular expression, nil if it is invalid.
-func (r *reader) pattern(text string, at *position) *pattern {
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		r.c.fault(at, Other(quote(text)+" is not valid regex: "+err.Error()))
-		return nil
+const maxPatterns = 200_000 // instructions of the regular expressions of a schema
+
+// pattern is a regular expression, which needs time for each character and instruction.
+type pattern struct {
+	*regexp.Regexp
+	size int // instructions, roughly
+	work *work
+}
+
+// MatchString implements jsonschema.Regexp.
+func (p *pattern) MatchString(text string) bool {
+	p.work.spend(len(text) * p.size / 64)
+	return p.Regexp.MatchString(text)
+}
+
+// expressions compiles the regular expressions of a schema, each of which the library
+// compiles twice.
+func (w *work) expressions() jsonschema.RegexpEngine {
+	total, known := 0, map[string]*pattern{}
+	return func(text string) (jsonschema.Regexp, error) {
+		if p := known[text]; p != nil {
+			again := *p // the library uses expressions as keys
+			return &again, nil
+		}
+		parsed, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return nil, err
+		}
+		size := patternSize(parsed)
+		if total += size; total > maxPatterns {
+			return nil, errors.New("regular expressions too large")
+		}
+		re, err := regexp.Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		known[text] = &pattern{re, size, w}
+		return known[text], nil
 	}
-	size := patternSize(parsed)
-	if r.c.patterns += size; r.c.patterns > maxPatterns {
-		r.c.fault(at, Other("regular expressions too large"))
-		return nil
-	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		r.c.fault(at, Other(quote(text)+" is not valid regex: "+err.Error()))
-		return nil
-	}
-	return &pattern{re, size}
 }
 
 // patternSize returns about how many instructions an expression has: repetitions are
