@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -33,7 +33,7 @@ var markup = strings.NewReplacer(
 	"\n", "<br>", "\t", " ",
 )
 
-var webAddress = lazyregexp.New(`(?i)\bwww\.`)
+var webAddress = regexp.MustCompile(`(?i)\bwww\.`)
 
 // inline escapes any text as one line of Markdown.
 func inline(s string) string {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
 )
@@ -120,7 +120,7 @@ type xmlText string
 
 // directive matches a text that readers of reports execute: Jenkins attaches the file that
 // [[ATTACHMENT|PATH]] names.
-var directive = lazyregexp.New(`\[\[([A-Za-z]+\|)`)
+var directive = regexp.MustCompile(`\[\[([A-Za-z]+\|)`)
 
 // MarshalText always succeeds.
 func (t xmlText) MarshalText() ([]byte, error) {

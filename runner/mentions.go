@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -143,7 +143,7 @@ func shown(m tasks.Mention) string {
 }
 
 // fileForm matches a name with a directory and a file extension.
-var fileForm = lazyregexp.New(`/[^/@]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+var fileForm = regexp.MustCompile(`/[^/@]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 
 // looksLikeFile reports whether a mention is probably a file, not a package scope, a person
 // or similar.
@@ -163,4 +163,4 @@ func output(command, said string) string {
 	return fmt.Sprintf("\n<output command=%q>\n%s\n</output>\n", command, said)
 }
 
-var outputFrame = lazyregexp.New(`(?i)<(\s*/\s*output)`)
+var outputFrame = regexp.MustCompile(`(?i)<(\s*/\s*output)`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -265,7 +265,7 @@ func refusedPaths(all []gitops.Refusal) string {
 }
 
 // scriptFrame matches what would end the block of a script's result in a prompt.
-var scriptFrame = lazyregexp.New(`(?i)<(\s*/\s*script)`)
+var scriptFrame = regexp.MustCompile(`(?i)<(\s*/\s*script)`)
 
 // text describes the script for the prompt of the session: its result and what it
 // changed, as a block that the texts can't close.

@@ -1,11 +1,11 @@
 package runner
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
@@ -58,7 +58,7 @@ func sentence(final string) string {
 }
 
 // issue matches references to issues that have no special character.
-var issue = lazyregexp.New(`(?i)\bGH-\d`)
+var issue = regexp.MustCompile(`(?i)\bGH-\d`)
 
 // The first words of sentences that describe a change are those in -ed, except neither, and made.
 var (

@@ -6,19 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/policy"
 )
 
 // pathWord is a word of a command line that may be a path: in any quotes, because a
 // path of these characters means the same in all of them.
-var pathWord = lazyregexp.New(`(^|[\s"'=;|&(<>])(/?[\w.+-]+(?:/[\w.+-]+)+)`)
+var pathWord = regexp.MustCompile(`(^|[\s"'=;|&(<>])(/?[\w.+-]+(?:/[\w.+-]+)+)`)
 
-var plainPath = lazyregexp.New(`^[\w.+/-]+$`)
+var plainPath = regexp.MustCompile(`^[\w.+/-]+$`)
 
 // Beside is what commands of a manifest can name next to it. The zero value is nothing.
 type Beside struct {
@@ -159,8 +159,8 @@ func (b Beside) readable(path string, info fs.FileInfo, within bool) []Readable 
 // secretName matches the names of files that usually have secrets; secretWord those that
 // programs have as well, such as scan_secrets.sh.
 var (
-	secretName = lazyregexp.New(`(?i)^(\..*|id_.*|.*\.(pem|key|p12|pfx|kdbx|env))$`)
-	secretWord = lazyregexp.New(`(?i)secret|credential|password|token`)
+	secretName = regexp.MustCompile(`(?i)^(\..*|id_.*|.*\.(pem|key|p12|pfx|kdbx|env))$`)
+	secretWord = regexp.MustCompile(`(?i)secret|credential|password|token`)
 )
 
 // isSecret reports whether a named path, or a directory on the way to it, has a name as
@@ -220,7 +220,7 @@ func secretsIn(dir string) (hidden []string, ok bool) {
 
 // installed matches paths of files that package managers install: published modules such as
 // js-tokens have names as secrets have.
-var installed = lazyregexp.New(`/(node_modules|site-packages)/`)
+var installed = regexp.MustCompile(`/(node_modules|site-packages)/`)
 
 // looksSecret reports whether an entry, given with its path, has a name as secrets have, or can't be
 // read by every user.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -108,7 +108,7 @@ type slug struct {
 // what is added to it.
 const maxSlug = 100
 
-var unsafe = lazyregexp.New(`[^A-Za-z0-9._]+`)
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
 // sanitised makes a value safe in the name of a file or a branch.
 func sanitised(s string) string {

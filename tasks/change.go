@@ -3,9 +3,8 @@ package tasks
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Change limits what a job may change. Zero values limit nothing.
@@ -78,8 +77,8 @@ func (c change) of(b *builder, s scope) Change {
 }
 
 var (
-	unclearGlob = lazyregexp.New(`[[{\\]`)
-	wildcards   = lazyregexp.New(`[*?]+`)
+	unclearGlob = regexp.MustCompile(`[[{\\]`)
+	wildcards   = regexp.MustCompile(`[*?]+`)
 )
 
 // noteChange notes globs of change.paths that match only paths which the job's profile may

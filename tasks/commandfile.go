@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // commandFile is a command in OpenCode's format, of a file or a manifest: a prompt with placeholders for arguments.
@@ -190,7 +189,7 @@ func commandPrompt(t text, c *commandFile) (template, bool) {
 }
 
 // placeholder matches where a command has its arguments.
-var placeholder = lazyregexp.New(`\$(ARGUMENTS\b|[1-9][0-9]?)`)
+var placeholder = regexp.MustCompile(`\$(ARGUMENTS\b|[1-9][0-9]?)`)
 
 // expandCommand fills in arguments as OpenCode does: $1, $2, ... are words, of which the
 // highest number gets all that remain, $ARGUMENTS is all of them. Without either they

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
 )
@@ -86,8 +86,8 @@ func (e *event) value(path string) (value string, isText bool, err error) {
 
 var (
 	// hidden is what people don't see where Markdown is shown.
-	hidden     = lazyregexp.New(`(?s)<!--.*?(-->|$)`)
-	eventFrame = lazyregexp.New(`(?i)<(\s*/\s*event)`)
+	hidden     = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
+	eventFrame = regexp.MustCompile(`(?i)<(\s*/\s*event)`)
 )
 
 // fenced returns a text of the event as a block of a prompt that it can't close.

@@ -1,10 +1,9 @@
 package tasks
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // tokenKind is the kind of a token.
@@ -31,9 +30,9 @@ type lexer struct {
 }
 
 var (
-	numberToken = lazyregexp.New(`^-?[0-9]+(\.[0-9]+)*`)
-	nameToken   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*`)
-	signToken   = lazyregexp.New(`^(==|!=|&&|\|\||[!(),])`)
+	numberToken = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)*`)
+	nameToken   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*`)
+	signToken   = regexp.MustCompile(`^(==|!=|&&|\|\||[!(),])`)
 )
 
 func (l *lexer) fail(at int, what, fix string) {
@@ -54,7 +53,7 @@ func (l *lexer) next() token {
 		return l.quoted(rest[:1])
 	}
 	for _, form := range []struct {
-		re   *lazyregexp.Regexp
+		re   *regexp.Regexp
 		kind tokenKind
 	}{{numberToken, aText}, {nameToken, aName}, {signToken, aSign}} {
 		if t.text = form.re.FindString(rest); t.text != "" {

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // What lists of repositories may hold at most.
@@ -40,7 +39,7 @@ type inputs struct {
 }
 
 // drivePath begins an absolute path of Windows.
-var drivePath = lazyregexp.New(`^[A-Za-z]:[\\/]`)
+var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
 // ParseRepoLine reads one line of a list of repositories, as repos: [{file: LIST}]
 // has them and a run writes them: a path, copy:PATH or a URL, then perhaps

@@ -3,11 +3,11 @@ package tasks
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -176,7 +176,7 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 }
 
 // fileExtension is the form of an extension of file names.
-var fileExtension = lazyregexp.New(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+var fileExtension = regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
 
 func readExtension(v value) (string, bool) {
 	t, ok := v.filled()

@@ -3,9 +3,8 @@ package tasks
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // matrix spells one task out into several, as GitHub Actions does: every
@@ -37,7 +36,7 @@ const (
 	maxKeys  = 50     // of a matrix, or of one of these entries
 )
 
-var nameForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // named reports whether the key is a name that a template can refer to.
 func (v value) named() bool {

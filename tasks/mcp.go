@@ -2,11 +2,11 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -50,7 +50,7 @@ type mcpServer struct {
 }
 
 // serverName is the form of a server's name: it is the start of its tools' names.
-var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
 var (
 	mcpForm        = mapOf("NAME", typeOf((*mcpServer).keys), readServers)

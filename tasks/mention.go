@@ -2,13 +2,13 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -35,7 +35,7 @@ type Mention struct {
 const maxMentions = 100
 
 // inlineCommand is what OpenCode's commands run before a prompt is sent.
-var inlineCommand = lazyregexp.New("!`[^`\n]+`")
+var inlineCommand = regexp.MustCompile("!`[^`\n]+`")
 
 var (
 	taskPromptForm  = form[template]{Type{Name: "string"}, readTaskPrompt}
@@ -202,7 +202,7 @@ func closes(name string) bool {
 }
 
 // rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
-var rangeForm = lazyregexp.New(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
+var rangeForm = regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
 
 // takeRange cuts a range of lines from the name.
 func (m *Mention) takeRange() {

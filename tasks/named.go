@@ -2,10 +2,10 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -58,4 +58,4 @@ func mayBeFile(word string) bool {
 }
 
 // fileForm is what paths of files look like.
-var fileForm = lazyregexp.New(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+var fileForm = regexp.MustCompile(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)

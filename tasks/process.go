@@ -2,10 +2,10 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -116,7 +116,7 @@ func variablesIn(all []template, getenv func(string) string) (secrets []string) 
 }
 
 // envReference is OpenCode's form of a variable of the environment.
-var envReference = lazyregexp.New(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // ownVariables are those that millhand sets for a process.
 var ownVariables = []string{"PATH", "HOME", "TMPDIR"}

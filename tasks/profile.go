@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/reach"
@@ -373,7 +373,7 @@ func readCacheName(v value) (string, bool) {
 	return t.s, true
 }
 
-var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func readEnvName(v value) (text, bool) {
 	t, ok := v.filled()

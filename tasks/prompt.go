@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Prompt is a task without a manifest, on the current repository.
@@ -163,7 +163,7 @@ func LoadPrompt(ctx context.Context, manifest []byte, o Options) (*Plan, error) 
 }
 
 // promptKey matches a line of a prompt's manifest with a key of the task or of its output.
-var promptKey = lazyregexp.New(`^ {6}(?:  )?"(prompt|verify|schema|file|commit|id)":`)
+var promptKey = regexp.MustCompile(`^ {6}(?:  )?"(prompt|verify|schema|file|commit|id)":`)
 
 // flagsOf returns the flag that each line of a prompt's manifest comes from.
 func flagsOf(manifest string) []string {
@@ -183,7 +183,7 @@ func flagsOf(manifest string) []string {
 }
 
 // manifestLine matches the position of another key in a problem.
-var manifestLine = lazyregexp.New(`, first on line \d+$`)
+var manifestLine = regexp.MustCompile(`, first on line \d+$`)
 
 // promptWords replaces what problems call the parts of a manifest.
 var promptWords = strings.NewReplacer(

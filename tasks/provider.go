@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -118,7 +118,7 @@ func (p *provider) readKeySource(v value, got map[string]value) {
 }
 
 // secretForm matches the names of headers and parameters that bear keys.
-var secretForm = lazyregexp.New(`(?i)authorization|api.?key|token|secret|^cookie$|^key$`)
+var secretForm = regexp.MustCompile(`(?i)authorization|api.?key|token|secret|^cookie$|^key$`)
 
 func (p provider) secretHeaders() []template { return secretly(p.headers) }
 func (p provider) secretQuery() []template   { return secretly(p.query) }
@@ -207,7 +207,7 @@ func readVariable(v value) (string, bool) {
 var ownHeaders = []string{"Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"}
 
 // headerForm is the token of RFC 9110, section 5.6.2.
-var headerForm = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 func readHeaders(v value) ([]template, bool) {
 	all, ok := readParameters(v)

@@ -2,10 +2,10 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -63,7 +63,7 @@ var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool
 	return name, true
 }}
 
-var accountName = lazyregexp.New(`^[\pL\pN_][\pL\pN_.-]*(/[\pL\pN_][\pL\pN_.-]*)*$`)
+var accountName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(/[\pL\pN_][\pL\pN_.-]*)*$`)
 
 // readPublish reads how a task's work is published.
 func readPublish(v value) (publish, bool) {

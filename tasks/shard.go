@@ -4,13 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
-var shardForm = lazyregexp.New(`^([0-9]{1,9})/([0-9]{1,9})$`)
+var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
 
 // ParseShard reads a shard as a command line names it: I/N, the Ith of N, counted
 // from 1.

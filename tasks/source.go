@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -138,15 +138,15 @@ func sourceForm[T any](kind ForgeKind, of func(*T) keys, common func(*T) *Source
 }
 
 var (
-	ownerForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	ownerForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	// groupForm is a group of GitLab, perhaps in another one.
-	groupForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+	groupForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 	// listedForm is the full name of a repository.
-	listedForm = lazyregexp.New(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+	listedForm = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
 )
 
 // ownerOf is the form of an owner's name.
-func ownerOf(valid *lazyregexp.Regexp) form[string] {
+func ownerOf(valid *regexp.Regexp) form[string] {
 	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
 		t, ok := v.filled()
 		if ok && !valid.MatchString(t.s) {

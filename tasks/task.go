@@ -2,10 +2,10 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -69,7 +69,7 @@ type commit struct {
 const maxCommands = 100 // in setup or verify
 
 // idForm is what ids of tasks and names of profiles look like.
-var idForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 var taskForm = form[*task]{typeOf((*task).keys), readTask}
 

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -45,7 +45,7 @@ const maxRendered = 1 << 20
 
 const opening = "${{"
 
-var variableForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost|report|patterns)$`)
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost|report|patterns)$`)
 
 // readTemplate reads a text with variables. A mistake in the form of one is
 // recorded, and the others are read all the same.

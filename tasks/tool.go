@@ -3,16 +3,16 @@ package tasks
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )
 
 // toolForm is what every provider accepts as the name of a tool.
-var toolForm = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
+var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 
 // readTools reads the custom tools of a manifest.
 func readTools(v value) ([]definition[CustomTool], bool) {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/reach"
 )
 
@@ -26,12 +26,12 @@ func (f *fault) Error() string { return f.what + "; " + f.fix }
 
 var (
 	// scpForm is how ssh's programs write an address: USER@HOST:PATH.
-	scpForm    = lazyregexp.New(`^([^@:/]*)@([^:/\[\]]*|\[[^\]/]*\]):(.*)$`)
-	helperForm = lazyregexp.New(`^[A-Za-z0-9+.-]*::`)
-	hostForm   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	ipv6Form   = lazyregexp.New(`^[0-9A-Fa-f:.]+$`)
-	userForm   = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._~+-]*$`)
-	schemeForm = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+	scpForm    = regexp.MustCompile(`^([^@:/]*)@([^:/\[\]]*|\[[^\]/]*\]):(.*)$`)
+	helperForm = regexp.MustCompile(`^[A-Za-z0-9+.-]*::`)
+	hostForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	ipv6Form   = regexp.MustCompile(`^[0-9A-Fa-f:.]+$`)
+	userForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._~+-]*$`)
+	schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 )
 
 // parseURL checks the URL of a repository: https, http, ssh, file, or the form

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/policy"
 )
 
@@ -51,7 +51,7 @@ func (s *source) report(line, column int, what, fix string) {
 func (s *source) text() string { return strings.Join(s.lines, "\n") }
 
 // lineBreak is what YAML counts as the end of a line.
-var lineBreak = lazyregexp.New(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
+var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
 
 // parse returns the mapping that a file holds. It records what is wrong with
 // the file itself, and then returns false.
@@ -159,8 +159,8 @@ func (r *lineReader) Read(p []byte) (int, error) {
 }
 
 var (
-	parserError   = lazyregexp.New(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
-	unknownAnchor = lazyregexp.New(`^unknown anchor '(.*)' referenced$`)
+	parserError   = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
 // syntax records an error of the parser, whose last line read is given.

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/schema"
@@ -36,7 +36,7 @@ type Custom struct {
 }
 
 // customForm matches valid names of custom tools, which all providers accept.
-var customForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var customForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 // custom is the Tool of a [Custom].
 type custom struct {

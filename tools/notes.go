@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // noteFiles are the names of files with instructions for agents. The first that a directory
@@ -99,4 +98,4 @@ func (env *Env) note(name string) (string, bool) {
 	return noteFrame.ReplaceAllString(text, `<\$1`), text != "" // only millhand opens and closes it
 }
 
-var noteFrame = lazyregexp.New(`(?i)<(\s*/?\s*repository-notes)`)
+var noteFrame = regexp.MustCompile(`(?i)<(\s*/?\s*repository-notes)`)

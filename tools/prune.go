@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // PruneOutputs removes saved outputs below a directory that were last written
@@ -64,4 +64,4 @@ func isSavedFile(e fs.DirEntry) bool {
 
 // savedOutputName matches the name of a saved output: "output" or a tool's name,
 // and a number.
-var savedOutputName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)
+var savedOutputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)

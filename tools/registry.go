@@ -3,10 +3,10 @@ package tools
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -126,7 +126,7 @@ func IsReadOnly(name string) bool {
 // calledName matches names of tools with what some models and servers leave around them, from the templates
 // that present tools: a recipient, namespaces, tokens, the number of the call. No tool has other
 // characters in its name than those of the group.
-var calledName = lazyregexp.New(`(?is)^(?:.*\bto=|<\|\w+\|>)?(?:(?:functions?|tools?|default_api)[./:])?([\w-]+)(?:<\|.*|:\d+|\(\))?$`)
+var calledName = regexp.MustCompile(`(?is)^(?:.*\bto=|<\|\w+\|>)?(?:(?:functions?|tools?|default_api)[./:])?([\w-]+)(?:<\|.*|:\d+|\(\))?$`)
 
 // plainToolName returns the name of a tool that a model calls, without what surrounds it and without the names of OpenCode 2.
 func plainToolName(name string) string {

@@ -3,17 +3,17 @@ package tools
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
 // propertyForm matches the names of properties that all providers accept: Anthropic refuses a
 // request, and so every tool, because of one other name.
-var propertyForm = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
+var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // renames are the properties of an offered schema that have other names than in the tool's own one.
 // nil: none have.

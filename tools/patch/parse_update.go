@@ -2,9 +2,8 @@ package patch
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // noNewline is the line that diff programs write after a last line without a
@@ -13,7 +12,7 @@ const noNewline = `\ No newline at end of file`
 
 // ranges matches the line numbers that diff programs write after "@@", which
 // are not context.
-var ranges = lazyregexp.New(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
+var ranges = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // update reads a section that moves a file or changes it by hunks.
 func (p *parser) update(f *File) error {
