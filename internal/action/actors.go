@@ -2,10 +2,9 @@ package action
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Actors are those whose events start runs: the input allow-actors.
@@ -17,7 +16,7 @@ type Actors struct {
 }
 
 // login is the form of GitHub's logins; those of apps end in [bot].
-var login = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$`)
+var login = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$`)
 
 // readActors parses the input allow-actors: write, * and logins, separated by spaces, commas or
 // lines.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -188,7 +188,7 @@ func short(s string) string {
 }
 
 // flagError is a flag at the start of an error, or a value for it.
-var flagError = lazyregexp.New(`--([a-z-]+)\b`)
+var flagError = regexp.MustCompile(`--([a-z-]+)\b`)
 
 // NameInputs names the inputs in an error about flags of the run command, which the workflow
 // does not have.

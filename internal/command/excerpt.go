@@ -2,12 +2,12 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/width"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/tasks"
@@ -50,7 +50,7 @@ func (e *excerpts) of(p tasks.Problem) string {
 
 // namedSecret matches the value of a key with the name of a secret, to the end of
 // the line. References to variables are not secret.
-var namedSecret = lazyregexp.New(`(?i)(?:key|token|secret|password|passwd|passphrase|authorization|credentials?|cookie|webhook)["']?\s*[:=]\s+["']?([^\s"'$#{[].*)`)
+var namedSecret = regexp.MustCompile(`(?i)(?:key|token|secret|password|passwd|passphrase|authorization|credentials?|cookie|webhook)["']?\s*[:=]\s+["']?([^\s"'$#{[].*)`)
 
 // split divides a line before a column, and replaces secrets in it. A secret that contains
 // the column is in the second half.

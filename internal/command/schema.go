@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
@@ -64,7 +64,7 @@ func writeSchema(out io.Writer, doc map[string]any) error {
 }
 
 // releaseVersion is the version of a build from a tag.
-var releaseVersion = lazyregexp.New(`^v\d+\.\d+\.\d+$`)
+var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
 // schemaLine is the comment by which editors find the schema of a manifest.
 func schemaLine() string {

@@ -4,13 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // sourceVersion is the version of this source: that of a release in its commit, and X.Y.Z-dev,
@@ -20,7 +19,7 @@ import (
 var sourceVersion string
 
 // pseudoVersion matches the versions that Go makes of a commit without a tag.
-var pseudoVersion = lazyregexp.New(`[.-]\d{14}-[0-9a-f]{12}(\+|$)`)
+var pseudoVersion = regexp.MustCompile(`[.-]\d{14}-[0-9a-f]{12}(\+|$)`)
 
 // versionDocument is what `millhand version --json` prints. Fields that the build does not
 // have are empty.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
@@ -72,7 +72,7 @@ Your workspace is one of the repositories before the change. You can read it, an
 }
 
 // frame matches what would end a block of the prompt.
-var frame = lazyregexp.New(`(?i)<(\s*/\s*(task|verify|patch)\b)`)
+var frame = regexp.MustCompile(`(?i)<(\s*/\s*(task|verify|patch)\b)`)
 
 // block returns a text as a block that it can't close.
 func block(name, attributes, text string) string {

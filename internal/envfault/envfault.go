@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
@@ -88,11 +87,11 @@ func Find(line string, exit int, output string) (Fault, bool) {
 var spaces = strings.NewReplacer("\u2009", " ", "\u00a0", " ")
 
 // escape is an escape sequence of a terminal.
-var escape = lazyregexp.New(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var escape = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // aside matches lines that follow the output of a command that failed, whatever its reason:
 // npm's news, and the sandbox's denials, such as of npm's check for updates.
-var aside = lazyregexp.New(`^npm notice|^\(network access denied to `)
+var aside = regexp.MustCompile(`^npm notice|^\(network access denied to `)
 
 // lastLines returns the last n lines that are not aside, and those after them.
 func lastLines(lines []string, n int) []string {

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"regexp"
 	"sync"
 	"time"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Sink receives events in the order of the stream. A Sink is called by one
@@ -197,7 +196,7 @@ func joined(line []byte) bool {
 }
 
 // frameEnd matches what follows frame in a line.
-var frameEnd = lazyregexp.New(`^[0-9a-f]+-[0-9a-f]{8}"}$`)
+var frameEnd = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]{8}"}$`)
 
 // readLine returns the next line without its newline; at the end, an incomplete line and
 // io.EOF.

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/report"
 )
 
@@ -160,7 +160,7 @@ func (v *verifier) readEvents() bool {
 }
 
 // atLine matches the errors of [event.Read] about a line.
-var atLine = lazyregexp.New(`^read event stream, line (\d+): (.*)$`)
+var atLine = regexp.MustCompile(`^read event stream, line (\d+): (.*)$`)
 
 // add adds an event that follows the others.
 func (v *verifier) add(e event.Event, hash string, line int) {

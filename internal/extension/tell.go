@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/jshost"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // maxWaiting is how many events wait for plugins; further ones are dropped.
@@ -105,7 +105,7 @@ func ofPlugins(e event.Event) []pluginEvent {
 }
 
 // patched matches the lines of a patch that name its files.
-var patched = lazyregexp.New(`(?m)^\*\*\* (?:Add File|Update File|Delete File|Move to): (.*?)\s*$`)
+var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add File|Update File|Delete File|Move to): (.*?)\s*$`)
 
 func ofCall(e event.Event, properties map[string]any) []pluginEvent {
 	c := e.Call

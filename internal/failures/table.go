@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Ranks of failures: a failed test is more informative than an error of a compiler, and both
@@ -126,25 +124,25 @@ var kinds = sync.OnceValue(func() []compiled {
 
 // Lines that attribute output to a test whose result comes later.
 var (
-	goTest      = lazyregexp.New(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
-	goResult    = lazyregexp.New(`^\s*--- (?:PASS|SKIP|FAIL): (\S+)`)
-	goMessage   = lazyregexp.New(`^\s+\S+\.go:\d+: `)
-	ctestOutput = lazyregexp.New(`^(\d+): `)
-	ctestStart  = lazyregexp.New(`^\d+: (?:Test command|Working Directory|Test timeout|Environment variables|$)`)
-	ctestResult = lazyregexp.New(`^\s*\d+/\d+ Test\s+#(\d+): `)
+	goTest      = regexp.MustCompile(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
+	goResult    = regexp.MustCompile(`^\s*--- (?:PASS|SKIP|FAIL): (\S+)`)
+	goMessage   = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
+	ctestOutput = regexp.MustCompile(`^(\d+): `)
+	ctestStart  = regexp.MustCompile(`^\d+: (?:Test command|Working Directory|Test timeout|Environment variables|$)`)
+	ctestResult = regexp.MustCompile(`^\s*\d+/\d+ Test\s+#(\d+): `)
 )
 
 // withDigits matches words that differ between lines of a log: times, numbers, identifiers.
-var withDigits = lazyregexp.New(`\S*\d\S*`)
+var withDigits = regexp.MustCompile(`\S*\d\S*`)
 
 // words are parts of words in each line that may report an error or a number of failures.
 var words = []string{"error", "fail", "fatal", "panic", "exception", "assert", "undefined", "unexpected", "segmentation fault", "not ok", "cannot", "mismatch"}
 
 // likely matches lines that belong to the message of a failure whose form is not known.
-var likely = lazyregexp.New(`(?i)\b(?:errors?|fail(?:ed|ure)?|expected|assert\w*|panic|exception)\b`)
+var likely = regexp.MustCompile(`(?i)\b(?:errors?|fail(?:ed|ure)?|expected|assert\w*|panic|exception)\b`)
 
 // summary matches lines with the numbers of failed tests.
-var summary = lazyregexp.New(`^(?:FAILED \(|FAIL\s|Tests(?: run)?:\s.*[Ff]ail|Test Suites:.* fail|test result: |=+ .*\d+ failed.* =+$|\d+ examples?, \d+ fail|# fail |ℹ fail |\s+Tests\s+\d+ failed|\d+% tests passed|\d+ tests completed, \d+ fail)`)
+var summary = regexp.MustCompile(`^(?:FAILED \(|FAIL\s|Tests(?: run)?:\s.*[Ff]ail|Test Suites:.* fail|test result: |=+ .*\d+ failed.* =+$|\d+ examples?, \d+ fail|# fail |ℹ fail |\s+Tests\s+\d+ failed|\d+% tests passed|\d+ tests completed, \d+ fail)`)
 
 // matches reports whether an expression, which may be nil, matches a line.
 func matches(r *regexp.Regexp, line string) bool { return r != nil && r.MatchString(line) }

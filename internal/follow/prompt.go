@@ -2,9 +2,8 @@ package follow
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
@@ -65,7 +64,7 @@ func ConflictPrompt(base, found string) string {
 	return fmt.Sprintf("Resolve the conflicts with %s\n\nThe branch %[1]s has moved on, and your change conflicts with it. The files in the workspace have both, with conflict markers (<<<<<<<, =======, >>>>>>>). Resolve them: keep what others have changed, apply your change to it, remove all markers, and finish again.\n", base)
 }
 
-var frame = lazyregexp.New(`(?i)<(\s*/?\s*(log|remark|check)\b)`)
+var frame = regexp.MustCompile(`(?i)<(\s*/?\s*(log|remark|check)\b)`)
 
 // fence changes tags of the prompt in a text, so that it can't close its block.
 func fence(text string) string {

@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -26,9 +26,9 @@ func tail(text string, most int) string {
 }
 
 var (
-	hexWord = lazyregexp.New(`\b(0x)?[0-9a-f]{7,}\b`)
-	digits  = lazyregexp.New(`[0-9]+`)
-	blanks  = lazyregexp.New(`[ \t]+`)
+	hexWord = regexp.MustCompile(`\b(0x)?[0-9a-f]{7,}\b`)
+	digits  = regexp.MustCompile(`[0-9]+`)
+	blanks  = regexp.MustCompile(`[ \t]+`)
 )
 
 // signatureLines is the number of lines of a log that identify a failure.

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/textcut"
@@ -163,7 +162,7 @@ func (s State) With(what, done string) State {
 	return s
 }
 
-var reportLine = lazyregexp.New(`(?im)^[\s*-]*` + "`?" + `([crv][0-9]+)` + "`?" + `:\s*(done|declined):\s*(.+)$`)
+var reportLine = regexp.MustCompile(`(?im)^[\s*-]*` + "`?" + `([crv][0-9]+)` + "`?" + `:\s*(done|declined):\s*(.+)$`)
 
 // reported returns what the agent reported about each remark.
 func reported(final string) map[string]string {

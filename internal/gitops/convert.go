@@ -2,10 +2,10 @@ package gitops
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // lineEndings is the conversion of a file's line endings when it is stored. The
@@ -50,7 +50,7 @@ func endingsOf(value string) (action lineEndings, decided bool) {
 
 // identKeyword matches the keyword that the ident attribute expands on checkout
 // and git removes on commit.
-var identKeyword = lazyregexp.New(`\$Id:[^$\n]*\$`)
+var identKeyword = regexp.MustCompile(`\$Id:[^$\n]*\$`)
 
 // conversion is the conversion of a file's content before it is stored.
 type conversion struct {

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/textcut"
 )
@@ -126,18 +126,18 @@ func (c *Canon) record(s string) string { return c.hidden.Replace(c.redact(s)) }
 
 // passing are the texts that differ between runs that do the same.
 var passing = []struct {
-	pattern *lazyregexp.Regexp
+	pattern *regexp.Regexp
 	name    string
 }{
-	{lazyregexp.New(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
-	{lazyregexp.New(`\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d|Z)?)?`), "<time>"},
-	{lazyregexp.New(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\d\d? )?)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d\d? )?((\d{4} )?\d\d:\d\d(:\d\d)?)( [A-Z]{3,4})?( \d{4})?( [+-]\d{4})?`), "<time>"},
-	{lazyregexp.New(`\b\d\d?:\d\d:\d\d([.,]\d+)?`), "<time>"},
-	{lazyregexp.New(`\b(\d+h)?(\d+m)?\d+([.,]\d+)? ?(ns|us|µs|ms|s|secs?|seconds?|milliseconds?)\b`), "<duration>"},
-	{lazyregexp.New(`/tmp/[^/\s"'` + "`" + `:;,)]+`), "/tmp/<temp>"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d|Z)?)?`), "<time>"},
+	{regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\d\d? )?)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d\d? )?((\d{4} )?\d\d:\d\d(:\d\d)?)( [A-Z]{3,4})?( \d{4})?( [+-]\d{4})?`), "<time>"},
+	{regexp.MustCompile(`\b\d\d?:\d\d:\d\d([.,]\d+)?`), "<time>"},
+	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+([.,]\d+)? ?(ns|us|µs|ms|s|secs?|seconds?|milliseconds?)\b`), "<duration>"},
+	{regexp.MustCompile(`/tmp/[^/\s"'` + "`" + `:;,)]+`), "/tmp/<temp>"},
 }
 
-var object = lazyregexp.New(`\b[0-9a-f]{7,64}\b`)
+var object = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 
 // compare returns the canonical form of s, for a hash.
 func (c *Canon) compare(s string) string {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"sync/atomic"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -41,7 +41,7 @@ func (e *either) Stream(ctx context.Context, req model.Request, emit func(model.
 
 // onlyResponses matches the rejections of OpenAI ("Please use /v1/responses instead",
 // "only supported in v1/responses") and of Azure.
-var onlyResponses = lazyregexp.New(`(?i)\bv1/responses\b|\bresponses api\b|chatcompletion operation does not work with the specified model`)
+var onlyResponses = regexp.MustCompile(`(?i)\bv1/responses\b|\bresponses api\b|chatcompletion operation does not work with the specified model`)
 
 // requiresResponses reports whether a server rejected a request because it serves the model
 // only with Responses.

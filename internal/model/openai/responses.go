@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync/atomic"
 
 	"github.com/openai/openai-go/v3/option"
@@ -11,7 +12,6 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 )
@@ -65,7 +65,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 	return wire.Complete(ctx, r.line, wire.Request{Said: said, Added: req.Headers, Output: req.MaxOutput}, start, r.newDecoder(req, emit))
 }
 
-var aboutSummaries = lazyregexp.New(`(?i)reasoning[._ ]summar`)
+var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)
 
 // refusesSummary reports whether err says that this account gets no summaries
 // of reasoning, which OpenAI gives to verified organisations only.

@@ -2,9 +2,9 @@ package provider
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model/openai"
 )
 
@@ -33,15 +33,15 @@ var (
 // reasoners are the efforts of OpenAI's models that reason, by their names; the first that
 // fits counts.
 var reasoners = []struct {
-	models *lazyregexp.Regexp
+	models *regexp.Regexp
 	effort openai.Effort
 }{
-	{lazyregexp.New(`^(openai/)?gpt-5(-mini|-nano)?(-\d{4}|$)`), minimalToHigh},
-	{lazyregexp.New(`^(openai/)?gpt-5\.(1-codex-max|[2-5]-(codex|pro))`), lowToXHigh},
-	{lazyregexp.New(`^(openai/)?(o\d|codex|gpt-5-|gpt-5\.1-codex)`), lowToHigh},
-	{lazyregexp.New(`^(openai/)?gpt-5\.1`), noneToHigh},
-	{lazyregexp.New(`^(openai/)?gpt-5\.[2-5]`), noneToXHigh},
-	{lazyregexp.New(``), noneToMax},
+	{regexp.MustCompile(`^(openai/)?gpt-5(-mini|-nano)?(-\d{4}|$)`), minimalToHigh},
+	{regexp.MustCompile(`^(openai/)?gpt-5\.(1-codex-max|[2-5]-(codex|pro))`), lowToXHigh},
+	{regexp.MustCompile(`^(openai/)?(o\d|codex|gpt-5-|gpt-5\.1-codex)`), lowToHigh},
+	{regexp.MustCompile(`^(openai/)?gpt-5\.1`), noneToHigh},
+	{regexp.MustCompile(`^(openai/)?gpt-5\.[2-5]`), noneToXHigh},
+	{regexp.MustCompile(``), noneToMax},
 }
 
 // effortOf is the effort of one of OpenAI's models that reason.

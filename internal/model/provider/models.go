@@ -1,54 +1,55 @@
 package provider
 
 import (
-	"github.com/millhand/millhand/internal/lazyregexp"
+	"regexp"
+
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/openai"
 )
 
 // reasons matches OpenAI's models that reason, by any of the names under which
 // they are found.
-var reasons = lazyregexp.New(`^(openai/)?(o[1-9]|gpt-([5-9]|[1-9]\d)|codex)`)
+var reasons = regexp.MustCompile(`^(openai/)?(o[1-9]|gpt-([5-9]|[1-9]\d)|codex)`)
 
 // chatty matches those of the same names that don't.
-var chatty = lazyregexp.New(`-chat\b`)
+var chatty = regexp.MustCompile(`-chat\b`)
 
 // thinks reports whether a model is one of OpenAI's that reason.
 func thinks(model string) bool { return reasons.MatchString(model) && !chatty.MatchString(model) }
 
 // gemini3 matches Gemini 3 and later, also by names that follow the latest version.
-var gemini3 = lazyregexp.New(`^(models/|google/)?gemini-([3-9]|[1-9]\d|.*latest$)`)
+var gemini3 = regexp.MustCompile(`^(models/|google/)?gemini-([3-9]|[1-9]\d|.*latest$)`)
 
 // refinement is how a kind's dialect differs for models of certain names.
 type refinement struct {
 	kind   string
-	models *lazyregexp.Regexp
+	models *regexp.Regexp
 	refine func(d *openai.Dialect)
 }
 
 // refinements are applied in order, each that fits.
 var refinements = []refinement{
 	// OpenAI rejects an effort for models without reasoning.
-	{"openai", lazyregexp.New(`^(gpt-[34]|chatgpt)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
-	{"google", lazyregexp.New(`^(models/)?(gemini-[12]\.[0-4]|gemma)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
-	{"openrouter", lazyregexp.New(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
-	{"openrouter", lazyregexp.New(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
-	{"google", lazyregexp.New(`^(models/)?gemini-2\.5-flash`), func(d *openai.Dialect) { d.Effort = noneToHigh }},
-	{"google", lazyregexp.New(`^(models/)?gemini-3(\.[0-5])?-flash`), func(d *openai.Dialect) { d.Effort = minimalToHigh }},
+	{"openai", regexp.MustCompile(`^(gpt-[34]|chatgpt)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
+	{"google", regexp.MustCompile(`^(models/)?(gemini-[12]\.[0-4]|gemma)`), func(d *openai.Dialect) { d.Effort = openai.Effort{} }},
+	{"openrouter", regexp.MustCompile(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
+	{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
+	{"google", regexp.MustCompile(`^(models/)?gemini-2\.5-flash`), func(d *openai.Dialect) { d.Effort = noneToHigh }},
+	{"google", regexp.MustCompile(`^(models/)?gemini-3(\.[0-5])?-flash`), func(d *openai.Dialect) { d.Effort = minimalToHigh }},
 	// From version 3.6 on, a temperature is deprecated.
-	{"google", lazyregexp.New(`^(models/)?gemini-(3\.([6-9]|\d\d)|[4-9]|[1-9]\d|.*latest$)`), func(d *openai.Dialect) { d.Temperature = false }},
+	{"google", regexp.MustCompile(`^(models/)?gemini-(3\.([6-9]|\d\d)|[4-9]|[1-9]\d|.*latest$)`), func(d *openai.Dialect) { d.Temperature = false }},
 	{"google", gemini3, func(d *openai.Dialect) { d.Signed = true }},
 	{"openrouter", gemini3, func(d *openai.Dialect) { d.Signed = true }},
-	{"openrouter", lazyregexp.New(`^mistralai/`), func(d *openai.Dialect) { d.ShortIDs, d.Bridge, d.Alternate = true, true, true }},
+	{"openrouter", regexp.MustCompile(`^mistralai/`), func(d *openai.Dialect) { d.ShortIDs, d.Bridge, d.Alternate = true, true, true }},
 	// Of Mistral's models, these accept an effort, with the values none and high.
-	{"mistral", lazyregexp.New(`^mistral-(small-(latest|26|4)|medium-(latest|3-5))`), func(d *openai.Dialect) { d.Effort = noneOrHigh }},
-	{"together", lazyregexp.New(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
-	{"cerebras", lazyregexp.New(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
-	{"groq", lazyregexp.New(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
-	{"groq", lazyregexp.New(`llama-4`), func(d *openai.Dialect) { d.Images = true }},
+	{"mistral", regexp.MustCompile(`^mistral-(small-(latest|26|4)|medium-(latest|3-5))`), func(d *openai.Dialect) { d.Effort = noneOrHigh }},
+	{"together", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
+	{"cerebras", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
+	{"groq", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
+	{"groq", regexp.MustCompile(`llama-4`), func(d *openai.Dialect) { d.Images = true }},
 	// Of xAI's models, only these accept an effort, though most reason.
-	{"xai", lazyregexp.New(`^grok-3-mini`), func(d *openai.Dialect) { d.Effort = lowOrHigh }},
-	{"xai", lazyregexp.New(`^grok-4\.[3-9]|multi-agent`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
+	{"xai", regexp.MustCompile(`^grok-3-mini`), func(d *openai.Dialect) { d.Effort = lowOrHigh }},
+	{"xai", regexp.MustCompile(`^grok-4\.[3-9]|multi-agent`), func(d *openai.Dialect) { d.Effort = lowToHigh }},
 }
 
 // dialectOf is the dialect of a kind for a model. OpenAI's models with reasoning
@@ -70,21 +71,21 @@ func dialectOf(kind string, d openai.Dialect, model string) openai.Dialect {
 
 // claude is what models of Anthropic can do, by their names.
 type claude struct {
-	models  *lazyregexp.Regexp
+	models  *regexp.Regexp
 	dialect anthropic.Dialect
 }
 
 // claudes are looked through in order; the first that fits counts. The last is
 // for models that are yet to come.
 var claudes = []claude{
-	{lazyregexp.New(`claude-(2|instant|3-(opus|sonnet|haiku))`), anthropic.Dialect{MaxOutput: 4096, Temperature: true}},
-	{lazyregexp.New(`claude-3-5`), anthropic.Dialect{MaxOutput: 8192, Temperature: true}},
-	{lazyregexp.New(`claude-3-7`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
-	{lazyregexp.New(`claude-opus-4-1`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
-	{lazyregexp.New(`claude-(opus|sonnet|haiku)-4-5`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
-	{lazyregexp.New(`claude-(opus|sonnet|haiku)-4-6`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, Temperature: true, Output: true}},
-	{lazyregexp.New(`claude-(opus|sonnet)-4(-0|-20|@|$)`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
-	{lazyregexp.New(``), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, XHigh: true, Output: true}},
+	{regexp.MustCompile(`claude-(2|instant|3-(opus|sonnet|haiku))`), anthropic.Dialect{MaxOutput: 4096, Temperature: true}},
+	{regexp.MustCompile(`claude-3-5`), anthropic.Dialect{MaxOutput: 8192, Temperature: true}},
+	{regexp.MustCompile(`claude-3-7`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
+	{regexp.MustCompile(`claude-opus-4-1`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet|haiku)-4-5`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet|haiku)-4-6`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet)-4(-0|-20|@|$)`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
+	{regexp.MustCompile(``), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, XHigh: true, Output: true}},
 }
 
 func claudeOf(model string) anthropic.Dialect {

@@ -2,13 +2,12 @@ package provider
 
 import (
 	"maps"
+	"regexp"
 	"slices"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // propertyForm matches the names of properties that Anthropic accepts.
-var propertyForm = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
+var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // Refuses returns the name of a property of an output schema for which the provider refuses each
 // request, and whether there is one.

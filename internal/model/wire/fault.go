@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/textcut"
 )
@@ -207,7 +207,7 @@ var telling = map[string]model.ErrorClass{
 
 // tooLong matches messages of providers without a code about a conversation that is
 // too long.
-var tooLong = lazyregexp.New(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
+var tooLong = regexp.MustCompile(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
 	`|exceeds? (the |model |its )?(maximum )?(available )?context (window|length|limit|size)` +
 	`|context window exceeds|greater than the context length|exceed(ed|s)? (the )?model('s)? token limit` +
 	`|(prompt|input) is too long|input token count.{0,60}exceeds|reduce the length of the messages` +

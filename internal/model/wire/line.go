@@ -6,12 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/millhand/millhand/internal/keys"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 )
@@ -158,7 +158,7 @@ func (l *Endpoint) noKey(ctx context.Context, err error) error {
 
 // tokenForm matches keys that are access tokens: JSON web tokens, and those of Google and
 // Anthropic. They are sent as bearer tokens, also where keys have a header of their own.
-var tokenForm = lazyregexp.New(`^(eyJ|ya29\.|sk-ant-oat)`)
+var tokenForm = regexp.MustCompile(`^(eyJ|ya29\.|sk-ant-oat)`)
 
 func (l *Endpoint) authorize(r *http.Request, key string) {
 	if l.api.KeyHeader == "" || tokenForm.MatchString(key) {

@@ -10,11 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // permanentTLS matches the failures of handshakes, by either end, that a retry doesn't change.
 // Their types are internal to crypto/tls.
-var permanentTLS = lazyregexp.New(`tls: (protocol version not supported|handshake failure|insufficient security level|inappropriate fallback` +
+var permanentTLS = regexp.MustCompile(`tls: (protocol version not supported|handshake failure|insufficient security level|inappropriate fallback` +
 	`|unrecognized name|access denied|no application protocol|certificate required|(bad|unsupported|revoked|expired|unknown) certificate` +
 	`|server selected unsupported|server chose an unconfigured|server does not support|no supported versions)`)
 
@@ -142,7 +142,7 @@ func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Resp
 
 // plainToTLS matches how servers respond to HTTP requests at a port for HTTPS: Go, nginx, Apache and
 // others, all with status 400.
-var plainToTLS = lazyregexp.New(`(?i)http request .{0,20}https (server|port)|plain http to an? (ssl|tls)|requires (ssl|tls)|combination of host and port requires tls`)
+var plainToTLS = regexp.MustCompile(`(?i)http request .{0,20}https (server|port)|plain http to an? (ssl|tls)|requires (ssl|tls)|combination of host and port requires tls`)
 
 // refusedBefore returns what to change after the response of a proxy, or of a server that expects
 // TLS, instead of the model's; "" for other responses.
