@@ -8,13 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // ErrNotFound is returned for a directory without a configuration of OpenCode.
@@ -239,7 +238,7 @@ func (c *converter) instructions(m mapping, n *node) {
 }
 
 // unsafeName is what the name of an agent can't contain here.
-var unsafeName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
+var unsafeName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 func agentName(s string) string { return strings.Trim(unsafeName.ReplaceAllString(s, "-"), "-.") }
 
@@ -335,7 +334,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	return a
 }
 
-var fileReference = lazyregexp.New(`\{file:([^}]+)\}`)
+var fileReference = regexp.MustCompile(`\{file:([^}]+)\}`)
 
 // prompt returns a prompt with the text of the files that it refers to.
 func (c *converter) prompt(n *node) string {

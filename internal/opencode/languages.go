@@ -1,16 +1,15 @@
 package opencode
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // fileExtension is the form of an extension of files in a manifest.
-var fileExtension = lazyregexp.New(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+var fileExtension = regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
 
 // languages converts the language servers.
 func (c *converter) languages(m mapping, n *node) {
@@ -91,7 +90,7 @@ func hasVariable(text string) bool {
 }
 
 // secretOption matches the names of options that may be keys.
-var secretOption = lazyregexp.New(`(?i)key|token|secret|password|credential|licen[cs]e`)
+var secretOption = regexp.MustCompile(`(?i)key|token|secret|password|credential|licen[cs]e`)
 
 // maxDepth is how deeply options of a server may be nested.
 const maxDepth = 20

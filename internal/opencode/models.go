@@ -1,11 +1,10 @@
 package opencode
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // models converts the facts of the models of a provider.
@@ -101,7 +100,7 @@ func (c *converter) modalities(facts mapping, title string, n *node) {
 }
 
 // amount matches prices that a manifest can have.
-var amount = lazyregexp.New(`^[0-9]{1,6}(\.[0-9]{1,12})?$`)
+var amount = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,12})?$`)
 
 // cost converts prices, which are in USD per million tokens in both.
 func (c *converter) cost(facts mapping, title string, n *node) {

@@ -5,14 +5,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // packageName is a package of npm, optionally with a version.
-var packageName = lazyregexp.New(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(@[A-Za-z0-9.^~*+_-]+)?$`)
+var packageName = regexp.MustCompile(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(@[A-Za-z0-9.^~*+_-]+)?$`)
 
 // plugins adds the plugins to the manifest: the files in .opencode, and those of the
 // configuration. Packages of npm are a comment, because a run installs nothing; the comment is

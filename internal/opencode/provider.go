@@ -1,17 +1,16 @@
 package opencode
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // variable is OpenCode's reference to a variable of the environment.
-var variable = lazyregexp.New(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
+var variable = regexp.MustCompile(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
 // envName is the name of a variable.
-var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // kinds are the protocols of the packages that OpenCode calls models with.
 func kindOf(npm string) string {

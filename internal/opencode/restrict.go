@@ -6,13 +6,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/frontmatter"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // harmless are the keys of OpenCode, in the form of OpenCode 1, that are not converted and can't restrict an agent, with what they are for. The
@@ -55,16 +55,16 @@ var (
 )
 
 // restricts matches names of keys that may restrict agents.
-var restricts = lazyregexp.New(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
+var restricts = regexp.MustCompile(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
 
 // restrictsFile matches names of files in .opencode that may restrict agents.
-var restrictsFile = lazyregexp.New(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
+var restrictsFile = regexp.MustCompile(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
 
 // newer matches addresses of the schema of a later format.
-var newer = lazyregexp.New(`(?i)(^|[/._@-])v?([3-9]|[1-9][0-9])([/._-]|$)`)
+var newer = regexp.MustCompile(`(?i)(^|[/._@-])v?([3-9]|[1-9][0-9])([/._-]|$)`)
 
 // schemas matches the addresses of the schema of OpenCode 1 and 2, after the host.
-var schemas = lazyregexp.New(`^(v[12]/)?config(/v[12])?\.json$`)
+var schemas = regexp.MustCompile(`^(v[12]/)?config(/v[12])?\.json$`)
 
 // guard examines a configuration, and collects its restrictions that the manifest would not have.
 type guard struct {

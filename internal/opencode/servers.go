@@ -2,15 +2,15 @@ package opencode
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/redact"
 )
 
 // serverName is the form of a server's name in a manifest.
-var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
 // toolPrefixes returns the prefixes of the names of the tools of all servers that are converted and enabled.
 func toolPrefixes(n *node) []string {
@@ -122,8 +122,8 @@ func (c *converter) serverVariables(server mapping, at, key string, n *node) {
 }
 
 var (
-	secretName  = lazyregexp.New(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
-	secretValue = lazyregexp.New(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
+	secretName  = regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
+	secretValue = regexp.MustCompile(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
 )
 
 // mayBeKey reports whether a variable may have a key: by its name, or by its value, which is a known form of keys, has a URL with
@@ -134,7 +134,7 @@ func mayBeKey(name, value string) bool {
 }
 
 // hostOf matches the host of a URL.
-var hostOf = lazyregexp.New(`\bhttps?://([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])(?::\d+)?(?:[/?#]|$)`)
+var hostOf = regexp.MustCompile(`\bhttps?://([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])(?::\d+)?(?:[/?#]|$)`)
 
 // network converts what a server, which may reach everything in OpenCode, is known to need: the registry of the program that
 // downloads it, and hosts that its command and its environment name.

@@ -2,14 +2,13 @@ package patterns
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // directive finds comments and attributes that switch off a check.
-var directive = lazyregexp.New(`(?i)\bnolint\b|\blint:(?:file-)?ignore\b|#\s*nosec\b|@ts-(?:ignore|nocheck|expect-error)\b|\b(?:eslint|tslint|stylelint|biome|oxlint|prettier|swiftlint|rubocop|ktlint|detekt|shellcheck|pylint|pyright|flake8|mypy|ruff|phpcs|phpstan|psalm|markdownlint|hadolint|sonar|credo)[:-]\s*(?:ignore|disable|off|skip)[\w-]*` +
+var directive = regexp.MustCompile(`(?i)\bnolint\b|\blint:(?:file-)?ignore\b|#\s*nosec\b|@ts-(?:ignore|nocheck|expect-error)\b|\b(?:eslint|tslint|stylelint|biome|oxlint|prettier|swiftlint|rubocop|ktlint|detekt|shellcheck|pylint|pyright|flake8|mypy|ruff|phpcs|phpstan|psalm|markdownlint|hadolint|sonar|credo)[:-]\s*(?:ignore|disable|off|skip)[\w-]*` +
 	`|#\s*noqa\b|#\s*type:\s*ignore\b|#\s*pragma:?\s*no[ -]?cover\b|\bistanbul ignore\b|\bv8 ignore\b|\bc8 ignore\b|@Suppress(?:Warnings|Lint|FBWarnings)?\b|#!?\[\s*(?:allow|expect)\b|\bNOSONAR\b|\bNOLINT\w*|\bpragma warning disable\b|\bSuppressMessage\b|@phpstan-ignore[\w-]*|@psalm-suppress\b|\bfmt:\s*(?:off|skip)\b|\bcheckov:skip\b|\btfsec:ignore\b|\bgitleaks:allow\b|\+build ignore\b|go:build ignore\b|\berror_reporting\(0\)|\bset \+e\b|\bcontinue-on-error:\s*true\b|--no-verify\b`)
 
 // hints are in every text that directive matches, in lower case: looking for them is faster.

@@ -3,11 +3,10 @@ package patterns
 import (
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Limits of the comparison of a block.
@@ -318,7 +317,7 @@ func (n *naming) before(e *edit) string {
 }
 
 // version is a version alone, also as a string.
-var version = lazyregexp.New(`^["']?[~^=<>v ]*\d+(?:\.\d+)+(?:[-+.]\w+)*["']?$`)
+var version = regexp.MustCompile(`^["']?[~^=<>v ]*\d+(?:\.\d+)+(?:[-+.]\w+)*["']?$`)
 
 func (n *naming) write(tokens []token, other map[string]bool) string {
 	var b strings.Builder

@@ -2,11 +2,11 @@ package patterns
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
+	"sync"
 )
 
 // Kind is why the changes of a job are listed for reading.
@@ -36,39 +36,41 @@ var lockfiles = map[string]string{
 // manifest is how a file names dependencies: the first group of the expression that
 // matched is the name.
 type manifest struct {
-	files *lazyregexp.Regexp
-	line  *lazyregexp.Regexp
+	files *regexp.Regexp
+	line  *regexp.Regexp
 }
 
-var manifests = []manifest{
-	{lazyregexp.New(`^go\.(?:mod|work)$`), lazyregexp.New(`^\s*(?:require\s+|replace\s+|use\s+|tool\s+)?([^\s()]+\.[^\s()]+)\s+(?:v\d|=>)|^\s*(?:use|tool)\s+([^\s()]+)$|=>\s*(\S+)`)},
-	{lazyregexp.New(`^(?:package|composer|deno)\.jsonc?$`), lazyregexp.New(`^\s*"([^"]+)"\s*:\s*"(?:[~^<>=v*\s]*\d[^"/\\ ]*(?:\s*(?:\|\||-|<|>)[^"]*)?|\*|latest|next|(?:npm|jsr|workspace|file|lin[k]|git|github|git\+\w+|https?):[^"]*|dev-\w+|@\w+)"`)},
-	{lazyregexp.New(`(?i)^(?:.*requirements.*|constraints.*)\.(?:txt|in)$`), lazyregexp.New(`^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[=<>!~@;#].*)?$|^\s*(-e\s+\S+|git\+\S+|https?://\S+)`)},
-	{lazyregexp.New(`^(?:pyproject\.toml|setup\.(?:py|cfg)|Pipfile)$`), lazyregexp.New(`^[\s\w"=\[]*?["']([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*[=<>!~]=?[^"']*["']|^\s*([A-Za-z][\w.-]*)\s*=\s*(?:["'](?:[\^~>=<*]|\d+\.)|\{[^}]*\b(?:version|git|path|url)\b)|^\s+["']?([A-Za-z][\w.-]*)\s*(?:[=<>!~]=\s*\S+)?["']?,?$`)},
-	{lazyregexp.New(`^Cargo\.toml$`), lazyregexp.New(`^\s*([A-Za-z][\w-]*)\s*=\s*(?:"[\^~=<>*]?\s*\d|\{.*\b(?:version|git|path|workspace)\b)|^\s*([A-Za-z][\w-]*)\.workspace\s*=|^\s*\[(?:.*\.)?(?:dev-|build-)?dependencies\.([\w-]+)\]`)},
-	{lazyregexp.New(`^(?:pom\.xml|.*\.pom)$`), lazyregexp.New(`<artifactId>\s*([^<\s]+)\s*</artifactId>`)},
-	{lazyregexp.New(`\.gradle(?:\.kts)?$|^libs\.versions\.toml$`), lazyregexp.New(`\b(?:\w*[iI]mplementation|\w*[cC]ompileOnly|\w*[rR]untimeOnly|api|classpath|kapt|ksp|annotationProcessor|compile|platform|id)\b[\s(]*(?:platform\()?["']([^"':]+(?::[^"':]+)?)|^\s*([\w-]+)\s*=\s*\{.*\b(?:module|group)\b|\b(?:\w*[iI]mplementation|api)\b[\s(]*(libs\.[\w.]+)`)},
-	{lazyregexp.New(`^Gemfile$|\.gemspec$`), lazyregexp.New(`\b(?:gem|add_(?:runtime_|development_)?dependency)[\s(]+["']([^"']+)`)},
-	{lazyregexp.New(`\.(?:cs|fs|vb)proj$|^Directory\.(?:Packages|Build)\.props$|^packages\.config$`), lazyregexp.New(`<(?:PackageReference|PackageVersion|package|ProjectReference)\b[^>]*\b(?:Include|id)\s*=\s*"([^"]+)"`)},
-	{lazyregexp.New(`^pubspec\.yaml$`), lazyregexp.New(`^\s{2,}([a-z]\w*):\s*(?:[\^~>=<"']|\d|any|$)`)},
-	{lazyregexp.New(`^mix\.exs$`), lazyregexp.New(`\{\s*:(\w+)\s*,`)},
-	{lazyregexp.New(`^Package\.swift$`), lazyregexp.New(`\.package\([^)]*\burl:\s*"([^"]+)"`)},
-	{lazyregexp.New(`^(?:.*\.)?(?:Docker|Container)file(?:\..*)?$`), lazyregexp.New(`(?i)^\s*FROM\s+(?:--\S+\s+)*([^\s:@]+)`)},
-	{lazyregexp.New(`^\.gitmodules$`), lazyregexp.New(`^\s*url\s*=\s*(\S+)`)},
-	{lazyregexp.New(`^\.pre-commit-config\.ya?ml$`), lazyregexp.New(`^\s*-?\s*repo:\s*(\S+)`)},
-}
+var manifests = sync.OnceValue(func() []manifest {
+	return []manifest{
+		{regexp.MustCompile(`^go\.(?:mod|work)$`), regexp.MustCompile(`^\s*(?:require\s+|replace\s+|use\s+|tool\s+)?([^\s()]+\.[^\s()]+)\s+(?:v\d|=>)|^\s*(?:use|tool)\s+([^\s()]+)$|=>\s*(\S+)`)},
+		{regexp.MustCompile(`^(?:package|composer|deno)\.jsonc?$`), regexp.MustCompile(`^\s*"([^"]+)"\s*:\s*"(?:[~^<>=v*\s]*\d[^"/\\ ]*(?:\s*(?:\|\||-|<|>)[^"]*)?|\*|latest|next|(?:npm|jsr|workspace|file|lin[k]|git|github|git\+\w+|https?):[^"]*|dev-\w+|@\w+)"`)},
+		{regexp.MustCompile(`(?i)^(?:.*requirements.*|constraints.*)\.(?:txt|in)$`), regexp.MustCompile(`^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[=<>!~@;#].*)?$|^\s*(-e\s+\S+|git\+\S+|https?://\S+)`)},
+		{regexp.MustCompile(`^(?:pyproject\.toml|setup\.(?:py|cfg)|Pipfile)$`), regexp.MustCompile(`^[\s\w"=\[]*?["']([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*[=<>!~]=?[^"']*["']|^\s*([A-Za-z][\w.-]*)\s*=\s*(?:["'](?:[\^~>=<*]|\d+\.)|\{[^}]*\b(?:version|git|path|url)\b)|^\s+["']?([A-Za-z][\w.-]*)\s*(?:[=<>!~]=\s*\S+)?["']?,?$`)},
+		{regexp.MustCompile(`^Cargo\.toml$`), regexp.MustCompile(`^\s*([A-Za-z][\w-]*)\s*=\s*(?:"[\^~=<>*]?\s*\d|\{.*\b(?:version|git|path|workspace)\b)|^\s*([A-Za-z][\w-]*)\.workspace\s*=|^\s*\[(?:.*\.)?(?:dev-|build-)?dependencies\.([\w-]+)\]`)},
+		{regexp.MustCompile(`^(?:pom\.xml|.*\.pom)$`), regexp.MustCompile(`<artifactId>\s*([^<\s]+)\s*</artifactId>`)},
+		{regexp.MustCompile(`\.gradle(?:\.kts)?$|^libs\.versions\.toml$`), regexp.MustCompile(`\b(?:\w*[iI]mplementation|\w*[cC]ompileOnly|\w*[rR]untimeOnly|api|classpath|kapt|ksp|annotationProcessor|compile|platform|id)\b[\s(]*(?:platform\()?["']([^"':]+(?::[^"':]+)?)|^\s*([\w-]+)\s*=\s*\{.*\b(?:module|group)\b|\b(?:\w*[iI]mplementation|api)\b[\s(]*(libs\.[\w.]+)`)},
+		{regexp.MustCompile(`^Gemfile$|\.gemspec$`), regexp.MustCompile(`\b(?:gem|add_(?:runtime_|development_)?dependency)[\s(]+["']([^"']+)`)},
+		{regexp.MustCompile(`\.(?:cs|fs|vb)proj$|^Directory\.(?:Packages|Build)\.props$|^packages\.config$`), regexp.MustCompile(`<(?:PackageReference|PackageVersion|package|ProjectReference)\b[^>]*\b(?:Include|id)\s*=\s*"([^"]+)"`)},
+		{regexp.MustCompile(`^pubspec\.yaml$`), regexp.MustCompile(`^\s{2,}([a-z]\w*):\s*(?:[\^~>=<"']|\d|any|$)`)},
+		{regexp.MustCompile(`^mix\.exs$`), regexp.MustCompile(`\{\s*:(\w+)\s*,`)},
+		{regexp.MustCompile(`^Package\.swift$`), regexp.MustCompile(`\.package\([^)]*\burl:\s*"([^"]+)"`)},
+		{regexp.MustCompile(`^(?:.*\.)?(?:Docker|Container)file(?:\..*)?$`), regexp.MustCompile(`(?i)^\s*FROM\s+(?:--\S+\s+)*([^\s:@]+)`)},
+		{regexp.MustCompile(`^\.gitmodules$`), regexp.MustCompile(`^\s*url\s*=\s*(\S+)`)},
+		{regexp.MustCompile(`^\.pre-commit-config\.ya?ml$`), regexp.MustCompile(`^\s*-?\s*repo:\s*(\S+)`)},
+	}
+})
 
 // workflowLine names an action of a workflow.
-var workflowLine = lazyregexp.New(`^\s*-?\s*uses:\s*["']?([^\s@"']+)`)
+var workflowLine = regexp.MustCompile(`^\s*-?\s*uses:\s*["']?([^\s@"']+)`)
 
 // notDependencies are keys of package.json whose values look like versions.
 var notDependencies = []string{"version", "node", "npm", "yarn", "pnpm", "name", "license", "main", "types", "module", "type", "packageManager", "php", "python", "requires-python", "edition", "rust-version", "target", "description"}
 
 // dependencyLine returns the expression of the lines of a file that name dependencies; nil
 // if it has none.
-func dependencyLine(file string) *lazyregexp.Regexp {
+func dependencyLine(file string) *regexp.Regexp {
 	base := path.Base(file)
-	for _, m := range manifests {
+	for _, m := range manifests() {
 		if m.files.MatchString(base) {
 			return m.line
 		}
@@ -80,7 +82,7 @@ func dependencyLine(file string) *lazyregexp.Regexp {
 }
 
 // dependency returns the name of a dependency in a line; empty for none.
-func dependency(line string, expr *lazyregexp.Regexp) string {
+func dependency(line string, expr *regexp.Regexp) string {
 	for i, name := range expr.FindStringSubmatch(line) {
 		if i > 0 && name != "" && !slices.Contains(notDependencies, name) {
 			return name
@@ -90,9 +92,9 @@ func dependency(line string, expr *lazyregexp.Regexp) string {
 }
 
 var (
-	octal   = lazyregexp.New(`\b0o?[0-7]{3,4}\b`)
-	chmod   = lazyregexp.New(`\bchmod\b[^;&|\n]*?\s(0?[0-7]{3,4}|[ugoa,]*\+[rwxstugoaX,+]+)(?:\s|$)`)
-	anyMode = lazyregexp.New(`\b(?:os|fs)\.ModePerm\b|\bS_IRWXO\b|\bS_IWOTH\b`)
+	octal   = regexp.MustCompile(`\b0o?[0-7]{3,4}\b`)
+	chmod   = regexp.MustCompile(`\bchmod\b[^;&|\n]*?\s(0?[0-7]{3,4}|[ugoa,]*\+[rwxstugoaX,+]+)(?:\s|$)`)
+	anyMode = regexp.MustCompile(`\b(?:os|fs)\.ModePerm\b|\bS_IRWXO\b|\bS_IWOTH\b`)
 )
 
 // permissions returns the permissions that lines mention, as bits.
@@ -177,7 +179,7 @@ func widenedFile(f *file) string {
 	return "mode " + f.oldMode + " → " + f.mode
 }
 
-var errorName = lazyregexp.New(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
+var errorName = regexp.MustCompile(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
 
 // inverses are tokens that invert a condition if one replaces another.
 var inverses = []string{"==", "!=", "===", "!==", "<", ">", "<=", ">=", "&&", "||", "true", "false", "True", "False", "and", "or", "is"}

@@ -3,9 +3,9 @@ package patterns
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/testcases"
 )
 
@@ -22,7 +22,7 @@ type job struct {
 
 	// Of the current file:
 	family      *family
-	deps        *lazyregexp.Regexp
+	deps        *regexp.Regexp
 	named       tally          // dependencies
 	switches    tally          // directives
 	lines       map[string]int // first lines of both

@@ -4,13 +4,13 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -179,7 +179,7 @@ func index(text string) rows {
 
 // version matches what may follow the name of a model without making it another
 // model.
-var version = lazyregexp.New(`(?:-(?:latest|preview|exp|beta|customtools)|[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{3,4})|-v\d(?::\d)?)+$`)
+var version = regexp.MustCompile(`(?:-(?:latest|preview|exp|beta|customtools)|[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{3,4})|-v\d(?::\d)?)+$`)
 
 // find returns the row of a model: by its name, or by that of which it is a version.
 func (r rows) find(id string) (string, bool) {
@@ -382,7 +382,7 @@ func (t *Table) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-var conditionForm = lazyregexp.New(`^(?:(\d{4}-\d\d-\d\d)|(\d\d:\d\d)-(\d\d:\d\d))@`)
+var conditionForm = regexp.MustCompile(`^(?:(\d{4}-\d\d-\d\d)|(\d\d:\d\d)-(\d\d:\d\d))@`)
 
 // parsePrices reads the prices in a row of a model; "unknown" means no price.
 func parsePrices(row string, from int) ([]conditional, error) {
@@ -449,8 +449,8 @@ func parseRates(model, text string) (money.Rates, error) {
 // claude and surcharged match models whose providers charge more for writing to the
 // cache than for input, whoever serves them: Anthropic's, and OpenAI's from gpt-5.6 on.
 var (
-	claude     = lazyregexp.New(`(?i)(?:^|[/.])claude`)
-	surcharged = lazyregexp.New(`(?i)(?:^|/)gpt-(?:5[.-][6-9]|[6-9]|[1-9]\d)`)
+	claude     = regexp.MustCompile(`(?i)(?:^|[/.])claude`)
+	surcharged = regexp.MustCompile(`(?i)(?:^|/)gpt-(?:5[.-][6-9]|[6-9]|[1-9]\d)`)
 )
 
 // Rates returns the rates of a model of which only the prices of input and output are

@@ -1,35 +1,34 @@
 package prices
 
 import (
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // surcharges are the prices of service terms in percent of the standard price, as the
 // providers publish them (2026-11). The first row that matches counts.
 var surcharges = []struct {
 	term    string
-	model   *lazyregexp.Regexp // matches the start of its name in the table
+	model   *regexp.Regexp // matches the start of its name in the table
 	percent int64
 }{
-	{"flex", lazyregexp.New(``), 50},
-	{"batch", lazyregexp.New(``), 50},
+	{"flex", regexp.MustCompile(``), 50},
+	{"batch", regexp.MustCompile(``), 50},
 	// https://openai.com/api-priority-processing. Unknown models get the highest one.
-	{"priority", lazyregexp.New(`^openai/gpt-4\.1-nano`), 200},
-	{"priority", lazyregexp.New(`^openai/(gpt-4\.1|o3)`), 175},
-	{"priority", lazyregexp.New(`^openai/o4-mini`), 182},
-	{"priority", lazyregexp.New(`^openai/gpt-4o`), 170},
-	{"priority", lazyregexp.New(`^openai/gpt-5-mini`), 180},
-	{"priority", lazyregexp.New(`^openai/gpt-5([^.]|\.[1-4]|$)`), 200},
-	{"priority", lazyregexp.New(`^openai/gpt-(5\.6-(terra|luna)|6)`), 200},
-	{"priority", lazyregexp.New(``), 250},
+	{"priority", regexp.MustCompile(`^openai/gpt-4\.1-nano`), 200},
+	{"priority", regexp.MustCompile(`^openai/(gpt-4\.1|o3)`), 175},
+	{"priority", regexp.MustCompile(`^openai/o4-mini`), 182},
+	{"priority", regexp.MustCompile(`^openai/gpt-4o`), 170},
+	{"priority", regexp.MustCompile(`^openai/gpt-5-mini`), 180},
+	{"priority", regexp.MustCompile(`^openai/gpt-5([^.]|\.[1-4]|$)`), 200},
+	{"priority", regexp.MustCompile(`^openai/gpt-(5\.6-(terra|luna)|6)`), 200},
+	{"priority", regexp.MustCompile(``), 250},
 	// https://platform.claude.com/docs/en/build-with-claude/fast-mode
-	{"fast", lazyregexp.New(`^anthropic/claude-opus-4-[67]`), 600},
-	{"fast", lazyregexp.New(`^anthropic/`), 200},
-	{"fast", lazyregexp.New(``), 250},
-	{"us", lazyregexp.New(`^anthropic/`), 110},  // requests that are only processed in the US
-	{Regional, lazyregexp.New(`^openai/`), 110}, // https://platform.openai.com/docs/guides/your-data
+	{"fast", regexp.MustCompile(`^anthropic/claude-opus-4-[67]`), 600},
+	{"fast", regexp.MustCompile(`^anthropic/`), 200},
+	{"fast", regexp.MustCompile(``), 250},
+	{"us", regexp.MustCompile(`^anthropic/`), 110},  // requests that are only processed in the US
+	{Regional, regexp.MustCompile(`^openai/`), 110}, // https://platform.openai.com/docs/guides/your-data
 }
 
 // Regional is the term of requests to a host that processes them in one region.

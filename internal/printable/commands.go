@@ -3,11 +3,10 @@ package printable
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // The commands of CIs, which their runners find in the output of a step. They may have
@@ -28,10 +27,10 @@ const (
 )
 
 var (
-	anywhere   = lazyregexp.New(hashes + `|` + section)
-	everywhere = lazyregexp.New(`(?m)` + usual + `|` + group + `|` + colons + `|` + hashes + `|` + section)
-	usualStart = lazyregexp.New(usual)
-	hashesOnly = lazyregexp.New(hashes)
+	anywhere   = regexp.MustCompile(hashes + `|` + section)
+	everywhere = regexp.MustCompile(`(?m)` + usual + `|` + group + `|` + colons + `|` + hashes + `|` + section)
+	usualStart = regexp.MustCompile(usual)
+	hashesOnly = regexp.MustCompile(hashes)
 )
 
 // Disarm breaks the commands of CIs by a space: the text of a model, a command or a

@@ -1,6 +1,6 @@
 package printable
 
-import "github.com/millhand/millhand/internal/lazyregexp"
+import "regexp"
 
 // Pause is a zero width space: it separates characters that forges would act on.
 const Pause = "\u200b"
@@ -8,13 +8,13 @@ const Pause = "\u200b"
 var (
 	// Mentions notify people, references to issues leave a trace there and close them
 	// after words such as "fixes", and images are loaded from servers.
-	notifying = lazyregexp.New(`([@#!])([\w\["])`)
-	closing   = lazyregexp.New(`(?i)\b(GH|[A-Z][A-Z0-9]+)-(\d)`)
-	issueURL  = lazyregexp.New(`/(issues|pull|pulls|merge_requests|work_items)/(\d)`)
-	entity    = lazyregexp.New(`&(#?\w+;)`)
-	tag       = lazyregexp.New(`<([A-Za-z/!?])`)
+	notifying = regexp.MustCompile(`([@#!])([\w\["])`)
+	closing   = regexp.MustCompile(`(?i)\b(GH|[A-Z][A-Z0-9]+)-(\d)`)
+	issueURL  = regexp.MustCompile(`/(issues|pull|pulls|merge_requests|work_items)/(\d)`)
+	entity    = regexp.MustCompile(`&(#?\w+;)`)
+	tag       = regexp.MustCompile(`<([A-Za-z/!?])`)
 	// A line that starts with a slash is a command for GitLab.
-	quickAction = lazyregexp.New(`(?m)^([\s>*+-]*)/`)
+	quickAction = regexp.MustCompile(`(?m)^([\s>*+-]*)/`)
 )
 
 // Markdown returns a model's text as Markdown that notifies nobody, closes no issue, runs

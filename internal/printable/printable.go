@@ -3,15 +3,14 @@
 package printable
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // styles matches the sequences of terminals for colors and styles, and the one that clears
 // the rest of a line, which programs write together with them.
-var styles = lazyregexp.New(`\x1b\[[0-9;:]*[mK]`)
+var styles = regexp.MustCompile(`\x1b\[[0-9;:]*[mK]`)
 
 // Unstyled returns s without colors and styles of a terminal. Other control sequences
 // stay.

@@ -3,9 +3,9 @@ package prompt
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
@@ -75,7 +75,7 @@ func familyPrompt(in Input) string {
 	return "\n" + string(text)
 }
 
-var openAI = lazyregexp.New(`(^|/)(gpt-|chatgpt-|codex|o[1-9](-|$))`)
+var openAI = regexp.MustCompile(`(^|/)(gpt-|chatgpt-|codex|o[1-9](-|$))`)
 
 // family returns the family of a model, whatever provider serves it; "" if it
 // has no instructions of its own.
@@ -124,4 +124,4 @@ func System(in Input) string {
 	return b.String()
 }
 
-var frame = lazyregexp.New(`(?i)<(\s*/?\s*repository-notes)`)
+var frame = regexp.MustCompile(`(?i)<(\s*/?\s*repository-notes)`)

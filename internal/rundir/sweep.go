@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"syscall"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tools"
@@ -41,7 +41,7 @@ func (d *Dir) prune() {
 }
 
 // privateName is the name of a private directory: it ends as the run's id does.
-var privateName = lazyregexp.New(`^millhand-[0-9a-f]{8}$`)
+var privateName = regexp.MustCompile(`^millhand-[0-9a-f]{8}$`)
 
 // unlockedName is the start of the names of private directories that are not locked yet.
 const unlockedName = "millhand-new-"

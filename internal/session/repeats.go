@@ -3,12 +3,12 @@ package session
 import (
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/jsontext"
-	"github.com/millhand/millhand/internal/lazyregexp"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -85,4 +85,4 @@ func signature(calls []model.ToolCall, results []model.Message) (text string, mo
 }
 
 // savedOutput matches the number in the name of a file with a call's full output.
-var savedOutput = lazyregexp.New(`-[0-9]+\.txt\b`)
+var savedOutput = regexp.MustCompile(`-[0-9]+\.txt\b`)

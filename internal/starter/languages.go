@@ -6,18 +6,18 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 var (
-	pytest = lazyregexp.New(`(?mi)^\s*["']?pytest\b|["']pytest\b|\[tool\.pytest|\[pytest\]|\[tool:pytest\]`)
+	pytest = regexp.MustCompile(`(?mi)^\s*["']?pytest\b|["']pytest\b|\[tool\.pytest|\[pytest\]|\[tool:pytest\]`)
 	// pytestExtra matches an extra of a pyproject.toml that installs pytest.
-	pytestExtra  = lazyregexp.New(`(?s)\[project\.optional-dependencies\].*?\n([A-Za-z0-9_-]+)\s*=\s*\[[^\]]*?["']pytest\b`)
-	testUnittest = lazyregexp.New(`(?m)^\s*(?:import|from)\s+unittest\b`)
+	pytestExtra  = regexp.MustCompile(`(?s)\[project\.optional-dependencies\].*?\n([A-Za-z0-9_-]+)\s*=\s*\[[^\]]*?["']pytest\b`)
+	testUnittest = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+unittest\b`)
 )
 
 // requirements are the files whose packages tests can need.

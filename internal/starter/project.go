@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Project is what a repository shows of itself.
@@ -78,8 +78,8 @@ func (p *Project) add(f ecosystem.Found, test string) {
 
 var (
 	// plain matches directories that need no quotes in a shell.
-	plain    = lazyregexp.New(`^[A-Za-z0-9_./-]+$`)
-	makeTest = lazyregexp.New(`(?m)^test:`)
+	plain    = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
+	makeTest = regexp.MustCompile(`(?m)^test:`)
 )
 
 // testOf returns the command that tests a project, "" if it is not known.

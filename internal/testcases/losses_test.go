@@ -83,7 +83,7 @@ func FuzzCases(f *testing.F) {
 		f.Add(s.file, s.text)
 	}
 	for _, s := range []string{"/*", "`", "'", "\"\\", "r#\"", "'''", "/* /* */", "\n=begin\n", "it('", "#[test]", "@Test", "it(\"a\nb"} {
-		for _, l := range languages {
+		for _, l := range languages() {
 			f.Add("tests/a."+strings.Fields(l.extensions)[0], s)
 		}
 	}

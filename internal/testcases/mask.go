@@ -1,10 +1,9 @@
 package testcases
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // lexis is what is not code in a language: comments and strings.
@@ -26,7 +25,7 @@ type quote struct {
 // char is a character in quotes, which may also be a lifetime in Rust.
 var char = quote{open: "'"}
 
-var charForm = lazyregexp.New(`^'(?:\\[^\n]{1,10}?|[^'\\\n])'`)
+var charForm = regexp.MustCompile(`^'(?:\\[^\n]{1,10}?|[^'\\\n])'`)
 
 // mask replaces comments and the contents of strings by spaces. The result has the same
 // length, and the same line breaks. A string that may not contain a line break ends at

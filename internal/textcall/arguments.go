@@ -1,9 +1,8 @@
 package textcall
 
 import (
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // either parses arguments of several syntaxes.
@@ -28,7 +27,7 @@ func object(s string) (rest string, ok bool) {
 }
 
 // opened is the start of an object or array, to tell it from prose with a brace.
-var opened = lazyregexp.New(`^(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$))`)
+var opened = regexp.MustCompile(`^(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$))`)
 
 // value parses an object or array of JSON, in which models make mistakes: line feeds in strings, single quotes, a missing
 // brace. It ends with its last bracket, at a tag, or with the text.
@@ -68,7 +67,7 @@ func balanced(s string, depth int, opening, closing, ends string) int {
 }
 
 // nameKey is the key of a tool's name.
-var nameKey = lazyregexp.New(`["'](?:name|tool_name|tool|function)["']\s*:\s*["']([^"']+)["']`)
+var nameKey = regexp.MustCompile(`["'](?:name|tool_name|tool|function)["']\s*:\s*["']([^"']+)["']`)
 
 func namesIn(value string) (names []string) {
 	for rest := value; ; {
@@ -81,11 +80,11 @@ func namesIn(value string) (names []string) {
 }
 
 var (
-	parameter = lazyregexp.New(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
+	parameter = regexp.MustCompile(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
 	// A closing tag is often missing.
-	parameterEnd = lazyregexp.New(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|` + outer + `))>|<` + prefix + `parameter(?:=|\s+name=)`)
-	key          = lazyregexp.New(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`)
-	keyEnd       = lazyregexp.New(`</arg_value>|</tool_call>|<arg_key>`)
+	parameterEnd = regexp.MustCompile(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|` + outer + `))>|<` + prefix + `parameter(?:=|\s+name=)`)
+	key          = regexp.MustCompile(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`)
+	keyEnd       = regexp.MustCompile(`</arg_value>|</tool_call>|<arg_key>`)
 )
 
 // parameters parses parameters in tags.
@@ -96,7 +95,7 @@ func pairs(s string) (rest string, ok bool) { return elements(s, key, keyEnd) }
 
 // elements parses tags with values, up to the first other text. The last value may be truncated, but does not start with a
 // space, as prose after the tag does.
-func elements(s string, open, end *lazyregexp.Regexp) (rest string, ok bool) {
+func elements(s string, open, end *regexp.Regexp) (rest string, ok bool) {
 	for {
 		n := len(open.FindString(s))
 		if n == 0 {
@@ -115,12 +114,12 @@ func elements(s string, open, end *lazyregexp.Regexp) (rest string, ok bool) {
 	}
 }
 
-var endTag = lazyregexp.New(`^\s*</(?:function|` + prefix + named + `)>`)
+var endTag = regexp.MustCompile(`^\s*</(?:function|` + prefix + named + `)>`)
 
 // closed parses no arguments: the call ends.
 func closed(s string) (rest string, ok bool) { return s, endTag.MatchString(s) }
 
-var bracesEnd = lazyregexp.New(`<end_function_call>|<tool_call\|>`)
+var bracesEnd = regexp.MustCompile(`<end_function_call>|<tool_call\|>`)
 
 // braces parses arguments with keys and values that have no quotes of JSON.
 func braces(s string) (rest string, ok bool) {
@@ -130,7 +129,7 @@ func braces(s string) (rest string, ok bool) {
 	return "", true
 }
 
-var keyword = lazyregexp.New(`^\s*[A-Za-z_]\w*\s*=`)
+var keyword = regexp.MustCompile(`^\s*[A-Za-z_]\w*\s*=`)
 
 // keywords parses arguments of Python, of which there is at least one.
 func keywords(s string) (rest string, ok bool) {

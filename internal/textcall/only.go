@@ -4,17 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // block is a message that is one code block of a kind that models use for calls, after their reasoning.
-var block = lazyregexp.New("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
+var block = regexp.MustCompile("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
 
 var (
-	after = lazyregexp.New(`(?:\s|</s>|` + special + `)+$`)
-	alone = lazyregexp.New(`^ {0,3}\{\s*(?:"|$)`) // at the start of a line
+	after = regexp.MustCompile(`(?:\s|</s>|` + special + `)+$`)
+	alone = regexp.MustCompile(`^ {0,3}\{\s*(?:"|$)`) // at the start of a line
 )
 
 // Only returns the name of the tool if a message is nothing but calls without tags: JSON objects with a name and
@@ -59,7 +58,7 @@ func only(text string, known func(name string) bool) string {
 	}
 }
 
-var statement = lazyregexp.New(`^(?:\w+\s*=\s*)?(?:print\()?\[?` + name + `\(`)
+var statement = regexp.MustCompile(`^(?:\w+\s*=\s*)?(?:print\()?\[?` + name + `\(`)
 
 // python returns the functions that code calls, if it is nothing but calls.
 func python(code string) (names []string) {

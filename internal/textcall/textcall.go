@@ -1,10 +1,10 @@
 package textcall
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // maxStarts limits how many positions of a message are tried, the last ones.
@@ -25,7 +25,7 @@ func Ends(text string, known func(name string) bool) string {
 
 // starts is where calls can start: the first of their tags, a list of calls in Python's syntax, or a name and its arguments,
 // of which the server has removed the tags.
-var starts = lazyregexp.New(special + `|<` + prefix + `(?:` + outer + `>|function=|` + named + `\s)|<\|tool_call>|` +
+var starts = regexp.MustCompile(special + `|<` + prefix + `(?:` + outer + `>|function=|` + named + `\s)|<\|tool_call>|` +
 	`<start_function_call>|\[TOOL_(?:CALLS|REQUEST)\]|\bfunctools\[|(?:\b(?:commentary|analysis) )?\bto=functions\.|\bfunctions\.[\w.-]+:\d|^\s*\[|` +
 	`^` + name + `(?:\[ARGS\])?\{\s*["}]`)
 
@@ -40,7 +40,7 @@ const (
 )
 
 // positions returns where calls can start, outside of code and quotes: in those is prose about the markup.
-func positions(text string, starts *lazyregexp.Regexp) (at []int) {
+func positions(text string, starts *regexp.Regexp) (at []int) {
 	fence, indented, blank, offset := "", false, true, 0
 	for line := range strings.Lines(text) {
 		content := strings.TrimLeft(line, " ")
@@ -81,28 +81,30 @@ func leading(line string) string {
 }
 
 // tags are what surrounds and separates calls.
-var tags = lazyregexp.New(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + outer + `>|</?function>|</` + prefix + `invoke>|` +
+var tags = regexp.MustCompile(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + outer + `>|</?function>|</` + prefix + `invoke>|` +
 	`<\|tool_call>|<tool_call\|>|<(?:start|end)_function_call>|<start_function_response>|\[/?(?:END_)?TOOL_(?:CALLS|REQUEST)\]|functools|</s>|<end_of_turn>|<turn\|>|</think>)+`)
 
 // form is how models write one call, after its outermost tags.
 type form struct {
-	head      *lazyregexp.Regexp // up to the arguments; its group is the name
+	head      *regexp.Regexp // up to the arguments; its group is the name
 	arguments func(string) (rest string, ok bool)
 }
 
-var forms = []form{
-	{lazyregexp.New(`^<function=["']?([^\s<>"'{]+)["']?>` + space), either(object, parameters, closed)},                                                                                                               // Qwen3-Coder, Llama 3, Nemotron
-	{lazyregexp.New(`^<function=` + name + space), object},                                                                                                                                                            // Llama 3 without a bracket
-	{lazyregexp.New(`^<` + prefix + named + `\s+name=["']([^<>"']+)["']\s*>` + space), either(object, parameters, closed)},                                                                                            // Claude, MiniMax, DeepSeek V3.2, Grok
-	{lazyregexp.New(`^(?:functions\.)?` + name + `(?::\d+)?\s*<\|tool_call_argument_begin\|>` + space), object},                                                                                                       // Kimi
-	{lazyregexp.New(`^functions\.` + name + `:\d+` + space), object},                                                                                                                                                  // Kimi without tags
-	{lazyregexp.New(`^function<[|｜]tool[▁_]sep[|｜]>` + name + `\b` + fenced), object},                                                                                                                                 // DeepSeek V3 and R1
-	{lazyregexp.New(`^` + name + `<[|｜]tool[▁_]sep[|｜]>` + fenced), object},                                                                                                                                           // DeepSeek V3.1
-	{lazyregexp.New(`^(?:assistant\s*)?(?:<\|channel\|>)?(?:commentary|analysis)?\s*to=` + name + `\s*(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?` + space + `(?:json|code)?\s*(?:<\|message\|>)?` + space), object}, // gpt-oss
-	{lazyregexp.New(`^` + name + `\s*(?:\[CALL_ID\]\s*[\w-]+\s*)?(?:\[ARGS\])?` + space), either(object, pairs, closed)},                                                                                              // Mistral, GLM
-	{lazyregexp.New(`^call:` + name + `\{`), braces},                                                                                                                                                                  // Gemma
-	{lazyregexp.New(`^\[?\s*` + name + `\(`), keywords},                                                                                                                                                               // Llama 3.2 and 4, and others
-}
+var forms = sync.OnceValue(func() []form {
+	return []form{
+		{regexp.MustCompile(`^<function=["']?([^\s<>"'{]+)["']?>` + space), either(object, parameters, closed)},                                                                                                               // Qwen3-Coder, Llama 3, Nemotron
+		{regexp.MustCompile(`^<function=` + name + space), object},                                                                                                                                                            // Llama 3 without a bracket
+		{regexp.MustCompile(`^<` + prefix + named + `\s+name=["']([^<>"']+)["']\s*>` + space), either(object, parameters, closed)},                                                                                            // Claude, MiniMax, DeepSeek V3.2, Grok
+		{regexp.MustCompile(`^(?:functions\.)?` + name + `(?::\d+)?\s*<\|tool_call_argument_begin\|>` + space), object},                                                                                                       // Kimi
+		{regexp.MustCompile(`^functions\.` + name + `:\d+` + space), object},                                                                                                                                                  // Kimi without tags
+		{regexp.MustCompile(`^function<[|｜]tool[▁_]sep[|｜]>` + name + `\b` + fenced), object},                                                                                                                                 // DeepSeek V3 and R1
+		{regexp.MustCompile(`^` + name + `<[|｜]tool[▁_]sep[|｜]>` + fenced), object},                                                                                                                                           // DeepSeek V3.1
+		{regexp.MustCompile(`^(?:assistant\s*)?(?:<\|channel\|>)?(?:commentary|analysis)?\s*to=` + name + `\s*(?:<\|channel\|>\w+)?\s*(?:<\|constrain\|>)?` + space + `(?:json|code)?\s*(?:<\|message\|>)?` + space), object}, // gpt-oss
+		{regexp.MustCompile(`^` + name + `\s*(?:\[CALL_ID\]\s*[\w-]+\s*)?(?:\[ARGS\])?` + space), either(object, pairs, closed)},                                                                                              // Mistral, GLM
+		{regexp.MustCompile(`^call:` + name + `\{`), braces},                                                                                                                                                                  // Gemma
+		{regexp.MustCompile(`^\[?\s*` + name + `\(`), keywords},                                                                                                                                                               // Llama 3.2 and 4, and others
+	}
+})
 
 // calls parses a text that consists of calls and their tags, and returns the name of the first call if all of it is one.
 func calls(s string, known func(string) bool) (first string) {
@@ -127,7 +129,7 @@ func calls(s string, known func(string) bool) (first string) {
 
 // next parses one call, and returns its name, of which there are several candidates in an object.
 func next(s string, tagged bool) (names []string, rest string) {
-	for _, f := range forms {
+	for _, f := range forms() {
 		m := f.head.FindStringSubmatchIndex(s)
 		if m == nil {
 			continue

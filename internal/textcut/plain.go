@@ -1,10 +1,9 @@
 package textcut
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Hidden reports whether a character is invisible or changes how others are displayed:
@@ -22,7 +21,7 @@ func Hidden(r rune) bool {
 }
 
 // escapes matches complete control sequences of terminals.
-var escapes = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|.)`)
+var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|.)`)
 
 // Plain returns a text for titles and commit messages, without control sequences of terminals and
 // hidden characters.

@@ -8,14 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // Spelled returns the path that is meant by a path from a model or a prompt, for Resolve. A name
@@ -128,10 +127,10 @@ func normalized(name string) string {
 
 // Forms of names that are meant differently, at the start of a path.
 var (
-	urlForm      = lazyregexp.New(`^(?i)(file:|[a-z][a-z0-9+.-]+:/)`)
-	driveForm    = lazyregexp.New(`^[A-Za-z]:([/\\]|$)`)
-	variableForm = lazyregexp.New("^(\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^{}/]*\\}|%[A-Za-z_][A-Za-z0-9_()]*%|\\$(?i:env):[A-Za-z_][A-Za-z0-9_]*|\\$\\([^/]*\\)|`[^/`]*`)([/\\\\]|$)")
-	userForm     = lazyregexp.New(`^~[A-Za-z0-9_.+-]*(/|$)`)
+	urlForm      = regexp.MustCompile(`^(?i)(file:|[a-z][a-z0-9+.-]+:/)`)
+	driveForm    = regexp.MustCompile(`^[A-Za-z]:([/\\]|$)`)
+	variableForm = regexp.MustCompile("^(\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^{}/]*\\}|%[A-Za-z_][A-Za-z0-9_()]*%|\\$(?i:env):[A-Za-z_][A-Za-z0-9_]*|\\$\\([^/]*\\)|`[^/`]*`)([/\\\\]|$)")
+	userForm     = regexp.MustCompile(`^~[A-Za-z0-9_.+-]*(/|$)`)
 )
 
 // check returns an error if the missing names are probably meant differently.
@@ -239,4 +238,4 @@ func (s *spelling) checkBackslash(rest string) error {
 }
 
 // escapes are characters that a shell needs a backslash before.
-var escapes = lazyregexp.New(`\\([^A-Za-z0-9/\\])`)
+var escapes = regexp.MustCompile(`\\([^A-Za-z0-9/\\])`)

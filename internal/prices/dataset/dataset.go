@@ -7,11 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // provider is a provider in the dataset.
@@ -163,7 +162,7 @@ func current(list []conditional, date string) []conditional {
 	return list[from:]
 }
 
-var hourForm = lazyregexp.New(`^([01]\d|2[0-3]):[0-5]\d:00Z$`)
+var hourForm = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:00Z$`)
 
 // hours returns hours of the day in UTC, as 15:04.
 func hours(start, end string) (from, to string, ok bool) {
@@ -219,7 +218,7 @@ func (r rate) above(start int64) string {
 }
 
 // nameOf is what names of models consist of.
-var nameOf = lazyregexp.New(`^~?[\w.:/@+-]+$`)
+var nameOf = regexp.MustCompile(`^~?[\w.:/@+-]+$`)
 
 // names returns the names of an entry's models without their provider, its id first if
 // it is one of them. One that ends in * also stands for its versions (see package
@@ -267,9 +266,9 @@ func (m match) collect(to map[string]bool) {
 }
 
 // versionStart matches the start of a version at the end of a name's start.
-var versionStart = lazyregexp.New(`[-@]+$|-20\d\d-?$`)
+var versionStart = regexp.MustCompile(`[-@]+$|-20\d\d-?$`)
 
-var leadingForm = lazyregexp.New(`^\^((?:[\w/:@-]|\\\.)+?)-?(?:\\d|$)`)
+var leadingForm = regexp.MustCompile(`^\^((?:[\w/:@-]|\\\.)+?)-?(?:\\d|$)`)
 
 // leading returns the literal start of a regular expression; "" for none.
 func leading(expression string) string {

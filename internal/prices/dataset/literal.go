@@ -5,20 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/millhand/millhand/internal/lazyregexp"
 )
 
 // start is where the package's JavaScript defines its data: a literal of an array of
 // providers.
-var start = lazyregexp.New(`\bconst \w+\s*=\s*(\[\{id:)`)
+var start = regexp.MustCompile(`\bconst \w+\s*=\s*(\[\{id:)`)
 
 // tokens are what minified literals consist of, beside strings.
 var (
-	numberForm = lazyregexp.New(`^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`)
-	nameForm   = lazyregexp.New(`^[A-Za-z_$][\w$]*`)
+	numberForm = regexp.MustCompile(`^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`)
+	nameForm   = regexp.MustCompile(`^[A-Za-z_$][\w$]*`)
 )
 
 // literal returns the data of the package's JavaScript as JSON. Only literals are
