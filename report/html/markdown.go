@@ -6,7 +6,7 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 	g "maragu.dev/gomponents"
@@ -22,11 +22,8 @@ const maxMarkdown = 16 << 10
 // renderers is created once, since it is expensive.
 var renderers = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithParserOptions(
-			parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
-			parser.WithInlineParsers(util.Prioritized(deletions{}, 500)),
-		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100), util.Prioritized(gfm{}, 100))),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.Strikethrough),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100))),
 	)
 })
 
