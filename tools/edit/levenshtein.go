@@ -1,5 +1,7 @@
 package edit
 
+import "github.com/agnivade/levenshtein"
+
 // maxCells is the maximum table size of one distance. Longer lines are compared
 // only at their starts and ends.
 const maxCells = 1 << 20
@@ -26,28 +28,5 @@ func (m *meter) alike(a, b string) float64 {
 	if m.left -= 2 * cells; m.left < 0 {
 		return 0
 	}
-	return 1 - float64(distance(x, y))/float64(longer)
-}
-
-// distance is Levenshtein's: the characters to insert, delete or replace. It is
-// computed row by row (Wagner and Fischer, "The string-to-string correction
-// problem", 1974).
-func distance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			cost := diagonal
-			if x != y {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal = row[j+1]
-			row[j+1] = cost
-		}
-	}
-	return row[len(b)]
+	return 1 - float64(levenshtein.ComputeDistance(string(x), string(y)))/float64(longer)
 }
