@@ -210,12 +210,13 @@ func py2(code string) string {
 // marked lists the processes that have a variable in their environment.
 func marked(t *testing.T, variable string) []string {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	processes, err := filepath.Glob("/proc/[0-9]*") // with /environ it would list each of these directories
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, f := range files {
+	for _, p := range processes {
+		f := p + "/environ"
 		if env, err := os.ReadFile(f); err == nil && bytes.Contains(env, []byte(variable)) {
 			found = append(found, f)
 		}

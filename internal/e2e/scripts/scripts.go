@@ -305,11 +305,11 @@ func noStrays(ts *testscript.TestScript, neg bool, args []string) {
 	var left []string
 	for end := time.Now().Add(strayPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		left = nil
-		found, err := filepath.Glob("/proc/[0-9]*/environ")
+		found, err := filepath.Glob("/proc/[0-9]*") // with /environ it would list each of these directories
 		ts.Check(err)
-		for _, file := range found {
-			if env, err := os.ReadFile(file); err == nil && strings.Contains(string(env), "MILLHAND_STRAY="+mark+"\x00") {
-				line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		for _, dir := range found {
+			if env, err := os.ReadFile(dir + "/environ"); err == nil && strings.Contains(string(env), "MILLHAND_STRAY="+mark+"\x00") {
+				line, _ := os.ReadFile(dir + "/cmdline")
 				left = append(left, strings.ReplaceAll(string(line), "\x00", " "))
 			}
 		}
