@@ -84,7 +84,7 @@ var (
 // noteChange notes globs of change.paths that match only paths which the job's profile may
 // not edit. A glob with brackets, braces or escapes is not examined.
 func (t *task) noteChange(j Job, found *collector) {
-	if !j.Profile.BarsAny() {
+	if found.compared > maxCompared || !j.Profile.BarsAny() {
 		return
 	}
 	for i, glob := range j.Change.Paths {

@@ -112,7 +112,7 @@ func TestNotesAboutProfilesEnd(t *testing.T) {
 	for i := range 1000 {
 		globs = append(globs, fmt.Sprintf("a/%d/*", i))
 	}
-	manifest := fmt.Sprintf("%sprofile: p\nprofiles: {p: {extends: build, permission: {edit: {%s}}}}\ntasks: [{id: a, prompt: %q, matrix: {k: [%s0]}, change: {paths: [%s]}}]\n",
+	manifest := fmt.Sprintf("%sprofile: p\nprofiles: {p: {extends: build, permission: {edit: {%s}}}}\ntasks: [{id: a, prompt: %q}, {id: b, prompt: x, matrix: {k: [%s0]}, change: {paths: [%s]}}]\n",
 		head, strings.Join(rules, ", "), strings.Repeat("a.b/c ", 20_000), numbers(2000), strings.Join(globs, ", "))
 	if _, err := loadText(t, manifest, nil, Overrides{}); err != nil {
 		t.Error(err)
