@@ -194,7 +194,7 @@ func sameChanges(t *testing.T, c Checkpoints, from *Snapshot, saved Saved) {
 // refused and others were saved later.
 // The name of an entry of an index refers to the bytes of the index file.
 func TestSavedStatesDoNotReferToIndexes(t *testing.T) {
-	const size, states = 1 << 20, 16
+	const size, states = 1 << 18, 16
 	s := gittest.NewSandbox(t)
 	dir := strings.Repeat("d", 200) + "/"
 	for i := range size / 400 {

@@ -55,7 +55,7 @@ func TestConvertedPathsAreThoseOfGit(t *testing.T) {
 		"vendor/v", "1", "u.u16", "\xff\xfea\x00", "u.u8", "1", "d.bin/u", "1", "é.bin", "1", "info.i", "1",
 	)
 	s.Symlink("a.bin", "link.bin")
-	must(t, os.WriteFile(filepath.Join(s.Root, ".git", "info", "attributes"), []byte("*.i filter=i\n"), 0o644))
+	s.Write(".git/info/attributes", "*.i filter=i\n")
 	commit := s.Commit()
 	want := map[string][]string{}
 	files := strings.Split(s.Run("-c", "core.quotePath=false", "ls-files"), "\n")

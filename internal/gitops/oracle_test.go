@@ -110,10 +110,8 @@ var fixtures = []fixture{
 	{
 		name: "info/exclude",
 		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
-		prep: func(s *gittest.Sandbox) {
-			must(s.T, os.WriteFile(filepath.Join(s.Root, ".git/info/exclude"), []byte("*.local\n"), 0o644))
-		},
-		job: func(s *gittest.Sandbox) { s.Write("x.local", "no\n", "x", "yes\n") },
+		prep: func(s *gittest.Sandbox) { s.Write(".git/info/exclude", "*.local\n") },
+		job:  func(s *gittest.Sandbox) { s.Write("x.local", "no\n", "x", "yes\n") },
 	},
 	{
 		name: "the user's excludes in their default place",

@@ -163,6 +163,9 @@ func TestWorktreesDuringGarbageCollection(t *testing.T) {
 	s, r, base := packed(t)
 	r.Git.Env.GitProgram = ""
 	wanted := int32(nightly.Count(15, 200, 200))
+	if testing.Short() {
+		wanted = 5
+	}
 	collected, stop := collect(t, s)
 	trees := t.TempDir()
 	var jobs sync.WaitGroup

@@ -18,7 +18,11 @@ import (
 // prefixes of others, give many directories that were files, and files that were directories.
 func TestStatusOfRandomTrees(t *testing.T) {
 	random := nightly.Random(t)
-	for range nightly.Count(20, 1000, 10_000) {
+	trees := nightly.Count(20, 1000, 10_000)
+	if testing.Short() {
+		trees = 7
+	}
+	for range trees {
 		seed := random.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

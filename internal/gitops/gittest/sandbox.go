@@ -64,6 +64,7 @@ func (s *Sandbox) Command(args ...string) *exec.Cmd {
 	cmd.Dir = s.Root
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.Home, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_TEMPLATE_DIR=", // no samples of hooks: 15 files less in each repository
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",
 		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=1700000000 +0000",
 	}
@@ -127,6 +128,20 @@ func (s *Sandbox) Commit() string {
 	s.T.Helper()
 	s.Run("add", "-A")
 	s.Run("commit", "-q", "--allow-empty", "-m", "base")
+	return s.head()
+}
+
+// head returns the hash of HEAD; where files of the repository contain it, without a process.
+func (s *Sandbox) head() string {
+	s.T.Helper()
+	dir := filepath.Join(s.Root, ".git")
+	if head, err := os.ReadFile(filepath.Join(dir, "HEAD")); err == nil {
+		if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
+			if hash, err := os.ReadFile(filepath.Join(dir, ref)); err == nil {
+				return strings.TrimSpace(string(hash))
+			}
+		}
+	}
 	return s.Run("rev-parse", "HEAD")
 }
 
