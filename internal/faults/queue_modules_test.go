@@ -29,10 +29,14 @@ const migration = `  - id: j0
 `
 
 // TestQueueOfModules replaces io/ioutil in real modules: by the pool, and by three workers of a
-// queue, which are killed at random moments, and so is the server. The results are equal.
+// queue, which are killed at random moments, and so is the server. The results are equal. For every
+// change, TestQueueKilled and TestQueueReportsEqual do this with small repositories.
 func TestQueueOfModules(t *testing.T) {
+	if !nightly.On() {
+		t.Skip("long: MILLHAND_NIGHTLY=1")
+	}
 	m := newNetwork(t)
-	modules, err := scripts.SmallModules(nightly.Count(5, 20, 20))
+	modules, err := scripts.SmallModules(20)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -81,7 +85,7 @@ func TestQueueOfModules(t *testing.T) {
 		}
 	}
 	t.Logf("%d repositories, %d kills of workers and %d of the server, %d jobs delivered again, %s", len(modules), workers, servers, again, time.Since(began).Round(time.Second))
-	if workers < 2 || servers < nightly.Count(1, 2, 2) || again < nightly.Count(0, 1, 1) {
+	if workers < 2 || servers < 2 || again < 1 {
 		t.Error("too few kills")
 	}
 	m.leave()

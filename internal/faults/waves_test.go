@@ -119,7 +119,7 @@ func TestWavesKilled(t *testing.T) {
 	var mu sync.Mutex
 	ended := counts{}
 	t.Run("kills", func(t *testing.T) {
-		for range nightly.Count(2, 100, 400) {
+		for range nightly.Count(1, 100, 400) {
 			var moments []string
 			for range 1 + random.IntN(3) {
 				moments = append(moments, instant(random, hits))
