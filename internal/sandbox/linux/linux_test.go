@@ -7,6 +7,8 @@ import (
 	"go/importer"
 	"go/token"
 	"go/types"
+	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +17,14 @@ func TestTheConstantsAndTypesAreThoseOfUnix(t *testing.T) {
 	architecture, cgo := build.Default.GOARCH, build.Default.CgoEnabled
 	t.Cleanup(func() { build.Default.GOARCH, build.Default.CgoEnabled = architecture, cgo })
 	build.Default.CgoEnabled = false
+	if build.Default.GOROOT == "" { // with -trimpath
+		root, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		build.Default.GOROOT = strings.TrimSpace(string(root))
+		t.Cleanup(func() { build.Default.GOROOT = "" })
+	}
 	for _, arch := range []string{"amd64", "arm64"} {
 		build.Default.GOARCH = arch
 		load := importer.ForCompiler(token.NewFileSet(), "source", nil)
