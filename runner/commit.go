@@ -346,7 +346,7 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s: %v", what, err)}
+	return fault(event.CodeCommit, fmt.Errorf("%s: %w", what, err))
 }
 
 // The starts of the trailers that name the run and the job of a commit.

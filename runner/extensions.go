@@ -36,7 +36,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	if err != nil {
 		failed := extension.NotCompiled(err)
 		j.emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
-		return fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", err))
+		return fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
@@ -45,7 +45,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within, g.Tools = w.site.sandbox, nil
+			g.within, g.Tools, g.Fail = w.site.sandbox, nil, g.spared(s.Optional)
 			return Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
@@ -133,7 +133,16 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 // launch opens the sandbox of a process, given the environment of the job's commands under
 // the process's profile, and returns what starts it there, and what closes the sandbox. Its
 // private directories have a name of their own in a directory for those of jobs.
+//
+// All programs beside the model are started here, so here the job ends if the machine refuses to start one.
 func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+	explain := func(err error) error {
+		if err = proc.OfStart(err); proc.IsMachine(err) {
+			g.Fail(fmt.Errorf("%s: %w", g.Profile.Name, err))
+		}
+		return err
+	}
+	defer func() { err = explain(err) }()
 	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
 	remove := func() error {
 		var errs []error
@@ -168,7 +177,7 @@ func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 	start = func(ctx context.Context) (*proc.Service, error) {
 		return proc.StartService(ctx, proc.Command{
 			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor(),
-			Explain: func(err error) error { return hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name) },
+			Explain: func(err error) error { return explain(hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)) },
 		})
 	}
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
@@ -196,6 +205,16 @@ func hidden(err error, program, dir string, env []string, key string) error {
 		dirs += " and " + of
 	}
 	return fmt.Errorf("%w: the file exists, but the sandbox hides it; add its directory (%s) to %s.read", err, dirs, key)
+}
+
+// spared returns what lets the job continue if the machine refuses to start a process that is optional.
+func (g *CommandEnv) spared(optional bool) func(error) {
+	fail := g.Fail
+	return func(err error) {
+		if !optional || !proc.IsMachine(err) {
+			fail(err)
+		}
+	}
 }
 
 // opens checks that the user of a process can open the paths of the process.

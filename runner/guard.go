@@ -87,9 +87,13 @@ type breach struct {
 }
 
 // fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
-// What the machine refuses is tried again, and ends the job where that fails.
+// What the machine refuses is tried again, and ends the job after that, as a [proc.MachineError].
 func (j *job) fail(err error) {
-	if proc.LacksToStart(err) {
+	switch {
+	case errors.As(err, new(*proc.MachineError)):
+		j.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
+		return
+	case proc.LacksToStart(err):
 		return
 	}
 	if !errors.As(err, new(*permission.Error)) {

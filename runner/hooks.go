@@ -62,7 +62,7 @@ func (r jobHooks) start(ctx context.Context) *stop {
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within = s.sandbox
+			g.within, g.Fail = s.sandbox, g.spared(h.Optional)
 			h.Workspace = h.Workspace || j.spec.Script != nil // the script, or a hook before the commit, changes files
 			return LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
 		},
@@ -88,7 +88,7 @@ func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, 
 	case ctx.Err() != nil:
 		return stopped(ctx)
 	}
-	return &stop{code: code, detail: err.Error()}
+	return fault(code, err)
 }
 
 // beforeCommit runs the hooks of before_commit if there is something to commit, also later from

@@ -190,7 +190,7 @@ func restore(ctx context.Context, w *work, from *continuation) *stop {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
-		return &stop{code: event.CodeRepository, detail: err.Error()}
+		return fault(event.CodeRepository, err)
 	}
 	if from == nil && (w.job.past == nil || w.job.past.fork == nil || w.job.past.fresh) {
 		return nil

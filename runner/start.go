@@ -118,7 +118,7 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 
 // notFetched returns the stop of a job whose repository can't be fetched.
 func notFetched(what string, err error) *stop {
-	return &stop{code: event.CodeClone, detail: fmt.Sprintf("%s: %v", what, err)}
+	return fault(event.CodeClone, fmt.Errorf("%s: %w", what, err))
 }
 
 // local checks a repository on this machine.

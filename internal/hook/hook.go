@@ -132,7 +132,17 @@ type failure struct {
 	code   int    // exit code; -1 without one
 	stuck  bool   // it did not start, or timed out
 	how    string // "exit code 1" for example
+	err    error  // why it did not start; nil otherwise
 	stderr string // its end
+}
+
+// Unwrap returns why the hook did not start.
+func (f *failure) Unwrap() error { return f.err }
+
+// because sets why the hook did not start.
+func (f *failure) because(err error) *failure {
+	f.how, f.err = err.Error(), err
+	return f
 }
 
 func (f *failure) Error() string {
@@ -155,15 +165,13 @@ func (h *hook) run(ctx context.Context, in Input) (output string, failed *failur
 	}
 	h.launch.Do(func() { h.start, h.end, h.broken = h.config.Launch(ctx, h.spec) })
 	if h.broken != nil {
-		failed.how = h.broken.Error()
-		return "", failed
+		return "", failed.because(h.broken)
 	}
 	within, cancel := context.WithTimeout(ctx, h.spec.Time)
 	defer cancel()
 	service, err := h.start(within)
 	if err != nil {
-		failed.how = err.Error()
-		return "", failed
+		return "", failed.because(err)
 	}
 	out, res, err := service.Exchange(h.config.Redact.HeldJSON(text), maxOutput)
 	failed.stderr = h.text(service.Stderr())
@@ -174,7 +182,7 @@ func (h *hook) run(ctx context.Context, in Input) (output string, failed *failur
 	case within.Err() != nil && ctx.Err() == nil:
 		failed.how = fmt.Sprintf("timed out after %s", h.spec.Time)
 	case err != nil:
-		failed.how = err.Error()
+		failed.because(err)
 	case res.Signal != 0:
 		failed.stuck, failed.how = false, fmt.Sprintf("killed by signal (%s)", res.Signal)
 	case res.ExitCode != 0:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,8 +48,11 @@ func newBench(t *testing.T, hooks ...tasks.Hook) *bench {
 	b.Set = New(Config{
 		Hooks: hooks, Input: Input{Run: "r", Job: "j", Dir: dir}, Sandbox: "A", Redact: redact.New([]string{"secret-4711-4711"}),
 		Launch: func(_ context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
-			if h.Command[0] == "broken" {
+			switch h.Command[0] {
+			case "broken":
 				return nil, nil, errors.New("create the sandbox: not today")
+			case "refused":
+				return nil, nil, &proc.MachineError{Err: syscall.EAGAIN}
 			}
 			return func(ctx context.Context) (*proc.Service, error) {
 				return proc.StartService(ctx, proc.Command{Args: h.Command, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: time.Millisecond})
@@ -94,6 +98,14 @@ func TestRunInOrder(t *testing.T) {
 		if err := b.Close(); err != nil || len(b.ended) != len(c.log) || len(b.states) != 4 {
 			t.Errorf("%s: closed %q with error %v, reported %d", name, b.ended, err, len(b.states))
 		}
+	}
+}
+
+// The caller sees that the machine refused to start a hook.
+func TestRefusedByTheMachine(t *testing.T) {
+	b := newBench(t, tasks.Hook{On: tasks.JobStart, Command: []string{"refused"}})
+	if err := b.Run(t.Context(), tasks.JobStart, func(*Input) {}); !proc.IsMachine(err) || !strings.HasPrefix(err.Error(), "hook job_start: resource temporarily unavailable: the machine refused it: raise the limit on processes") {
+		t.Error(err)
 	}
 }
 

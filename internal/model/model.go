@@ -180,6 +180,7 @@ const (
 	ClassRate        ErrorClass = "rate"        // too many requests: retry
 	ClassUnavailable ErrorClass = "unavailable" // server or network error: retry
 	ClassProtocol    ErrorClass = "protocol"    // an invalid response: retry
+	ClassMachine     ErrorClass = "machine"     // the machine refused to start the command that prints the key: fatal
 	ClassScript      ErrorClass = "script"      // an expectation of a scripted model failed: fatal
 )
 

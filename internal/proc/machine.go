@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"syscall"
 	"time"
@@ -47,9 +48,13 @@ func remedy(err error) string {
 }
 
 // IsMachine reports whether an error means that the machine lacks something, whatever was tried: a
-// [MachineError], or no open files or memory for something else.
+// [MachineError], the start of a program by another package, such as git, or no open files or memory for
+// something else.
 func IsMachine(err error) bool {
 	if errors.As(err, new(*MachineError)) {
+		return true
+	}
+	if start := (*fs.PathError)(nil); errors.As(err, &start) && start.Op == "fork/exec" && LacksToStart(start) {
 		return true
 	}
 	for _, r := range remedies {
@@ -65,8 +70,8 @@ func LacksToStart(err error) bool {
 	return slices.ContainsFunc(remedies, func(r shortage) bool { return errors.Is(err, r.errno) })
 }
 
-// ofStart returns the error of a start, as a [MachineError] if it is one.
-func ofStart(err error) error {
+// OfStart returns the error of a start, as a [MachineError] if it is one.
+func OfStart(err error) error {
 	if LacksToStart(err) && !errors.As(err, new(*MachineError)) {
 		return &MachineError{err}
 	}
@@ -83,7 +88,7 @@ const (
 // patiently calls start until the machine does not refuse it.
 func patiently(ctx context.Context, start func() error) error {
 	for try := 1; ; try++ {
-		err := ofStart(start())
+		err := OfStart(start())
 		if try == startTries || !errors.As(err, new(*MachineError)) {
 			return err
 		}

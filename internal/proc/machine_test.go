@@ -37,8 +37,13 @@ func TestStartsThatTheMachineRefuses(t *testing.T) {
 		if test.machine && !strings.Contains(err.Error(), "the machine refused it: ") {
 			t.Error(err)
 		}
-		if _, err := StartService(t.Context(), Command{Args: []string{"true"}, Confine: confine}); IsMachine(err) != test.machine {
-			t.Errorf("service: %v", err)
+		explained := error(nil)
+		explain := func(err error) error {
+			explained = err
+			return err
+		}
+		if _, err := StartService(t.Context(), Command{Args: []string{"true"}, Confine: confine, Explain: explain}); IsMachine(err) != test.machine || explained != err {
+			t.Errorf("service: %v, explained %v", err, explained)
 		}
 	}
 }
@@ -68,6 +73,11 @@ func TestOnlySomeErrorsOfOtherCallsAreTheMachines(t *testing.T) {
 	} {
 		if got := IsMachine(fmt.Errorf("open x: %w", err)); got != want {
 			t.Errorf("%v: %v", err, got)
+		}
+	}
+	for err, want := range map[error]bool{syscall.EAGAIN: true, syscall.ENOSPC: true, syscall.ENOENT: false} {
+		if got := IsMachine(fmt.Errorf("run git: %w", &fs.PathError{Op: "fork/exec", Path: "/usr/bin/git", Err: err})); got != want {
+			t.Errorf("start: %v: %v", err, got)
 		}
 	}
 	if IsMachine(nil) {

@@ -35,7 +35,8 @@ type Command struct {
 	// command, and Run waits for it. Its error kills the command and is
 	// returned by Run. May be nil.
 	Monitor func(ctx context.Context) error
-	// Explain adds to the error of a service that could not be started. May be nil.
+	// Explain is called with the error of a service that could not be started, or did not start its
+	// program, and returns it, possibly with more. May be nil.
 	Explain func(error) error
 }
 
@@ -128,7 +129,7 @@ func run(ctx context.Context, c Command, started func()) (Result, error) {
 		case err == nil:
 			res.ExitCode, res.Signal = code, sig
 		case ctx.Err() == nil && !timedOut && besideErr == nil:
-			return res, ofStart(fmt.Errorf("run %s: %w", c.Args[0], err))
+			return res, OfStart(fmt.Errorf("run %s: %w", c.Args[0], err))
 		default: // killed before it could report more
 			res.ExitCode, res.Signal = -1, syscall.SIGKILL
 		}

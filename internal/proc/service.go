@@ -41,19 +41,16 @@ func (t *lockedTail) Write(p []byte) (int, error) {
 // StartService starts a program. Output, Stdout and Stderr of the command are not used. It
 // ends with ctx; the caller closes it.
 func StartService(ctx context.Context, c Command) (*Service, error) {
-	var files []*os.File
-	closeAll := func() {
-		for _, f := range files {
-			f.Close()
-		}
+	if c.Explain == nil {
+		c.Explain = func(err error) error { return err }
 	}
-	for range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll()
-			return nil, ofStart(fmt.Errorf("create pipe for %s: %w", c.Args[0], err))
-		}
-		files = append(files, r, w)
+	var files []*os.File
+	err := patiently(ctx, func() (err error) {
+		files, err = pipes()
+		return err
+	})
+	if err != nil {
+		return nil, c.Explain(fmt.Errorf("create pipes for %s: %w", c.Args[0], err))
 	}
 	stderr := files[4]
 	s := &Service{in: files[1], out: files[2], stderr: lockedTail{tail: NewTail(maxStderr)}, hurry: Hurried(ctx), ended: make(chan struct{})}
@@ -75,7 +72,7 @@ func StartService(ctx context.Context, c Command) (*Service, error) {
 			}()
 			close(started)
 		})
-		if s.err != nil && c.Explain != nil {
+		if s.err != nil {
 			s.err = c.Explain(s.err)
 		}
 		select {
@@ -101,8 +98,27 @@ func StartService(ctx context.Context, c Command) (*Service, error) {
 		return s, nil
 	default:
 		s.cancel()
-		closeAll()
+		closeAll(files)
 		return nil, s.err
+	}
+}
+
+// pipes returns both ends of three pipes.
+func pipes() (files []*os.File, err error) {
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(files)
+			return nil, err
+		}
+		files = append(files, r, w)
+	}
+	return files, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
 	}
 }
 

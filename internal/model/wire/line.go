@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc"
 )
 
 // API is what the requests of an API have in common.
@@ -153,7 +154,11 @@ func (l *Endpoint) noKey(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return model.Fail(model.ClassAuth, errors.New(l.Faults.clean(err.Error())))
+	class := model.ClassAuth
+	if proc.IsMachine(err) {
+		class = model.ClassMachine
+	}
+	return model.Fail(class, errors.New(l.Faults.clean(err.Error())))
 }
 
 // tokenForm matches keys that are access tokens: JSON web tokens, and those of Google and
