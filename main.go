@@ -4,6 +4,9 @@
 // it. See README.md.
 package main
 
-import "github.com/millhand/millhand/internal/command"
+import (
+	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/signals/early"
+)
 
-func main() { command.Start(command.SameSignal) }
+func main() { command.Start(early.Caught, command.SameSignal) }

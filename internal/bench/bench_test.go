@@ -16,13 +16,14 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/signals"
 )
 
 // TestMain lets the test program be the floor, as bench itself is, and millhand
 // where it has its name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "millhand" {
-		command.Start(command.SameSignal)
+		command.Start(signals.Catch(), command.SameSignal)
 	}
 	if len(os.Args) > 1 && (os.Args[1] == "-floor" || os.Args[1] == "-server") {
 		main()

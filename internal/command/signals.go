@@ -66,18 +66,13 @@ func (s *signals) received(now time.Time) int {
 	return s.count
 }
 
-// Signals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels
+// Signals returns a context that the first of the caught signals ([signals.Catch]) cancels
 // with a [runner.Interrupt] as its cause. The second distinct signal kills
 // commands that are still within their grace period (see [proc.WithHurry]); the
 // work is still recorded. The fourth exits the process immediately, and so does the second
 // while input is read and checked. Signals within
-// the window of a distinct one count as the same; see [SameSignal]. SIGPIPE is
-// caught and ignored: a closed log must not stop the run.
-func Signals(parent context.Context, window time.Duration) (ctx context.Context, stop func()) {
-	sigs := make(chan os.Signal, 2)
-	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	// Caught, not ignored: children inherit ignored signals.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+// the window of a distinct one count as the same; see [SameSignal].
+func Signals(parent context.Context, sigs chan os.Signal, window time.Duration) (ctx context.Context, stop func()) {
 	ctx, end := handleSignals(parent, sigs, &signals{window: window}, os.Exit)
 	return ctx, func() {
 		signal.Stop(sigs)

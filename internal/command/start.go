@@ -13,17 +13,17 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// Start runs the command line of this process and exits with its code. Signals
-// within the window of a distinct one count as the same; see [SameSignal]. Tests change the
-// process's world.
-func Start(window time.Duration, change ...func(*World)) {
+// Start runs the command line of this process and exits with its code. Signals are those that
+// [signals.Catch] caught so far, and catches. Those within the window of a distinct one count as the same; see
+// [SameSignal]. Tests change the process's world.
+func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) {
+	ctx, stop := Signals(context.Background(), caught, window)
 	delayCollection()
 	env, err := TakeEnvironment()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "millhand: "+printable.Text(err.Error()))
 		os.Exit(int(event.ExitInternal))
 	}
-	ctx, stop := Signals(context.Background(), window)
 	w := World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: env.Getenv, Names: env.names(), Secrets: env.Secrets(), Now: time.Now,
 		Proxy: http.ProxyFromEnvironment,

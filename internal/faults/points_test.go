@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/signals"
 )
 
 // Variables of a millhand process of these tests. A moment is "NUMBER DELAY POINT": that time after
@@ -61,7 +62,7 @@ func start() {
 			hit(name)
 		}
 	})
-	command.Start(window, func(w *command.World) { w.Sleep, w.System = briefly, []string{"/etc"} })
+	command.Start(signals.Catch(), window, func(w *command.World) { w.Sleep, w.System = briefly, []string{"/etc"} })
 }
 
 func number(text string) int {

@@ -43,7 +43,9 @@ type room struct {
 // package needs any more.
 func rooms() map[string]room {
 	return map[string]room{
-		".":                        {"internal/command", "main only hands the process over"},
+		".":                        {"internal/command internal/signals/early", "main only hands the process over"},
+		"internal/signals":         {"", "which signals end a run"},
+		"internal/signals/early":   {"internal/signals", "must be initialized before the larger packages, so it imports none of them; only main imports it"},
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report tasks internal/abandon internal/event internal/pathglob internal/printable internal/textcut internal/findings", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/abandon internal/ecosystem internal/pathglob internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree internal/printable internal/textcut internal/findings", "a plan is data: making one runs nothing"},
@@ -146,7 +148,7 @@ func rooms() map[string]room {
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"internal/textcut", "texts"},
 		"internal/terminal":        {"", "output of programs, without knowing who reads it"},
-		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/queue/queuetest internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/signals internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/queue/queuetest internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
 		"internal/telemetry":       {"internal/event internal/figures internal/money internal/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
 		"internal/telemetry/fake":  {"", "a server for tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},

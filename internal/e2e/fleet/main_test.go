@@ -26,11 +26,12 @@ import (
 	"github.com/millhand/millhand/internal/forge/forgetest"
 	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/signals"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"millhand": func() {
-		command.Start(command.SameSignal, func(w *command.World) { w.Sleep = briefly })
+		command.Start(signals.Catch(), command.SameSignal, func(w *command.World) { w.Sleep = briefly })
 	}})
 }
 

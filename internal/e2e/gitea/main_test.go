@@ -25,11 +25,12 @@ import (
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/signals"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"millhand": func() {
-		command.Start(command.SameSignal, func(w *command.World) { w.System = []string{"/etc"} })
+		command.Start(signals.Catch(), command.SameSignal, func(w *command.World) { w.System = []string{"/etc"} })
 	}})
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/signals"
 	"github.com/millhand/millhand/internal/telemetry/fake"
 )
 
@@ -35,8 +36,8 @@ import (
 func Main(m *testing.M, change ...func(*command.World)) {
 	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }, sharedClock}, change...)
 	testscript.Main(m, map[string]func(){
-		"millhand":             func() { command.Start(command.SameSignal, change...) },
-		"millhand-signals-1ms": func() { command.Start(time.Millisecond, change...) }, // signals 1 ms apart are distinct
+		"millhand":             func() { command.Start(signals.Catch(), command.SameSignal, change...) },
+		"millhand-signals-1ms": func() { command.Start(signals.Catch(), time.Millisecond, change...) }, // signals 1 ms apart are distinct
 		"without-namespaces":   withoutNamespaces,
 		"language-server":      func() { os.Exit(lsptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 		"mcp-server":           func() { os.Exit(mcptest.Main(os.Args[1:], os.Environ, os.Exit)) },
