@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/printable"
 )
@@ -19,6 +21,7 @@ import (
 func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) {
 	ctx, stop := Signals(context.Background(), caught, window)
 	delayCollection()
+	allowOwner()
 	env, err := TakeEnvironment()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "millhand: "+printable.Text(err.Error()))
@@ -34,6 +37,14 @@ func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) 
 	code := Main(ctx, os.Args, w)
 	stop()
 	os.Exit(code)
+}
+
+// allowOwner removes from the umask what would deny the user access to the files that this process and
+// its children create: with it they could use none of them, and nobody wants that.
+func allowOwner() {
+	const own = 0o700
+	given := unix.Umask(0o077) // the only way to read it
+	unix.Umask(given &^ own)
 }
 
 // firstCollection lets the heap grow to 12 MiB before garbage is collected for the first time. Go
