@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,8 +52,13 @@ func (q *Queue) account(ctx context.Context, run string) (a account, revision ui
 		entry, err = q.state.Get(ctx, budgetKey(run))
 		return err
 	})
-	if err == nil {
-		err = json.Unmarshal(entry.Value(), &a)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	case err == nil:
+		if err = json.Unmarshal(entry.Value(), &a); err != nil {
+			err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
 	}
 	if err != nil {
 		return a, 0, fmt.Errorf("read the budget of run %s: %w", run, err)

@@ -90,6 +90,9 @@ func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after 
 		c.beats.Go(c.writer)
 		return c, nil
 	}
+	if errors.Is(err, ErrInvalid) { // no worker can run the job
+		err = c.spoiled(ctx, err)
+	}
 	if err != nil {
 		err = errors.Join(err, c.giveUp(ctx, err))
 	}
@@ -97,15 +100,24 @@ func (q *Queue) claim(ctx context.Context, msg jetstream.Msg, by *Claims, after 
 	return nil, err
 }
 
+// spoiled ends a job that can't be run because a record that it needs is invalid.
+func (c *Claim) spoiled(ctx context.Context, why error) error {
+	result := invalidResult(c.Job.ID, c.q.now().UTC(), why)
+	if _, err := c.q.storeResult(ctx, c.Run.ID, c.Job.Key, result); err != nil {
+		return err
+	}
+	return c.complete(ctx, result)
+}
+
 // ordered returns the job that a message orders. It removes messages that order none.
 func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, error) {
 	var o order
 	err := json.Unmarshal(msg.Data(), &o)
 	if err != nil {
-		return nil, Job{}, errors.Join(fmt.Errorf("%w: %w", errInvalid, err), msg.TermWithReason("invalid"))
+		return nil, Job{}, errors.Join(fmt.Errorf("%w: %w", ErrInvalid, err), msg.TermWithReason("invalid"))
 	}
 	r, err := q.cachedRun(ctx, o.Run)
-	if errors.Is(err, ErrNotFound) || errors.Is(err, errInvalid) {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) {
 		return nil, Job{}, errors.Join(err, msg.TermWithReason("invalid run"))
 	}
 	if err != nil {
@@ -178,16 +190,20 @@ func (c *Claim) refuse(by *Claims) error {
 // giveUp gives a job back that could not be claimed: this worker is being stopped, or the server
 // has a fault.
 func (c *Claim) giveUp(ctx context.Context, why error) error {
+	var delay time.Duration
+	if ctx.Err() == nil {
+		delay = refusedFor // the other jobs of its class don't wait for it
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	switch {
 	case c.lease.Err() != nil:
 		return nil
 	case c.count > 0:
-		return c.Return(ctx, why.Error(), true, 0)
+		return c.Return(ctx, why.Error(), true, delay)
 	}
 	c.close(ErrLost)
-	return c.msg.Nak()
+	return c.msg.NakWithDelay(delay)
 }
 
 // held returns a context that ends with ctx or with the lease.
@@ -414,7 +430,7 @@ func (c *Claim) storeResult(ctx context.Context, result *Result, files []byte) e
 // complete does what follows from a result, in an order in which a later delivery can repeat it.
 func (c *Claim) complete(ctx context.Context, result Result) error {
 	all := func(name string) bool { return strings.HasPrefix(name, c.Job.Key+"/") }
-	if err := c.closeAccounts(ctx, result, all); err != nil {
+	if err := c.closeAccounts(ctx, result, all); err != nil && !errors.Is(err, ErrInvalid) {
 		return err
 	}
 	if err := c.q.postNeeding(ctx, c.Run, c.Job.Key); err != nil {

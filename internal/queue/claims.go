@@ -57,7 +57,7 @@ func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
 	began := c.q.now()
 	for {
 		claim, err := c.try(ctx)
-		if claim != nil || err != nil && !temporary(err) {
+		if claim != nil || err != nil && !temporary(err) && !ofOneJob(err) {
 			return claim, err
 		}
 		if c.q.now().Sub(began) >= idle {
@@ -72,6 +72,9 @@ func (c *Claims) Next(ctx context.Context, idle time.Duration) (*Claim, error) {
 		}
 	}
 }
+
+// ofOneJob reports whether an error stops no other job.
+func ofOneJob(err error) bool { return errors.Is(err, ErrLost) || errors.Is(err, ErrInvalid) }
 
 // try claims a job if there is one.
 func (c *Claims) try(ctx context.Context) (*Claim, error) {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,37 +41,35 @@ type jobLog struct {
 	end        *Result
 }
 
-// add adds a message.
-func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) error {
+// add adds a message. It ignores one that no worker appends: somebody else wrote it, who would
+// otherwise stop everybody who reads the log.
+func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) {
+	l.last = seq
 	number, err := strconv.Atoi(header.Get(headerDelivery))
-	if err != nil || number < 1 || number < l.delivery() {
-		return fmt.Errorf("message %d of the log has no valid number of a delivery", seq)
+	if err != nil || l.end != nil {
+		return
 	}
-	if worker := header.Get(headerWorker); worker != "" {
+	worker := header.Get(headerWorker)
+	if worker == "" && (number != l.delivery() || number == 0) {
+		return
+	}
+	if worker != "" {
 		size, err := strconv.Atoi(header.Get(headerSize))
-		if err != nil || size < 0 || size > len(l.text) {
-			return fmt.Errorf("message %d of the log has an invalid size", seq)
+		if err != nil || size < 0 || size > len(l.text) || number != l.delivery()+1 {
+			return
 		}
 		l.text = l.text[:size]
 		l.deliveries = append(l.deliveries, Delivery{Number: number, Worker: worker, At: at})
 	}
-	switch {
-	case l.end != nil:
-		return fmt.Errorf("message %d of the log follows the result", seq)
-	case header.Get(headerEnd) != "":
-		l.end = &Result{}
-		if err := json.Unmarshal(data, l.end); err != nil {
-			return fmt.Errorf("message %d of the log has an invalid result: %w", seq, err)
-		}
-	default:
+	if header.Get(headerEnd) == "" {
 		l.text = append(l.text, data...)
+	} else if end, err := parseResult(data); err == nil {
+		l.end = &end
 	}
 	if why := header.Get(headerReturn); why != "" && len(l.deliveries) > 0 {
 		d := &l.deliveries[len(l.deliveries)-1]
 		d.Returned, d.Free = why, header.Get(headerFree) != ""
 	}
-	l.last = seq
-	return nil
 }
 
 func messageOf(header nats.Header) string {
@@ -99,12 +96,10 @@ func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return l, nil
 		}
-		if err == nil {
-			err = l.add(msg.Sequence, msg.Time, msg.Header, msg.Data)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("read the log of job %s: %w", key, err)
 		}
+		l.add(msg.Sequence, msg.Time, msg.Header, msg.Data)
 	}
 }
 
@@ -119,11 +114,11 @@ func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []
 	err := q.each(ctx, q.logs, prefix+"*", func(seq uint64, at time.Time, subject string, header nats.Header, data []byte) error {
 		key := subject[len(prefix):]
 		l := logs[key]
-		if l == nil {
-			return nil // of no job of the run
+		if l == nil || l.end != nil {
+			return nil // of no job of the run, or after the result
 		}
-		if err := l.add(seq, at, header, data); err != nil || l.end == nil {
-			return err
+		if l.add(seq, at, header, data); l.end == nil {
+			return nil
 		}
 		text := l.text
 		l.text = nil

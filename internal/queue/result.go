@@ -56,23 +56,41 @@ func (q *Queue) Result(ctx context.Context, run, key string) (r Result, found bo
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return r, false, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(msg.Data, &r)
-	}
 	if err != nil {
 		return r, false, fmt.Errorf("read the result of job %s: %w", key, err)
 	}
-	return r, true, nil
+	return resultOf(key, msg.Time, msg.Data), true, nil
+}
+
+// resultOf returns the result in a message. An invalid one, which somebody else stored, can't be
+// replaced: the job ends with an error.
+func resultOf(key string, at time.Time, data []byte) Result {
+	r, err := parseResult(data)
+	if err != nil {
+		return invalidResult(key, at, err)
+	}
+	return r
+}
+
+func invalidResult(job string, at time.Time, why error) Result {
+	return Result{Job: job, End: event.CodeInternal.End(why.Error()), At: at}
+}
+
+// parseResult parses a result.
+func parseResult(data []byte) (r Result, err error) {
+	if err = json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("%w: result: %w", ErrInvalid, err)
+	}
+	return r, nil
 }
 
 // Results returns the results of a run, by the key of the job.
 func (q *Queue) Results(ctx context.Context, run string) (map[string]Result, error) {
 	all, prefix := map[string]Result{}, q.resultSubject(run, "")
-	err := q.each(ctx, q.results, prefix+"*", func(_ uint64, _ time.Time, subject string, _ nats.Header, data []byte) error {
-		var r Result
-		err := json.Unmarshal(data, &r)
-		all[subject[len(prefix):]] = r
-		return err
+	err := q.each(ctx, q.results, prefix+"*", func(_ uint64, at time.Time, subject string, _ nats.Header, data []byte) error {
+		key := subject[len(prefix):]
+		all[key] = resultOf(key, at, data)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the results of run %s: %w", run, err)
@@ -92,20 +110,23 @@ func (q *Queue) Ended(ctx context.Context, run string) (n int, err error) {
 	return n, err
 }
 
-// Files returns the files of a job that its worker stored; nil for none.
+// Files returns the files of a job that its worker stored; nil for none. The error is ErrInvalid if
+// the queue does not have them.
 func (q *Queue) Files(ctx context.Context, r Result) (data []byte, err error) {
 	if r.Files == "" {
 		return nil, nil
 	}
-	err = retry(ctx, func(ctx context.Context) error {
-		data, err = q.files.GetBytes(ctx, r.Files)
-		return err
-	})
-	if err != nil {
+	if data, err = q.object(ctx, r.Files, maxFiles); err != nil {
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
 		return nil, fmt.Errorf("read the files of job %s: %w", r.Job, err)
 	}
 	return data, nil
 }
+
+// maxFiles limits the packed files of a job, in bytes.
+const maxFiles = 1 << 30
 
 // StoreFiles stores the files of the job before an effect after which a later delivery does not
 // make them again. They are not stored again by Finish if they are the same. It returns when the

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"sync"
@@ -81,22 +82,36 @@ func HashOf(data []byte) string { return hashOf(data) }
 
 // Input returns an input of a run of at most so many bytes, by its hash.
 func (q *Queue) Input(ctx context.Context, sum string, most int) (data []byte, err error) {
-	err = retry(ctx, func(ctx context.Context) error {
-		info, err := q.files.GetInfo(ctx, inputName(sum))
-		if err == nil && info.Size > uint64(max(most, 0)) {
-			data = nil
-			return nil
-		}
-		if err == nil {
-			data, err = q.files.GetBytes(ctx, inputName(sum))
-		}
-		return err
-	})
+	data, err = q.object(ctx, inputName(sum), most)
 	if err == nil && hashOf(data) != sum {
-		err = errors.New("it is too large, or its content does not have its hash")
+		err = errors.New("its content does not have its hash")
 	}
 	return data, err
 }
+
+// object returns an object of at most so many bytes. Its record may be somebody else's, with
+// another size than the object has.
+func (q *Queue) object(ctx context.Context, name string, most int) (data []byte, err error) {
+	err = retry(ctx, func(ctx context.Context) error {
+		object, err := q.files.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer object.Close() //nolint:errcheck // read only
+		data, err = io.ReadAll(io.LimitReader(object, int64(most)+1))
+		return err
+	})
+	switch {
+	case err == nil && len(data) > most:
+		return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
+	case errors.Is(err, jetstream.ErrBadObjectMeta), errors.Is(err, jetstream.ErrDigestMismatch):
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return data, err
+}
+
+// maxRecord limits the record of a run, in bytes: it grows with the jobs.
+const maxRecord = 512 << 20
 
 // Forget drops what is in memory of a run.
 func (q *Queue) Forget(run string) { q.runs.Delete(run) }
@@ -109,11 +124,7 @@ func (q *Queue) Run(ctx context.Context, id string) (*Run, error) {
 	if !isName(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
-	var text []byte
-	err := retry(ctx, func(ctx context.Context) (err error) {
-		text, err = q.files.GetBytes(ctx, runName(id))
-		return err
-	})
+	text, err := q.object(ctx, runName(id), maxRecord)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
@@ -127,8 +138,8 @@ func (q *Queue) Run(ctx context.Context, id string) (*Run, error) {
 	return r, nil
 }
 
-// errInvalid is the error of a record that no version of millhand has stored.
-var errInvalid = errors.New("invalid record in the queue")
+// ErrInvalid is the error of a record that no version of millhand has stored: somebody else has.
+var ErrInvalid = errors.New("invalid record in the queue")
 
 // parseRun parses the record of a run.
 func parseRun(id string, text []byte) (*Run, error) {
@@ -138,7 +149,7 @@ func parseRun(id string, text []byte) (*Run, error) {
 		err = r.check(id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return r, nil
 }

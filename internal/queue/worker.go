@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,11 +56,11 @@ func (q *Queue) Workers(ctx context.Context) ([]Worker, error) {
 	var all []Worker
 	err := q.entries(ctx, "worker.*", func(key string, value []byte) error {
 		var w Worker
-		if err := json.Unmarshal(value, &w); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+		if json.Unmarshal(value, &w) != nil {
+			return nil // somebody else's, or of another version
 		}
 		switch silent := q.now().Sub(w.At); {
-		case silent > time.Hour:
+		case silent.Abs() > time.Hour:
 			return q.state.Purge(ctx, key)
 		case silent < Silence:
 			all = append(all, w)
