@@ -137,26 +137,62 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 			return nil // claimed a moment ago
 		}
 		has[key] = true
-		if err := add(key, text); err != nil {
-			return err
+		j := r.Jobs[r.Index(key)]
+		err := checkEvents(r, j, text)
+		if err == nil {
+			var data []byte
+			if data, err = q.Files(ctx, results[key]); err != nil && !errors.Is(err, queue.ErrInvalid) {
+				return err
+			}
+			if err == nil && len(data) > 0 {
+				err = unpack(data, dir.Sub(key))
+			}
 		}
-		data, err := q.Files(ctx, results[key])
-		if err == nil && len(data) > 0 {
-			err = unpack(data, dir.Sub(key))
+		if err != nil { // the other jobs have their reports
+			text = endText(r, j, unproven(r, err.Error()))
 		}
-		return err
+		return add(key, text)
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, j := range r.Jobs {
-		if result, ended := results[j.Key]; ended && !has[j.Key] {
-			if err := add(j.Key, endText(r, j, result)); err != nil {
-				return nil, err
-			}
+		result, ended := results[j.Key]
+		if !ended || has[j.Key] {
+			continue
+		}
+		if result.End.Outcome == event.Passed {
+			result = unproven(r, "it has no events")
+		}
+		if err := add(j.Key, endText(r, j, result)); err != nil {
+			return nil, err
 		}
 	}
 	return parts, nil
+}
+
+// unproven is the result of a job whose records in the queue are not those that a worker stores.
+func unproven(r *queue.Run, why string) queue.Result {
+	return queue.Result{End: event.CodeInternal.End("invalid result in the queue: " + why), At: r.Submitted}
+}
+
+// checkEvents checks that the events of a job are of no other job or run: whoever can run one job could
+// otherwise end the others.
+func checkEvents(r *queue.Run, j queue.Job, text []byte) error {
+	own := startOf(r, j)
+	_, err := event.Read(bytes.NewReader(text), func(e event.Event) error {
+		switch s := e.Run; {
+		case e.Job != "" && e.Job != j.ID:
+			return fmt.Errorf("events of job %q", e.Job)
+		case s == nil:
+		case s.ID != r.ID || s.PlanHash != own.PlanHash || s.Shard == nil || own.Shard == nil || *s.Shard != *own.Shard:
+			return errors.New("events of another run")
+		case len(s.Jobs) != 1 || s.Jobs[0].ID != j.ID || len(s.Elsewhere) > 0:
+			return errors.New("events of other jobs")
+		}
+		return nil
+	})
+	return err
 }
 
 // planText is the stream of a run of which no job has run: all of them are elsewhere.

@@ -281,8 +281,8 @@ func history(claim *queue.Claim) string {
 // endUnrun ends a job without running it, with what earlier deliveries cost.
 func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, error) {
 	earlier, err := readEarlier(claim.Log)
-	if err != nil {
-		return end, err
+	if err != nil { // nothing can be appended to what somebody else has written
+		return event.CodeInternal.End(fmt.Sprintf("events of earlier deliveries: %v", err)), nil
 	}
 	var fault error
 	stream := event.NewStream(k.world.Now, event.SinkFunc(func(e event.Event) error {

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/queue/queuetest"
+)
+
+// Whoever writes to the server can't make a job pass that nobody has run, end the jobs of others, or
+// prevent the report of the others.
+func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
+	s := queuetest.Start(t)
+	k := testWorker(t, s)
+	r := &queue.Run{ID: "r", Lease: time.Minute, MaxDeliveries: 3, Start: event.Run{ID: "r", PlanHash: "h"}}
+	for _, id := range []string{"honest", "no_events", "garbage", "of_another", "another_run", "another_plan", "no_files", "bad_files", "bad_archive", "end"} {
+		r.Jobs = append(r.Jobs, queue.Job{ID: id, Key: "k-" + id})
+		r.Start.Jobs = append(r.Start.Jobs, event.PlannedJob{ID: id})
+	}
+	if _, err := k.queue.Submit(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := nats.Connect(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := js.ObjectStore(t.Context(), "millhand-files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := event.JobEnd{Outcome: event.Passed}
+	publish := func(id string, events []byte, result queue.Result) {
+		t.Helper()
+		text, err := json.Marshal(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages := []*nats.Msg{{Subject: "millhand.result.r.k-" + id, Data: text}}
+		if events != nil {
+			first := nats.Header{"Millhand-Delivery": {"1"}, "Millhand-Worker": {"w"}, "Millhand-Size": {"0"}}
+			last := nats.Header{"Millhand-Delivery": {"1"}, "Millhand-End": {"true"}}
+			subject := "millhand.log.r.k-" + id
+			messages = append(messages, &nats.Msg{Subject: subject, Header: first, Data: events}, &nats.Msg{Subject: subject, Header: last, Data: text})
+		}
+		for _, m := range messages {
+			if _, err := js.PublishMsg(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	events := func(id string) []byte {
+		return endText(r, r.Jobs[r.Index("k-"+id)], queue.Result{End: passed, At: time.Now()})
+	}
+	named := func(id, old, other string) []byte { // without checksums, as the first releases wrote
+		lines := bytes.Split(events(id), []byte("\n"))
+		for i, line := range lines {
+			if at := bytes.LastIndex(line, []byte(`,"crc"`)); at > 0 {
+				lines[i] = append(line[:at:at], '}')
+			}
+		}
+		return bytes.ReplaceAll(bytes.Join(lines, []byte("\n")), []byte(old), []byte(other))
+	}
+	archive := func(name string) []byte {
+		var text bytes.Buffer
+		z := gzip.NewWriter(&text)
+		a := tar.NewWriter(z)
+		if err := a.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		z.Close()
+		return text.Bytes()
+	}
+	for name, data := range map[string][]byte{"garbage": []byte("garbage"), "outside": archive("patches/../../x")} {
+		if _, err := object.PutBytes(t.Context(), name, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("honest", named("honest", "none", "none"), queue.Result{Job: "honest", Delivery: 1, End: passed})
+	publish("no_events", nil, queue.Result{Job: "no_events", Delivery: 1, End: passed})
+	publish("garbage", []byte("garbage\n"), queue.Result{End: passed})
+	publish("of_another", bytes.Join([][]byte{events("of_another"), bytes.Split(events("honest"), []byte("\n"))[1], []byte("\n")}, nil), queue.Result{End: passed})
+	publish("another_run", named("another_run", `"id":"r"`, `"id":"other"`), queue.Result{End: passed})
+	publish("another_plan", named("another_plan", `"plan_hash":"h"`, `"plan_hash":"x"`), queue.Result{End: passed})
+	publish("no_files", events("no_files"), queue.Result{End: passed, Files: "files/gone"})
+	publish("bad_files", events("bad_files"), queue.Result{End: passed, Files: "garbage"})
+	publish("bad_archive", events("bad_archive"), queue.Result{End: passed, Files: "outside"})
+	publish("end", nil, queue.Result{Job: "end", End: event.CodeInternal.End("")})
+
+	dir, err := files.MakeTemp(t.TempDir(), "parts-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	parts, err := queuedParts(t.Context(), k.queue, r, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := dir.CreateTemp("merged-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	merged, err := mergeInto(f, parts, event.FailOn(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(merged.Report.Jobs) != len(r.Jobs) || merged.Exit != event.ExitInternal {
+		t.Errorf("%d jobs, exit code %d", len(merged.Report.Jobs), merged.Exit)
+	}
+	for _, j := range merged.Report.Jobs {
+		switch {
+		case j.ID == "honest" && j.Outcome != event.Passed, j.ID != "honest" && j.Outcome != event.Error,
+			j.Outcome == event.Error && j.ID != "end" && !strings.Contains(j.Reason, "invalid result in the queue: "):
+			t.Errorf("%s: %s %q", j.ID, j.Outcome, j.Reason)
+		}
+	}
+}
