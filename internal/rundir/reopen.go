@@ -57,10 +57,12 @@ func privateOf(dir string) (id, private string) {
 		return "", ""
 	}
 	work := workDir(id)
-	for _, left := range []string{filepath.Join(work, privateReports), rescuedReports(work)} {
-		if IsRun(left) {
-			return id, left
-		}
+	// The names are predictable: in a shared TMPDIR somebody else may have created them.
+	if left := filepath.Join(work, privateReports); isOwn(work) && isOwn(left) && IsRun(left) {
+		return id, left
+	}
+	if left := rescuedReports(work); isOwn(left) && IsRun(left) {
+		return id, left
 	}
 	return "", ""
 }

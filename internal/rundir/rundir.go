@@ -246,7 +246,7 @@ func (d *Dir) makeWork(id string) error {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
 	err = os.Rename(unlocked, work)
-	if errors.Is(err, fs.ErrExist) { // worktrees that this run left before it was resumed
+	if err != nil { // worktrees that this run left before it was resumed, or something of somebody else, who knows its id
 		work = filepath.Join(tmp, fmt.Sprintf("millhand-%08x", rand.Uint32()))
 		err = os.Rename(unlocked, work)
 	}

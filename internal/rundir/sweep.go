@@ -209,7 +209,7 @@ func registrations(dir string) []string {
 func sweepUnlocked(tmp string, now time.Time) {
 	found, _ := filepath.Glob(filepath.Join(tmp, unlockedName+"*"))
 	for _, dir := range found {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) >= settled {
+		if info, err := os.Lstat(dir); err == nil && isOwn(dir) && now.Sub(info.ModTime()) >= settled {
 			os.Remove(filepath.Join(dir, lockFile))
 			os.Remove(dir)
 		}
