@@ -81,6 +81,14 @@ func TestSignaturesIgnoreWhatChangesWithEachRun(t *testing.T) {
 	}
 }
 
+func TestAForgedStatePermitsNoMoreThanTheLimits(t *testing.T) {
+	forged := State{Attempts: -9, CostUSD: -money.Dollar, Pending: &Pending{Attempts: -9, CostUSD: -money.Dollar}}
+	s := Parse(forged.Text("job", all, strings.ToUpper))
+	if s.Attempts != 0 || s.CostUSD != 0 || s.Pending == nil || s.Pending.Attempts != 0 || s.Pending.CostUSD != 0 {
+		t.Errorf("%+v, pending %+v", s, s.Pending)
+	}
+}
+
 func TestStatesAreInComments(t *testing.T) {
 	clean := func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "<", "&lt;") }
 	s := State{}.Begin(Decision{Action: Respond, Remarks: []Remark{{ID: "c1", Author: "ada", URL: "u1"}, {ID: "r2", Author: "bob", URL: "u2"}}}, Pull{Head: "abc"}, 3, money.Dollar)

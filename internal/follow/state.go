@@ -69,6 +69,10 @@ func Parse(comment string) State {
 	if err != nil || json.Unmarshal(data, &s) != nil {
 		return State{}
 	}
+	s.Attempts, s.CostUSD = max(0, s.Attempts), max(0, s.CostUSD) // less would permit more than the limits
+	if p := s.Pending; p != nil {
+		p.Attempts, p.CostUSD = max(0, p.Attempts), max(0, p.CostUSD)
+	}
 	return s
 }
 

@@ -355,7 +355,7 @@ func TestCommentsAreUpdated(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, c := range p.Calls()[calls:] {
-						if c.Method != "GET" {
+						if c.Method != "GET" && !strings.HasSuffix(c.Path, "/graphql") { // which is asked for the user of an app
 							t.Errorf("the same text was written again: %s %s", c.Method, c.Path)
 						}
 					}

@@ -41,18 +41,22 @@ func (c *Client) Writes(ctx context.Context, p Path, user string) (bool, error) 
 	return can, err
 }
 
-// Self returns the name of the token's user; "" for a token of an app.
+// Self returns the name of the token's user, of an app's token NAME[bot]; "" if the forge does not report it.
 func (c *Client) Self(ctx context.Context, owner string) (string, error) {
 	self, err := c.api.self(ctx, owner)
-	if errors.Is(err, ErrDenied) || errors.Is(err, ErrNotFound) {
-		return "", nil
+	if !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
+		return self, err
 	}
-	return self, err
+	if g, ok := c.api.(*github); ok {
+		if self, err = g.viewer(ctx, owner); err == nil {
+			return self, nil
+		}
+	}
+	return "", context.Cause(ctx)
 }
 
-// Sticky returns the comment that [Client.Comment] updates; zero if it does not exist. A token
-// without a user is that of an app. A comment of anybody else with the marker is left alone:
-// they could edit it.
+// Sticky returns the comment that [Client.Comment] updates; zero if it does not exist. A comment of
+// anybody else with the marker is left alone: they could edit it. A token whose user is unknown is that of an app.
 func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (Comment, error) {
 	self, err := c.Self(ctx, p.Owner)
 	if err != nil {

@@ -69,6 +69,24 @@ func TestStickyCommentsOfOthersAreNotRead(t *testing.T) {
 	}
 }
 
+// Other apps repeat texts of strangers.
+func TestStickyCommentsOfOtherAppsAreNotRead(t *testing.T) {
+	p := open(t, forge.GitHub)
+	p.User = ""
+	thread := forge.Thread{Number: 1}
+	forged := forgetest.Note{Repo: web.String(), Number: 1, Author: "dependabot[bot]", Bot: true, Body: "forged <!-- millhand:follow-x -->"}
+	p.AddNote(forged)
+	if found, err := p.Sticky(t.Context(), web, thread, "follow-x"); found.Text != "" || err != nil {
+		t.Errorf("%q, %v", found.Text, err)
+	}
+	_, err := p.Comment(t.Context(), web, thread, "follow-x", "ours")
+	must(t, err)
+	p.AddNote(forged)
+	if found, err := p.Sticky(t.Context(), web, thread, "follow-x"); !strings.HasPrefix(found.Text, "ours") || err != nil {
+		t.Errorf("%q, %v", found.Text, err)
+	}
+}
+
 func TestMissingLabelsAreCreated(t *testing.T) {
 	for _, kind := range kinds {
 		p := open(t, kind)
