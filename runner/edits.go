@@ -69,11 +69,32 @@ func (e edits) barred(files []string) []permission.Decision {
 	}
 	var all []permission.Decision
 	for _, file := range files {
-		if d, barred := e.profile.Bars(e.names(file)...); barred {
+		d, barred := e.profile.Bars(e.names(file)...)
+		if dir := e.repository(file); dir != "" && !barred {
+			if d, barred = e.profile.Bars(e.names(dir + "/.git")...); barred {
+				d.Request, d.Why = permission.Need("edit", e.names(file)...), "git uses "+dir+" as a repository (for rules it is "+dir+"/.git)"
+			}
+		}
+		if barred {
 			all = append(all, d)
 		}
 	}
 	return all
+}
+
+// repository returns the directory around a path that git uses as a repository without the name .git, as it does a
+// bare one: whoever runs git there runs programs of its configuration. "" if git finds no such directory.
+func (e edits) repository(file string) string {
+	for i, c := range file {
+		if c != '/' || i < len(e.below) {
+			continue
+		}
+		name, _, _ := strings.Cut(file[i+1:], "/")
+		if gitops.InRepository(name) && gitops.IsRepository(filepath.Join(e.root, filepath.FromSlash(file[:i]))) {
+			return file[:i]
+		}
+	}
+	return ""
 }
 
 // mostLocked is the maximum number of paths that are made read-only for commands. Changes

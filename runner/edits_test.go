@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +41,49 @@ func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
 	}
 	if all := (edits{root: "/t"}).barred(changed); all != nil {
 		t.Errorf("without a rule: %v", all)
+	}
+}
+
+// A directory that git uses as a repository when it is run there, whatever its name is, is like one named .git.
+func TestRepositoriesWithoutTheNameAreProtected(t *testing.T) {
+	root := t.TempDir()
+	for _, file := range []string{
+		"bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/config", "bare/a/config", "w/common/HEAD", "w/common/commondir", "fold/head", "fold/Objects/x", "fold/REFS/x",
+		"no/HEAD", "no/objects/x", "no/config", "HEAD", "objects/x", "refs/x", "sym/HEAD", "sym/config",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(root, filepath.Dir(file)), 0o755), os.WriteFile(filepath.Join(root, file), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if err := os.Symlink("../bare/"+name, filepath.Join(root, "sym", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build, _ := permission.Preset("build")
+	changed := []string{
+		"bare/config", "bare/refs/x", "bare/hooks/post-checkout", "bare/Info/attributes", "bare/README", "bare/a/config", "w/common/HEAD", "w/common/config",
+		"fold/CONFIG", "no/HEAD", "no/config", "config", "HEAD", "refs/x", "sym/objects", "sym/config",
+	}
+	want := []string{
+		"bare/config", "bare/refs/x", "bare/hooks/post-checkout", "bare/Info/attributes", "w/common/HEAD", "w/common/config", "fold/CONFIG", "sym/objects", "sym/config",
+	}
+	judge := func(p permission.Profile, below string) (got []string) {
+		for _, d := range (edits{p, root, below}).barred(changed) {
+			if !strings.Contains(d.By(), "**/.git") || !strings.Contains(d.By(), "git uses ") {
+				t.Errorf("%s: %s", d.Request.Subject(), d.By())
+			}
+			got = append(got, d.Request.Subject())
+		}
+		return got
+	}
+	if diff := cmp.Diff(want, judge(build, "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	allowed := build.Clone()
+	allowed.Rules = append(allowed.Rules, permission.Rule{Permission: "edit", Pattern: "bare/**", Effect: permission.Allow}, permission.Rule{Permission: "edit", Pattern: "w/common/.git", Effect: permission.Allow})
+	if diff := cmp.Diff(want[6:], judge(allowed, "")); diff != "" {
+		t.Errorf("with rules (-want +got):\n%s", diff)
 	}
 }
 

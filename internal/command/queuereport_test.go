@@ -108,7 +108,7 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	parts, err := queuedParts(t.Context(), k.queue, r, dir)
+	inputs, err := queuedParts(t.Context(), k.queue, r, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	merged, err := mergeInto(f, parts, event.FailOn(""))
+	merged, err := mergeInto(f, inputs, event.FailOn(""))
 	if err != nil {
 		t.Fatal(err)
 	}

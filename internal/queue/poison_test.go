@@ -108,7 +108,6 @@ func TestAnInvalidRecordStopsNoOtherRun(t *testing.T) {
 	submit(t, q, r2)
 	for _, record := range []string{
 		"garbage", `{}`, `{"name":"run/r1","bucket":"millhand-files","nuid":"x","size":3,"chunks":1,"digest":"SHA-256=AA=="}`,
-		`{"name":"run/r1","options":{"link":{"bucket":"millhand-files","name":"run/r1"}}}`,
 	} {
 		_, err := js.Publish(t.Context(), "$O.millhand-files.M."+base64.URLEncoding.EncodeToString([]byte("run/r1")), []byte(record))
 		must(t, err)

@@ -61,7 +61,7 @@ func TestPlantedReportsAreNotResumed(t *testing.T) {
 		"symlink to reports": {func(work, victim string) error {
 			return errors.Join(os.Mkdir(work, 0o700), os.Symlink(filepath.Join(victim, privateReports), filepath.Join(work, privateReports)))
 		}, false, false},
-		"symlink in their place": {func(work, victim string) error {
+		"symlink instead of them": {func(work, victim string) error {
 			return os.Symlink(filepath.Join(victim, privateReports), rescuedReports(work))
 		}, false, false},
 	} {
