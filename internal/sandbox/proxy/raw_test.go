@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Requests that a proxy and a server could read differently reach no other host, and a server gets no request that was
+// not judged.
+func TestAmbiguousRequestsReachNoOtherHost(t *testing.T) {
+	var mu sync.Mutex
+	got := ""
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(200 * time.Millisecond))
+				text, _ := io.ReadAll(conn)
+				mu.Lock()
+				got += string(text)
+				mu.Unlock()
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			}()
+		}
+	}()
+	port := portOf(t, "http://"+ln.Addr().String())
+	r := serve(t, &Server{Allowed: onlyLoopbackFor("good.example"), Lookup: toLoopback})
+	var asking sync.WaitGroup
+	good, evil := "good.example:"+port, "evil.example:"+port
+	for _, raw := range []string{
+		"GET http://" + good + "/ HTTP/1.1\r\nHost: " + evil + "\r\nHost: x\r\n\r\n",
+		"POST http://" + good + "/a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://" + evil + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST http://" + good + "/b HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 50\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST http://" + good + "/c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"POST http://" + good + "/d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"GET http://" + good + "/e HTTP/1.1\r\nHost: x\r\nX: a\rSmuggled: b\r\n\r\n",
+		"GET http://" + good + "/f\tHTTP/1.1 HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://" + good + "@" + evil + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://" + good + "#@" + evil + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://" + good + "\\@" + evil + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://" + evil + "%00." + good + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://" + evil + "%23." + good + "/smuggled HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http:" + evil + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET http:///" + evil + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET //" + evil + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET HTTP://EVIL.example.:" + port + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET http://[::ffff:127.0.0.1]:" + port + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET http://[::1%25lo]:" + port + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET http://\uff11\uff12\uff17.0.0.1:" + port + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"GET http://127\u30020\u30020\u30021:" + port + "/smuggled HTTP/1.1\r\nHost: " + good + "\r\n\r\n",
+		"CONNECT " + evil + " HTTP/1.1\r\nHost: " + good + "\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT http://" + good + "/ HTTP/1.1\r\nHost: " + evil + "\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT " + good + "@" + evil + " HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT good.example:0" + port + "0 HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT good.example:+" + port + " HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT good.example: HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT [good.example]:" + port + " HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"CONNECT good.example..:" + port + " HTTP/1.1\r\nHost: x\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nsmuggled",
+		"GET http://" + good + "/g HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+	} {
+		asking.Go(func() {
+			conn, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(time.Second / 2))
+			fmt.Fprint(conn, raw)
+			io.Copy(io.Discard, conn)
+		})
+	}
+	asking.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if text := strings.ToLower(got); strings.Contains(text, "smuggled") || strings.Contains(text, "evil") || !strings.Contains(text, "post /a http/1.1\r\nhost: good.example") {
+		t.Errorf("the server got %q", got)
+	}
+}
