@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -48,6 +49,8 @@ type Server struct {
 	Record func(Attempt)
 	// Lookup resolves a name; nil is the machine's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	open atomic.Int64 // connections of all listeners
 }
 
 // Serve serves a listener until it is closed. It then closes all connections, and
@@ -68,7 +71,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		},
 	}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerMax, BaseContext: func(net.Listener) context.Context { return ctx }}
-	err := server.Serve(ln)
+	err := server.Serve(limited{ln, &s.open})
 	cancel()
 	p.leave.Lock()
 	p.closed = true

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -90,5 +92,47 @@ func TestAmbiguousRequestsReachNoOtherHost(t *testing.T) {
 	defer mu.Unlock()
 	if text := strings.ToLower(got); strings.Contains(text, "smuggled") || strings.Contains(text, "evil") || !strings.Contains(text, "post /a http/1.1\r\nhost: good.example") {
 		t.Errorf("the server got %q", got)
+	}
+}
+
+// A job that opens connections without end uses up its own only, and gets others when some have ended.
+func TestConnectionsAreLimited(t *testing.T) {
+	r := serve(t, &Server{Allowed: func(string, int, netip.Addr) error { return nil }, Lookup: toLoopback})
+	ask := func(conn net.Conn) string {
+		t.Helper()
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		return line
+	}
+	dial := func() net.Conn {
+		t.Helper()
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	var open []net.Conn
+	for range maxConnections {
+		conn := dial()
+		if line := ask(conn); !strings.Contains(line, " 400 ") {
+			t.Fatalf("connection %d: %q", len(open), line)
+		}
+		open = append(open, conn)
+	}
+	if text, _ := io.ReadAll(dial()); !strings.Contains(string(text), "more than 512 connections") { // what is sent meanwhile can reset it
+		t.Errorf("one more: %q", text)
+	}
+	open[0].Close()
+	for deadline := time.Now().Add(time.Minute); ; {
+		line := ask(dial())
+		if strings.Contains(line, " 400 ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after one has ended: %q", line)
+		}
 	}
 }
