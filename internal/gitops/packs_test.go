@@ -339,7 +339,7 @@ func TestUnreferencedObjectsSurvivePruning(t *testing.T) {
 	must(t, c.check())
 	goal, err := c.target()
 	must(t, err)
-	w, err := newObjectWriter(r.Git.Objects)
+	w, err := newObjectWriter(r.Git.Objects, r.compressors)
 	must(t, err)
 	commit, _, files, err := c.store(t.Context(), r.Git.Objects, w)
 	must(t, err)
@@ -362,7 +362,7 @@ func TestStaleKeepFilesAreRemoved(t *testing.T) {
 			must(t, os.Chtimes(filepath.Join(dir, name), gittest.TestTime, gittest.TestTime))
 		}
 	}
-	w, err := newObjectWriter(r.Git.Objects)
+	w, err := newObjectWriter(r.Git.Objects, r.compressors)
 	must(t, err)
 	w.close()
 	left, _ := filepath.Glob(filepath.Join(dir, "*.keep"))

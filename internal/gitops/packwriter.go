@@ -29,7 +29,7 @@ import (
 // finish.
 type packWriter struct {
 	file        *os.File
-	compressors sync.Pool // of *compressor
+	compressors *sync.Pool // of *compressor
 
 	mu     sync.Mutex
 	size   int64
@@ -38,7 +38,7 @@ type packWriter struct {
 	keep   string // file that protects the pack from git repack; "" before finish
 }
 
-func newPackWriter(objects string) (*packWriter, error) {
+func newPackWriter(objects string, compressors *sync.Pool) (*packWriter, error) {
 	dir := filepath.Join(objects, "pack")
 	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -48,8 +48,7 @@ func newPackWriter(objects string) (*packWriter, error) {
 		return nil, err
 	}
 	releaseStale(dir, f)
-	w := &packWriter{file: f, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
-	w.compressors.New = func() any { return &compressor{z: zlib.NewWriter(nil)} }
+	w := &packWriter{file: f, compressors: compressors, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
 	n, err := f.Write(packHeader(0)) // without the number of objects
 	if w.size = int64(n); err != nil {
 		w.close()
@@ -91,6 +90,12 @@ func packHeader(objects int) []byte {
 type compressor struct {
 	bytes.Buffer
 	z *zlib.Writer
+}
+
+// newCompressors returns a pool of compressors. Each has tables of 800 KB, far more than most jobs change, so a
+// repository and its worktrees share one.
+func newCompressors() *sync.Pool {
+	return &sync.Pool{New: func() any { return &compressor{z: zlib.NewWriter(nil)} }}
 }
 
 // add writes an object of a known size.

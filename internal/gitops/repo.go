@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
@@ -20,6 +21,8 @@ type Repo struct {
 	hashes    *hashes // of the work tree
 	roots     *roots
 	tracked   *trackedPaths
+
+	compressors *sync.Pool // of *compressor; shared with the worktrees that are added
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -46,7 +49,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}, compressors: newCompressors()}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""

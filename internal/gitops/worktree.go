@@ -33,6 +33,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, erro
 	if err != nil {
 		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
 	}
+	wt.compressors = r.compressors
 	return wt, nil
 }
 
@@ -109,20 +110,20 @@ func (w *worktrees) openAdded(dir string) (*Repo, error) {
 	if err := w.configure(dir); err != nil {
 		return nil, err
 	}
-	wt, err := Open(dir, w.git.Env)
-	if err == nil && (wt.Git.Root != dir || wt.Git.Common != w.git.Common) {
-		err = fmt.Errorf("it belongs to %s, not to %s", wt.Git.Common, w.git.Common)
+	git, err := w.git.OpenWorktree(dir)
+	if err == nil && git.Root != dir {
+		err = fmt.Errorf("it is in the work tree %s", git.Root)
 	}
 	if err == nil {
-		err = wt.Git.CheckedOut()
+		err = git.CheckedOut()
 	}
 	if err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.added[dir] = wt.Git.Own
-	return wt, nil
+	w.added[dir] = git.Own
+	return New(git), nil
 }
 
 // configure gives a new worktree the settings of the one it is made from. git copies also those that make

@@ -49,7 +49,20 @@ func Open(dir string, env Env) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.open(env)
+	return at.open(env, nil)
+}
+
+// OpenWorktree opens the git directory of a linked worktree of the repository. Both read objects through the same
+// stores and cache, so that jobs neither list its packs nor open their indexes again.
+func (d *Dir) OpenWorktree(dir string) (*Dir, error) {
+	at, err := discover(dir)
+	if err != nil {
+		return nil, err
+	}
+	if at.commonDir != d.Common {
+		return nil, fmt.Errorf("%s belongs to %s, not to %s", dir, at.commonDir, d.Common)
+	}
+	return at.open(d.Env, d.Objects)
 }
 
 // OpenAt opens the git directory that a directory is, or has as its .git, without a
@@ -73,11 +86,11 @@ func OpenAt(dir string, env Env) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return location{gitDir: own, commonDir: common}.open(env)
+	return location{gitDir: own, commonDir: common}.open(env, nil)
 }
 
-// open reads the configuration of a git directory and opens its objects.
-func (at location) open(env Env) (*Dir, error) {
+// open reads the configuration of a git directory, and opens its objects unless they are given.
+func (at location) open(env Env, objects *Objects) (*Dir, error) {
 	local, err := ReadConfigFile(filepath.Join(at.commonDir, "config"))
 	if err != nil {
 		return nil, err
@@ -96,6 +109,9 @@ func (at location) open(env Env) (*Dir, error) {
 		return nil, err
 	}
 	d.Settings = d.Config.settings(env)
+	if d.Objects = objects; objects != nil {
+		return d, nil
+	}
 	replaced, err := d.replacements()
 	if err != nil {
 		return nil, err

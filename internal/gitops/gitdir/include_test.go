@@ -17,7 +17,7 @@ func open(s *gittest.Sandbox) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.open(Env{Home: s.Home})
+	return at.open(Env{Home: s.Home}, nil)
 }
 
 func TestIncludesMatchGit(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 type pack struct {
 	name string // the path without its extension
 
-	idx    *os.File    // nil while it is closed; its fields below stay
-	fanout [256]uint32 // the number of objects whose first byte is at most the index
-	large  int64       // the size of the table of 64-bit offsets
+	idx    *os.File     // nil while it is closed; its fields below stay
+	fanout *[256]uint32 // the number of objects whose first byte is at most the index; nil before it was opened
+	large  int64        // the size of the table of 64-bit offsets
 	sum    plumbing.Hash
 
 	file *os.File // nil while it is closed
@@ -68,20 +68,24 @@ func (p *pack) readFanout() error {
 	if string(head[:len(indexHeader)]) != indexHeader {
 		return p.invalid("not a pack index of version 2")
 	}
-	last := uint32(0)
-	for i := range p.fanout {
+	fanout, last := new([256]uint32), uint32(0)
+	for i := range fanout {
 		n := binary.BigEndian.Uint32(head[len(indexHeader)+4*i:])
 		if n < last {
 			return p.invalid("fanout table of the index is not sorted")
 		}
-		p.fanout[i], last = n, n
+		fanout[i], last = n, n
 	}
 	objects := int64(last)
 	p.large = info.Size() - indexNames - objects*indexEntry - indexTrailer
 	if p.large < 0 || p.large > 8*objects {
 		return p.invalid("index of %d objects has %d bytes", objects, info.Size())
 	}
-	return p.readAt(p.idx, p.sum[:], info.Size()-indexTrailer)
+	if err := p.readAt(p.idx, p.sum[:], info.Size()-indexTrailer); err != nil {
+		return err
+	}
+	p.fanout = fanout
+	return nil
 }
 
 // close closes the files. A pack that another goroutine reads stays open until the next call, or

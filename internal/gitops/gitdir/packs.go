@@ -66,7 +66,7 @@ type objectStore struct {
 	decoder *decoder
 	packs   []*pack  // the most recently used first
 	names   []string // of the packs when they were listed last, sorted
-	opened  bool     // whether the index of each was opened since
+	opened  bool     // whether the index of each was opened
 	err     error    // of listing them
 }
 
@@ -92,17 +92,18 @@ func (s *objectStore) listPacks() (changed bool) {
 			names = append(names, filepath.Join(s.dir, "pack", base))
 		}
 	}
+	slices.Sort(names) // the directory is sorted by names with extensions
 	if slices.Equal(names, s.names) {
 		return false
 	}
 	var packs []*pack
 	for _, name := range names {
-		if !slices.Contains(s.names, name) {
+		if _, known := slices.BinarySearch(s.names, name); !known {
 			packs = append(packs, &pack{name: name})
 		}
 	}
 	for _, p := range s.packs {
-		if slices.Contains(names, p.name) {
+		if _, remains := slices.BinarySearch(names, p.name); remains {
 			packs = append(packs, p)
 		} else {
 			p.close()
@@ -122,6 +123,9 @@ func (s *objectStore) openIndexes() error {
 		return s.err
 	}
 	for i, p := range s.packs {
+		if p.fanout != nil {
+			continue
+		}
 		if err := p.openIndex(); err != nil {
 			return err
 		}
