@@ -12,6 +12,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	mdtext "github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -22,8 +23,12 @@ const maxMarkdown = 16 << 10
 // renderers is created once, since it is expensive.
 var renderers = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.Strikethrough),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100))),
+		goldmark.WithParserOptions(mdtext.Extensions()...),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(
+			util.Prioritized(harmless{}, 100),
+			util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), 500),
+			util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+		)),
 	)
 })
 
