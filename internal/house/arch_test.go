@@ -58,7 +58,7 @@ func rooms() map[string]room {
 		"tools/merge":              {"", "a pure core"},
 		"tools/shell":              {"", "a pure core"},
 		"tools/search":             {"internal/ignore internal/pathglob internal/textcut", "a core over a root that it is given"},
-		"internal/markdown":        {"", "texts of models made safe, whoever shows them"},
+		"internal/markdown":        {"internal/printable internal/textcut", "texts of models made safe, whoever shows them"},
 		"internal/site":            {"", "it reads documents and writes pages; no program of users"},
 		"internal/starter":         {"examples internal/ecosystem", "first files, from the names and few files of a repository; it runs nothing"},
 		"internal/distill":         {"tasks report internal/event internal/patterns internal/textcut", "a decision: what is asked for a script, and whether it is accepted; it runs nothing"},

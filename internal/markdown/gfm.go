@@ -1,5 +1,3 @@
-// Package markdown has what millhand does with the Markdown of models: the extensions of its parser,
-// and the restricted form of it in summaries, pull requests and comments.
 package markdown
 
 import (

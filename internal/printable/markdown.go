@@ -22,8 +22,13 @@ var (
 func Markdown(text string) string {
 	text = entity.ReplaceAllString(Text(text), "&amp;$1")
 	text = tag.ReplaceAllString(text, "&lt;$1")
+	return quickAction.ReplaceAllString(Pauses(text), "$1"+`\/`)
+}
+
+// Pauses separates the characters of mentions and of references to issues, which forges find in text
+// and, some of them, in code.
+func Pauses(text string) string {
 	text = notifying.ReplaceAllString(text, "$1"+Pause+"$2")
 	text = closing.ReplaceAllString(text, "$1-"+Pause+"$2")
-	text = issueURL.ReplaceAllString(text, "/$1/"+Pause+"$2")
-	return quickAction.ReplaceAllString(text, "$1"+`\/`)
+	return issueURL.ReplaceAllString(text, "/$1/"+Pause+"$2")
 }

@@ -1,0 +1,62 @@
+// Package markdown has what millhand does with the Markdown of models: the extensions of its parser,
+// and the restricted form of it in summaries, pull requests and comments.
+package markdown
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/millhand/millhand/internal/printable"
+)
+
+// maxParsed is the length of a text up to which it is parsed: the time may grow with its square.
+const maxParsed = 16 << 10
+
+// nested matches the start of a line with more marks of quotes and lists than anybody writes, for which the parser would
+// take seconds.
+var nested = regexp.MustCompile(`(?m)^((?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){32})`)
+
+// blockParser is created once, since it is expensive. It knows neither HTML nor definitions of
+// references, which are text.
+var blockParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(append(Extensions(),
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		), inlineParsers())...)
+})
+
+func inlineParsers() parser.Option {
+	return parser.WithInlineParsers(
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+	)
+}
+
+// Restricted returns a model's text as Markdown that is safe on a forge and in the log of a CI. Lists,
+// quotes, tables, emphasis and code stay, and headings are of level 4 and below. Everything else is text: HTML,
+// and hyperlinks and images, which show their address as code. Nothing mentions anybody, refers
+// to or closes an issue, is a command of a forge or CI, or changes the direction of other text.
+// The text is a block of code if it is longer than 16 KiB.
+func Restricted(s string) string {
+	s = strings.TrimSpace(printable.Visible(s))
+	if len(s) > maxParsed {
+		return strings.Join(fenced("", s), "\n")
+	}
+	r := restricted{source: []byte(nested.ReplaceAllString(s, "$1\\"))}
+	return printable.Disarm(strings.Join(r.blocks(blockParser().Parse(text.NewReader(r.source)), false, 0), "\n"))
+}
