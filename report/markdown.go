@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/patterns"
 )
@@ -29,8 +30,9 @@ const (
 	maxWarnings = 100
 )
 
-// Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Text of a
-// model never becomes markup, a hyperlink, an image or a mention.
+// Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Final messages
+// are restricted Markdown (package markdown), as in pull requests; other text of models, tools and
+// repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
 func Markdown(w io.Writer, r *Report) error { return Summary(w, r, nil) }
 
 // Summary is [Markdown] with the patterns of the changes; nil for none.
@@ -249,12 +251,15 @@ func (p *page) addJob(j *Job) {
 		}
 	}
 	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
-		p.add("Final message:\n\n" + fence("markdown", head(message, maxMessage)) + "\n")
+		p.add("Final message:\n\n" + markdown.Fitted(encoded(message), maxMessage, omitted) + "\n\n")
 	}
 	p.addChanges(j.Changes)
 	p.addDenied(j)
 	p.addNetwork(j.Network)
 }
+
+// omitted is the notice in place of the rest of a message.
+func omitted(n int) string { return fmt.Sprintf("(%s more in report.json)", figures.Count(n, "byte")) }
 
 // addChanges lists the changed files with their lines.
 func (p *page) addChanges(changes []event.Change) {

@@ -3,15 +3,18 @@
 package markdown
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // maxParsed is the length of a text up to which it is parsed: the time may grow with its square.
@@ -21,22 +24,29 @@ const maxParsed = 16 << 10
 // take seconds.
 var nested = regexp.MustCompile(`(?m)^((?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){32})`)
 
-// blockParser is created once, since it is expensive. It knows neither HTML nor definitions of
-// references, which are text.
-var blockParser = sync.OnceValue(func() parser.Parser {
-	return parser.NewParser(append(Extensions(),
-		parser.WithBlockParsers(
-			util.Prioritized(parser.NewSetextHeadingParser(), 100),
-			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(parser.NewListParser(), 300),
-			util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewCodeBlockParser(), 500),
-			util.Prioritized(parser.NewATXHeadingParser(), 600),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(parser.NewBlockquoteParser(), 800),
-			util.Prioritized(parser.NewParagraphParser(), 1000),
-		), inlineParsers())...)
-})
+// parsers are created once, since they are expensive: of texts and of single lines. They know
+// neither HTML nor definitions of references, which are text.
+var (
+	blockParser = sync.OnceValue(func() parser.Parser {
+		return parser.NewParser(append(Extensions(),
+			parser.WithBlockParsers(
+				util.Prioritized(parser.NewSetextHeadingParser(), 100),
+				util.Prioritized(parser.NewThematicBreakParser(), 200),
+				util.Prioritized(parser.NewListParser(), 300),
+				util.Prioritized(parser.NewListItemParser(), 400),
+				util.Prioritized(parser.NewCodeBlockParser(), 500),
+				util.Prioritized(parser.NewATXHeadingParser(), 600),
+				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+				util.Prioritized(parser.NewBlockquoteParser(), 800),
+				util.Prioritized(parser.NewParagraphParser(), 1000),
+			), inlineParsers())...)
+	})
+	lineParser = sync.OnceValue(func() parser.Parser {
+		return parser.NewParser(
+			parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 100)),
+			parser.WithInlineParsers(util.Prioritized(extension.NewStrikethroughParser(), 500)), inlineParsers())
+	})
+)
 
 func inlineParsers() parser.Option {
 	return parser.WithInlineParsers(
@@ -59,4 +69,43 @@ func Restricted(s string) string {
 	}
 	r := restricted{source: []byte(nested.ReplaceAllString(s, "$1\\"))}
 	return printable.Disarm(strings.Join(r.blocks(blockParser().Parse(text.NewReader(r.source)), false, 0), "\n"))
+}
+
+// Fitted is [Restricted] of as much of the text's start as results in at most limit bytes, with a
+// paragraph that the notice returns for the number of omitted bytes.
+func Fitted(s string, limit int, notice func(omitted int) string) string {
+	s = strings.TrimSpace(s)
+	for n := min(len(s), limit); ; n = n * 2 / 3 {
+		out := Restricted(textcut.Head(s, n, ""))
+		if n < len(s) {
+			out = strings.TrimPrefix(out+"\n\n"+notice(len(s)-n), "\n\n")
+		}
+		if len(out) <= limit || n == 0 {
+			return out
+		}
+	}
+}
+
+// Line is [Restricted] for one line, which may be in a cell of a table. Line breaks become spaces.
+func Line(s string) string {
+	s = strings.Join(strings.Fields(printable.Visible(s)), " ")
+	if len(s) > maxParsed {
+		s = textcut.Head(s, maxParsed, "…")
+	}
+	r := restricted{source: []byte(s)}
+	tree := lineParser().Parse(text.NewReader(r.source))
+	if tree.FirstChild() == nil {
+		return ""
+	}
+	return printable.Disarm(r.inline(tree.FirstChild(), true))
+}
+
+// Hyperlink returns a hyperlink with a label, which is Markdown, or only the label if the address is not one of
+// the web.
+func Hyperlink(label, address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return label
+	}
+	return "[" + label + "](" + strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String()) + ")"
 }

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"fmt"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -84,6 +85,52 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"a|b\nc @d":             `a\|b c @|d`,
+		"use `x|y` *now*":       "use `x\\|y` *now*",
+		"`a\\|b`":               "`a\\|\\|b`", // a pause between the backslashes
+		"[a](https://x) # b":    "a (`https://x`) # b",
+		"# heading":             `\# heading`,
+		"```go x":               "\\`\\`\\`go x",
+		"~~~ x":                 `\~\~\~ x`,
+		"- item":                `\- item`,
+		"openai/gpt-5-mini":     "openai/gpt-|5-mini",
+		"build_and_test.yml:12": "build_and_test.yml:12",
+		" ":                     "",
+	} {
+		if got := strings.ReplaceAll(Line(in), printable.Pause, "|"); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestHyperlink(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://h/a b)|<c>":   "[x](https://h/a%20b%29%7C%3Cc%3E)",
+		"javascript:alert(1)":  "x",
+		"https://user:pass@h/": "x",
+		"":                     "x",
+	} {
+		if got := Hyperlink("x", address); got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestFitted(t *testing.T) {
+	notice := func(n int) string { return fmt.Sprintf("(%d more)", n) }
+	if got := Fitted(" short ", 100, notice); got != "short" {
+		t.Errorf("got %q", got)
+	}
+	for _, in := range []string{strings.Repeat("<@a ", 5000), strings.Repeat("x", 5000), "```\n" + strings.Repeat("@b\n", 3000), strings.Repeat("<", 50_000)} {
+		got := Fitted(in, 3000, notice)
+		if len(got) > 3000 || len(got) < 1000 || !strings.HasSuffix(got, " more)") {
+			t.Errorf("%d bytes: %.40q…%q", len(got), got, got[max(0, len(got)-40):])
+		}
+	}
+}
+
 // TestLongTexts limits the time and the size of results of the worst texts.
 func TestLongTexts(t *testing.T) {
 	if testing.Short() {
@@ -98,6 +145,10 @@ func TestLongTexts(t *testing.T) {
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%q: %s", token, took)
 		}
+	}
+	in := strings.Repeat("a|", 2000) + "\n" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("|\n", 3000)
+	if got := Restricted(in); len(got) > 20*maxParsed {
+		t.Errorf("a wide table: %d bytes", len(got))
 	}
 }
 
@@ -163,6 +214,11 @@ func FuzzRestricted(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		harmless(t, in)
+		cell := "| a |\n|---|\n| " + Line(in) + " |\n"
+		doc := forge.Parser().Parse(text.NewReader([]byte(cell)))
+		if table := doc.FirstChild(); table == nil || table.Kind() != extensionast.KindTable || table.NextSibling() != nil || table.ChildCount() != 2 {
+			t.Errorf("%q is not one cell: %q", in, cell)
+		}
 	})
 }
 

@@ -100,7 +100,7 @@ func (f Facts) Comment(output json.RawMessage) string {
 	case len(output) > 0:
 		text = codeOf(output)
 	case f.Session != nil:
-		text = closed(textcut.Head(harmlessHead(f.Session.Summary, maxComment), maxBody, truncated))
+		text = harmlessHead(f.Session.Summary, maxComment)
 	}
 	return text + "\n\n" + f.origin()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
@@ -82,14 +83,14 @@ func sameElsewhere(p *patterns.Pattern, of int, job string) string {
 		noun = "repository"
 	}
 	text := fmt.Sprintf("- Pattern %d of %d, the same in %d other %s: %s", p.Number, of, others, noun, span(p.Shape))
-	switch e := p.Example; {
-	case e.Job == job:
+	const label = "example"
+	if p.Example.Job == job {
 		return text + " (this is the example)"
-	case addressOf(e.URL) != "":
-		return text + " ([example](" + addressOf(e.URL) + "))"
-	default:
-		return text + " (example: job " + span(e.Job) + ")"
 	}
+	if example := markdown.Hyperlink(label, p.Example.URL); example != label {
+		return text + " (" + example + ")"
+	}
+	return text + " (example: job " + span(p.Example.Job) + ")"
 }
 
 // span returns a short text as a code span, in which forges act on nothing.

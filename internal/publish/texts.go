@@ -2,12 +2,12 @@ package publish
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/findings"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
@@ -108,20 +108,7 @@ func (f Facts) verified() string {
 
 // report names the run, with the URL of the CI run that has its report.
 func (f Facts) report() string {
-	run := "millhand run " + cell(f.Run)
-	if target := addressOf(f.RunURL); target != "" {
-		return "[" + run + "](" + target + ")"
-	}
-	return run
-}
-
-// addressOf returns an address of the web as it is written in Markdown; empty for others.
-func addressOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return ""
-	}
-	return strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String())
+	return markdown.Hyperlink("millhand run "+cell(f.Run), f.RunURL)
 }
 
 // patterns returns the markers between which the patterns are written later.

@@ -13,17 +13,17 @@ import (
 
 func TestTextsOfModelsAreHarmless(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain *text* with `code` and [a text](https://x/y)": "plain *text* with `code` and [a text](https://x/y)",
-		"# Heading\n- item":                       "# Heading\n- item",
+		"plain *text* with `code` and [a text](https://x/y)": "plain *text* with `code` and a text (`https://x/y`)",
+		"# Heading\n- item":                       "#### Heading\n\n- item",
 		"ask @ada and @acme/team, a@b.example":    "ask @|ada and @|acme/team, a@|b.example",
 		"fixes #12, closes GH-3, resolves ABC-45": "fixes #|12, closes GH-|3, resolves ABC-|45",
-		"fixes https://github.com/a/b/issues/1":   "fixes https://github.com/a/b/issues/|1",
-		"see !7 and ![x](http://t/p.png)":         "see !|7 and !|[x](http://t/p.png)",
-		"<img src=x> <!-- c --> </details> a < b": "&lt;img src=x> &lt;!-- c --> &lt;/details> a < b",
+		"fixes https://github.com/a/b/issues/1":   "fixes `https://github.com/a/b/issues/|1`",
+		"see !7 and ![x](http://t/p.png)":         "see !|7 and image: x (`http://t/p.png`)",
+		"<img src=x> <!-- c --> </details> a < b": "&lt;img src=x> &lt;!-- c --> &lt;/details> a &lt; b",
 		"&#64;ada &lt;b&gt; a && b":               "&amp;#|64;ada &amp;lt;b&amp;gt; a && b",
-		"/merge\n  /approve\n> /close\na/b":       "\\/merge\n  \\/approve\n> \\/close\na/b",
+		"/merge\n  /approve\n> /close\na/b":       "\\/merge\n\\/approve\n\n> \\/close\n> a/b",
 		"```\nopen":                               "```\nopen\n```",
-		"a\x1b[31mb\u202ec":                       "ab\ufffdc",
+		"a\x1b[31mb\u202ec":                       `ab\\u{202e}c`,
 	} {
 		if got := strings.ReplaceAll(harmless(text), printable.Pause, "|"); got != want {
 			t.Errorf("%q:\ngot  %q\nwant %q", text, got, want)
@@ -32,7 +32,7 @@ func TestTextsOfModelsAreHarmless(t *testing.T) {
 	if got := cell("a|b\nc @d"); got != `a\|b c @`+printable.Pause+"d" {
 		t.Errorf("cell %q", got)
 	}
-	for text, want := range map[string]string{"use ```go x": "use ```go x", "```go x": "\\```go x", "~~~ x": "~ ~~ x"} {
+	for text, want := range map[string]string{"use ```go x": "use \\`\\`\\`go x", "```go x": "\\`\\`\\`go x", "~~~ x": `\~ \~\~ x`} {
 		if got := cell(text); got != want { // a line break would end the table, and a block of code hide what follows
 			t.Errorf("cell of %q: %q", text, got)
 		}
@@ -78,7 +78,7 @@ func TestCommentsAreHarmlessAndFit(t *testing.T) {
 	for _, summary := range []string{strings.Repeat("@a ", 60_000), "```\n" + strings.Repeat("<b", 60_000)} {
 		f.Session.Summary = summary
 		text := f.Comment(nil)
-		if len(text) > 65_000 || !strings.Contains(text, "[truncated]") || strings.Count(text, "```")%2 == 1 || !strings.HasSuffix(text, "</sub>") {
+		if len(text) > 65_000 || !strings.Contains(text, "\n\n[truncated]\n\n<sub>") || strings.Count(text, "````\n")%2 == 1 || !strings.HasSuffix(text, "</sub>") {
 			t.Errorf("%d bytes, ending with %q", len(text), text[len(text)-200:])
 		}
 	}
@@ -102,8 +102,9 @@ func TestMarkersOfComments(t *testing.T) {
 	}
 }
 
-// harm is what forges act on.
-var harm = regexp.MustCompile(`[@#!]\w|(?i:\bGH-\d)|!\[|<[A-Za-z/!?]|(?m:^/)`)
+// harm is what forges act on, also in code. What has an effect outside of code only is for the fuzz test of
+// package markdown, which parses the text.
+var harm = regexp.MustCompile(`[@#!]\w|(?i:\bGH-\d)|!\[|(?m:^/\w+(?:\s|$))`)
 
 func FuzzHarmless(f *testing.F) {
 	f.Add("fixes #1 @ada <b> /merge\n/close ![x](y) &#64;a ```")
