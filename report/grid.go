@@ -31,6 +31,7 @@ type grid struct {
 
 type gridRow struct {
 	repo   string
+	first  *Job     // of the repository
 	cells  []cell   // by task, like columns
 	failed []string // tasks of which a job failed
 	all    cell
@@ -60,7 +61,7 @@ func newGrid(jobs []Job) *grid {
 		j := &jobs[i]
 		row, ok := byRepo[j.Repo]
 		if !ok {
-			row = &gridRow{repo: j.Repo, cells: emptyCells(len(g.columns)), all: emptyCell()}
+			row = &gridRow{repo: j.Repo, first: j, cells: emptyCells(len(g.columns)), all: emptyCell()}
 			byRepo[j.Repo] = row
 			g.rows = append(g.rows, row)
 		}
@@ -194,7 +195,7 @@ func (p *page) addGrid(g *grid) {
 	}
 	limit, shown := p.b.Len()+maxGrid, 0
 	for _, row := range g.rows[:min(len(g.rows), maxRows)] {
-		text := line(row, codeDetail(row.repo))
+		text := line(row, row.first.repository(p.by))
 		if p.b.Len()+len(text) > limit {
 			break
 		}

@@ -415,7 +415,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		out.CostUSD = money.Sum(out.CostUSD, e.end.CostUSD)
 	}
 	if j.start != nil {
-		out.Sandbox = j.start.Sandbox
+		out.Sandbox, out.origin = j.start.Sandbox, originOf(j.start)
 		out.Base, out.continued = clone(j.around.basis.base), j.around.basis.continued
 	}
 	j.reportSessions(&out)

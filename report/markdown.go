@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,8 +38,8 @@ func Markdown(w io.Writer, r *Report) error { return Summary(w, r, nil) }
 
 // Summary is [Markdown] with the patterns of the changes; nil for none.
 func Summary(w io.Writer, r *Report, found *patterns.Result) error {
-	p := page{limit: maxSummary - 200} // space for the notice
-	p.add(fmt.Sprintf("## %s: %s\n\nRun %s: %s.\n\n", inline(head(r.Run.title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
+	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
+	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), r.sentence()))
 	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)
@@ -65,6 +66,19 @@ type page struct {
 	b     strings.Builder
 	limit int
 	full  bool
+	by    *event.StartedBy // nil outside of CI
+}
+
+// startedIn names the CI run and the commit that it checked out, with hyperlinks.
+func startedIn(by *event.StartedBy) string {
+	if by == nil || by.RunURL == "" {
+		return ""
+	}
+	text := " (" + markdown.Hyperlink("CI run", by.RunURL)
+	if by.Commit != "" {
+		text += " of commit " + checkout(by).commit(code(short(by.Commit)), by.Commit)
+	}
+	return text + ")"
 }
 
 func (p *page) add(chunk string) {
@@ -171,7 +185,7 @@ func (p *page) addTable(jobs []Job) {
 	p.add("| outcome | job | repo | turns | cost | time | commit |\n|---|---|---|--:|--:|--:|---|\n")
 	left := len(jobs)
 	for i := range jobs {
-		row := tableRow(&jobs[i])
+		row := p.tableRow(&jobs[i])
 		if p.b.Len()+len(row) > maxTable {
 			break
 		}
@@ -184,19 +198,19 @@ func (p *page) addTable(jobs []Job) {
 	}
 }
 
-func tableRow(j *Job) string {
-	commit := ""
-	if j.Commit != nil {
-		commit = code(short(j.Commit.Hash)) + " on " + codeDetail(j.Commit.Branch)
+func (p *page) tableRow(j *Job) string {
+	var results []string
+	if at := j.pushedTo(p.by); j.Commit != nil {
+		results = append(results, at.commit(code(short(j.Commit.Hash)), j.Commit.Hash)+" on "+at.branch(codeDetail(j.Commit.Branch), j.Commit.Branch))
 	}
 	if j.PullRequest != nil {
-		commit += ", " + codeDetail(j.PullRequest.URL)
+		results = append(results, markdown.Hyperlink(fmt.Sprintf("pull request %d", j.PullRequest.Number), j.PullRequest.URL))
 	}
 	if j.Comment != nil {
-		commit = strings.TrimPrefix(commit+", "+codeDetail(j.Comment.URL), ", ")
+		results = append(results, markdown.Hyperlink("comment", j.Comment.URL))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
-		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
+		codeDetail(j.ID), j.repository(p.by), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), strings.Join(results, ", "))
 }
 
 // sandboxes formats the sandbox levels of started jobs.
@@ -253,7 +267,7 @@ func (p *page) addJob(j *Job) {
 	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
 		p.add("Final message:\n\n" + markdown.Fitted(encoded(message), maxMessage, omitted) + "\n\n")
 	}
-	p.addChanges(j.Changes)
+	p.addChanges(j)
 	p.addDenied(j)
 	p.addNetwork(j.Network)
 }
@@ -262,7 +276,11 @@ func (p *page) addJob(j *Job) {
 func omitted(n int) string { return fmt.Sprintf("(%s more in report.json)", figures.Count(n, "byte")) }
 
 // addChanges lists the changed files with their lines.
-func (p *page) addChanges(changes []event.Change) {
+func (p *page) addChanges(j *Job) {
+	changes, at, hash := j.Changes, j.pushedTo(p.by), ""
+	if j.Commit != nil {
+		hash = j.Commit.Hash
+	}
 	if len(changes) == 0 {
 		return
 	}
@@ -272,7 +290,11 @@ func (p *page) addChanges(changes []event.Change) {
 	}
 	p.add(fmt.Sprintf("%s changed, %s added, %d removed:\n\n", figures.Count(len(changes), "file"), figures.Count(added, "line"), removed))
 	for _, c := range changes[:min(len(changes), maxChanges)] {
-		p.add(fmt.Sprintf("- %s: %s, +%d −%d\n", codeDetail(c.Path), inline(c.Kind), c.Added, c.Removed))
+		name := codeDetail(c.Path)
+		if hash != "" && c.Kind != "deleted" {
+			name = at.file(name, hash, path.Join(j.origin.Below, c.Path))
+		}
+		p.add(fmt.Sprintf("- %s: %s, +%d −%d\n", name, inline(c.Kind), c.Added, c.Removed))
 	}
 	if more := len(changes) - maxChanges; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))

@@ -133,8 +133,9 @@ type Job struct {
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
 	atLeast   money.USD // lower bound of an unknown cost
-	location  string    // the repository as a line of a repository list, for failed.txt
-	continued bool      // see Continued
+	origin    origin
+	location  string // the repository as a line of a repository list, for failed.txt
+	continued bool   // see Continued
 }
 
 // Base is a commit that a job started from.

@@ -150,10 +150,7 @@ func (j *job) landing(s *site) *event.Landing {
 	if c.Author != (tasks.Person{}) {
 		l.Author = c.Author.Name + " <" + c.Author.Email + ">"
 	}
-	at := j.start.remote
-	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
-		at.URL, _ = remote.PushURL(s.origin.Git, "origin") // without one, nothing can be published
-	}
+	at := j.remoteAt(s)
 	if at.URL != "" {
 		l.Remote = at.String()
 	}

@@ -22,6 +22,10 @@ func TestStartedBy(t *testing.T) {
 			"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "first", "GITHUB_TRIGGERING_ACTOR": "again", "GITHUB_EVENT_NAME": "workflow_dispatch",
 			"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "12", "GITHUB_SHA": commit,
 		}, &event.StartedBy{CI: "github", Actor: "again", Event: "workflow_dispatch", RunURL: "https://github.com/o/r/actions/runs/12", Commit: commit}},
+		{"Gitea", map[string]string{
+			"GITEA_ACTIONS": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "me", "GITHUB_EVENT_NAME": "push",
+			"GITHUB_SERVER_URL": "https://git.example", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "12",
+		}, &event.StartedBy{CI: "gitea", Actor: "me", Event: "push", RunURL: "https://git.example/o/r/actions/runs/12"}},
 		{"GitLab", map[string]string{
 			"GITLAB_CI": "true", "GITLAB_USER_LOGIN": "me", "CI_PIPELINE_SOURCE": "schedule", "CI_PIPELINE_URL": "https://u:p@gitlab.com/g/p/-/pipelines/1", "CI_COMMIT_SHA": commit,
 		}, &event.StartedBy{CI: "gitlab", Actor: "me", Event: "schedule", RunURL: "https://gitlab.com/g/p/-/pipelines/1", Commit: commit}},

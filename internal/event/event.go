@@ -128,7 +128,7 @@ type Run struct {
 // StartedBy is the CI job that started a run, as its environment describes it. Texts are
 // empty if it does not, and printable.
 type StartedBy struct {
-	CI     string `json:"ci"`      // github, gitlab, jenkins, buildkite, circleci or azure
+	CI     string `json:"ci"`      // github, gitea, gitlab, jenkins, buildkite, circleci or azure
 	Actor  string `json:"actor"`   // who started it
 	Event  string `json:"event"`   // that triggered it, in the CI's own terms
 	RunURL string `json:"run_url"` // address of the workflow run, pipeline or build
@@ -227,6 +227,7 @@ type JobStart struct {
 
 	Repository string `json:"repository,omitempty"` // absolute path of the repository with that branch; empty for a remote one
 	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed without a worktree
+	Remote     string `json:"remote,omitempty"`     // URL of the repository without credentials, for a job that commits nothing: others have it in Landing
 	BaseRef    string `json:"base_ref,omitempty"`   // branch, tag or commit that Base was resolved from, if it has a name
 
 	Onto    string   `json:"onto,omitempty"`    // commit of the job that is rebased onto Base, or was; empty for none
