@@ -24,7 +24,6 @@ func (l *Log) formatText(e event.Event, entry entry) string {
 		text = "| " + text
 	}
 	var b strings.Builder
-	b.WriteString(prefix + l.paint(entry.style, text) + "\n")
 	for _, line := range entry.block {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    ")
 		if line = strings.TrimRight(cut(line, printable.Width), " "); strings.HasPrefix(line, "|") {
@@ -32,7 +31,11 @@ func (l *Log) formatText(e event.Event, entry entry) string {
 		}
 		b.WriteString("          " + line + "\n")
 	}
-	return b.String()
+	if l.fold != nil && entry.output && b.Len() > 0 {
+		l.folds++
+		return l.fold(e.Time, l.folds, strings.TrimLeft(prefix+text, " "), b.String())
+	}
+	return prefix + l.paint(entry.style, text) + "\n" + b.String()
 }
 
 // columns returns the columns of a job: its name if there are several jobs, a subagent's
@@ -77,20 +80,4 @@ func Outcomes(out io.Writer, getenv func(string) string) func(event.Outcome) str
 		return func(o event.Outcome) string { return string(o) }
 	}
 	return func(o event.Outcome) string { return painted(outcomeStyle(o), string(o)) }
-}
-
-// grouped adds the start and end of a GitHub log's group to the text of an event. Only a
-// single job has a group: those of parallel jobs could not be shown while they run. Lines
-// of several jobs have the job's name.
-func (l *Log) grouped(e event.Event, text string) string {
-	switch {
-	case !l.groups || e.Job == "" || l.state.jobs > 1:
-	case e.Type == event.JobEnded && l.group:
-		l.group = false
-		return "::endgroup::\n" + text
-	case e.Type != event.JobEnded && !l.group:
-		l.group = true
-		return "::group::" + e.Job + "\n" + text
-	}
-	return text
 }

@@ -28,12 +28,13 @@ const (
 
 // entry is the text of an event; nothing if its text is empty.
 type entry struct {
-	level zerolog.Level
-	text  string
-	style string
-	start bool     // of something that live lines show
-	model bool     // the text is the model's
-	block []string // lines below: output, or what an ended job has left
+	level  zerolog.Level
+	text   string
+	style  string
+	start  bool     // of something that live lines show
+	model  bool     // the text is the model's
+	output bool     // block is the output of a command, which the logs of CIs fold
+	block  []string // lines below: output, or what an ended job has left
 }
 
 // Limits of blocks, in lines.
@@ -244,7 +245,7 @@ func baselineEntry(b *event.Baseline, at directories) entry {
 		e.style = red
 	}
 	if !b.Shared {
-		e.block = gutter(split(at.output(b.Tail, b.OutputPath)))
+		e.output, e.block = true, gutter(split(at.output(b.Tail, b.OutputPath)))
 	}
 	return e
 }
@@ -256,7 +257,7 @@ func scriptEntry(s *event.Script) entry {
 		return info("script %s %s (%s)", s.File, s.Outcome, took)
 	}
 	e := warning("script %s failed: %s (%s)", s.File, s.Reason, took)
-	e.block = gutter(last(s.Tail))
+	e.output, e.block = true, gutter(last(s.Tail))
 	return e
 }
 
@@ -267,7 +268,7 @@ func verifyEntry(v *event.Verify, at directories) entry {
 		return e
 	}
 	e := warning("verify %s failed%s, %s (%s)", v.Name, v.Where(), v.Exit(), figures.Duration(v.ElapsedMS))
-	e.style, e.block = red, gutter(split(at.output(v.Tail, v.OutputPath)))
+	e.style, e.output, e.block = red, true, gutter(split(at.output(v.Tail, v.OutputPath)))
 	return e
 }
 

@@ -36,8 +36,9 @@ type Log struct {
 	level       zerolog.Level
 	json        bool
 	colour      bool
-	groups      bool // whether a single job is a group of a GitHub log
-	group       bool // whether the group is open
+	github      bool // whether it is the log of a GitHub step
+	fold        fold // of the output of commands; nil for a log that folds nothing
+	folds       int  // number of them
 	state       state
 	directories directories
 	screen      *screen   // nil if there are no live lines
@@ -64,12 +65,12 @@ func New(out io.Writer, o Options, getenv func(string) string) (*Log, error) {
 			format = "github"
 		}
 	}
-	l := &Log{out: out, level: level}
+	l := &Log{out: out, level: level, fold: foldOf(o.Format, getenv)}
 	switch format {
 	case "json":
 		l.json = true
 	case "github":
-		l.groups, l.colour = true, Colours(out, getenv)
+		l.github, l.colour = true, Colours(out, getenv)
 	case "console":
 		l.colour = Colours(out, getenv)
 		if f, ok := Terminal(out, getenv); ok && level <= zerolog.InfoLevel && getenv("CI") == "" {
@@ -162,7 +163,7 @@ func (l *Log) Live() bool { return l.screen != nil }
 // Annotated reports whether the log is that of a GitHub step, which shows annotations, and,
 // for warnings, whether its level includes them.
 func (l *Log) Annotated(warnings bool) bool {
-	return l.groups && (!warnings || l.level <= zerolog.WarnLevel)
+	return l.github && (!warnings || l.level <= zerolog.WarnLevel)
 }
 
 // Suspend removes the live lines, calls stop, which stops the process, and draws them again.
@@ -191,7 +192,7 @@ func (l *Log) Emit(e event.Event) error {
 	if e.Type == event.JobEnded {
 		l.state.remove(e.Job)
 	}
-	if text = l.grouped(e, text); text != "" {
+	if text != "" {
 		l.print(text) // the next tick updates the live lines
 	}
 	return nil

@@ -175,41 +175,32 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// The lines of a GitHub log are written immediately: those of a single job in a group, those of
-// several jobs with their names.
-func TestGitHubLog(t *testing.T) {
-	for _, several := range []bool{false, true} {
+// TestFolds checks the log of each CI: it folds the output of a failed verify, at once and by itself, also
+// between lines of other jobs.
+func TestFolds(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	const title = "0ms  a  turn 1             verify go test 5% failed, exit code 1 (2.0s)"
+	const output = "          | FAIL: ::error::x\n          | ## [error]y section_start: 1:z\n"
+	for name, want := range map[string]string{
+		"GITHUB_ACTIONS=true": "::group::" + strings.ReplaceAll(title, "%", "%25") + "\n" + output + "::endgroup::\n",
+		"GITLAB_CI=true":      "\x1b[0Ksection_start:1700000000:millhand_1700000000000_1[collapsed=true]\r\x1b[0K" + title + "\n" + output + "\x1b[0Ksection_end:1700000000:millhand_1700000000000_1\r\x1b[0K\n",
+		"TF_BUILD=True":       "##[group]" + title + "\n" + output + "##[endgroup]\n",
+		"BUILDKITE=true":      "--- " + title + "\n" + output + "+++ millhand\n",
+		"CI=true":             "   " + title + "\n" + output,
+	} {
+		variable, value, _ := strings.Cut(name, "=")
 		var out strings.Builder
-		l := console(&out, zerolog.InfoLevel)
-		l.groups = true
-		events := sample()
-		if !several {
-			events[0].Run.Jobs = events[0].Run.Jobs[:1]
+		l, err := New(&out, Options{Format: "auto", Level: "info"}, func(of string) string { return map[string]string{variable: value}[of] })
+		if err != nil {
+			t.Fatal(err)
 		}
-		var commands []string
-		for _, e := range events {
-			before := out.Len()
-			show(t, l, e)
-			text := out.String()[before:]
-			if e.Type == event.ModelText && text == "" {
-				t.Error("an event is not written immediately")
-			}
-			for line := range strings.Lines(text) {
-				line = strings.TrimSuffix(line, "\n")
-				if speaks(line) {
-					commands = append(commands, string(e.Type)+" "+line)
-				}
-				if several && e.Job != "" && line[0:7] != "       " && line[8:11] != "a  " {
-					t.Errorf("a line without the job's name: %q", line)
-				}
-			}
-		}
-		want := []string{"job.started ::group::a", "job.ended ::endgroup::"}
-		if several {
-			want = nil
-		}
-		if diff := cmp.Diff(want, commands); diff != "" {
-			t.Errorf("workflow commands: %s\nin:\n%s", diff, out.String())
+		verify := &event.Verify{Name: "go test 5%", Attempt: 1, ExitCode: 1, ElapsedMS: 2000, Tail: "FAIL: ::error::x\n##[error]y section_start:1:z\n"}
+		show(t, l, event.Event{Type: event.RunStarted, Time: at, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}})
+		show(t, l, event.Event{Type: event.TurnStarted, Time: at, Job: "a", Turn: &event.Turn{Number: 1}})
+		out.Reset()
+		show(t, l, event.Event{Type: event.VerifyEnded, Time: at, Job: "a", Verify: verify})
+		if got := out.String(); got != want {
+			t.Errorf("%s:\ngot  %q\nwant %q", name, got, want)
 		}
 	}
 }
