@@ -36,6 +36,12 @@ give_up() {
 	exit 2
 }
 
+say() { printf 'millhand: %s\n' "$1"; }
+
+# What a build from source says: why it is one, and what would cost less.
+unreleased="neither the input version, nor the action's tag, nor its commit is a release"
+cheaper="A release is a download of some 15 MB: use a tag such as millhand/millhand@v1.2.3, or set the input version."
+
 # attended runs a program and forwards signals of this script to it, which a shell
 # that waits for a foreground program does not.
 attended() {
@@ -59,13 +65,15 @@ trap 'ended 143' TERM
 
 # download installs the released binary in a directory.
 download() {
-	local dir=$1 number=${version#v} server=${GITHUB_SERVER_URL:-https://github.com} provenance=${INPUT_PROVENANCE:-}
+	local since=$SECONDS dir=$1 number=${version#v} server=${GITHUB_SERVER_URL:-https://github.com} provenance=${INPUT_PROVENANCE:-}
 	if [[ ${provenance:-auto} == auto && $server != https://github.com ]]; then
 		provenance=skip # a mirror has none
 	fi
 	attended sh "$root/install.sh" --dir "$dir" --version "$number" --provenance "${provenance:-auto}" \
 		--base-url "$server/${ACTION_REPOSITORY:-millhand/millhand}/releases/download/v$number" >"$dir/install.log" 2>&1 ||
 		give_up "installation of millhand $version failed: $(cat "$dir/install.log")"
+	grep '^millhand: checksum' "$dir/install.log" || true
+	say "downloaded and checked in $((SECONDS - since)) s"
 }
 
 # source_hash prints a hash of this source.
@@ -79,10 +87,12 @@ source_hash() {
 # build builds this source and installs the binary in a directory.
 build() {
 	command -v go >/dev/null || give_up "Go not found: set up Go before this step, or set the input version"
-	echo "millhand: building from source, which takes minutes; a release, or this job's cache, would take seconds"
+	say "compiling the action's source, because $unreleased, and the cache of this workflow has no build of it. It downloads up to 137 MB of Go modules and needs minutes; later jobs use the cache. $cheaper"
+	local since=$SECONDS
 	cd "$root"
 	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "build of millhand failed"
 	cd "$OLDPWD"
+	say "compiled in $((SECONDS - since)) s"
 }
 
 # allow_namespaces enables level A for the millhand in a directory if AppArmor denies
@@ -130,19 +140,24 @@ prepare)
 build)
 	mkdir -p "$temporary/millhand-source-$SOURCE_HASH"
 	build "$temporary/millhand-source-$SOURCE_HASH"
+	touch "$temporary/millhand-compiled-$SOURCE_HASH" # beside what is cached
 	exit 0
 	;;
 esac
 
 if [ -z "$version" ] && [ -n "${SOURCE_HASH:-}" ] && [ -x "$temporary/millhand-source-$SOURCE_HASH/millhand" ]; then
 	dir=$temporary/millhand-source-$SOURCE_HASH
-	echo "millhand: using the build of the action's source ${SOURCE_HASH:0:12}"
+	if [ -e "$temporary/millhand-compiled-$SOURCE_HASH" ]; then
+		say "using the build of the action's source ${SOURCE_HASH:0:12} that this job has compiled"
+	else
+		say "using the build of the action's source ${SOURCE_HASH:0:12} from the cache of this workflow, because $unreleased: nothing is compiled"
+	fi
 else
 	dir=$(mktemp -d "$temporary/millhand-XXXXXX")
 	if [ -z "$version" ]; then
 		build "$dir"
 	elif [[ $version =~ $form ]]; then
-		echo "millhand: using release ${version#v} ($from)"
+		say "using release ${version#v}, because of $from: a download of some 15 MB, nothing is compiled"
 		download "$dir"
 	else
 		give_up "invalid input version: use the form 1.2.3"

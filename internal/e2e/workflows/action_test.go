@@ -452,11 +452,17 @@ func TestActionBuildsItsSourceOnce(t *testing.T) {
 	if again := w.finish(t, w.step(t, "source"), func(*os.Process) {}); again.outputs["hash"] != w.source {
 		t.Errorf("another hash of the same source: %v", again.outputs)
 	}
-	if built := w.finish(t, w.step(t, "build"), func(*os.Process) {}); built.code != 0 || !strings.Contains(built.log, "building from source") {
+	if built := w.finish(t, w.step(t, "build"), func(*os.Process) {}); built.code != 0 || !strings.Contains(built.log, "compiling the action's source, because neither") || !strings.Contains(built.log, "millhand: compiled in ") {
 		t.Fatalf("exit code %d\n%s", built.code, built.log)
 	}
 	w.env["PATH"] = withoutGo(t, path)
-	if r := w.run(t); r.code != 0 || r.outputs["final-message"] != "Done." || !strings.Contains(r.log, "using the build of the action's source") {
+	if r := w.run(t); r.code != 0 || r.outputs["final-message"] != "Done." || !strings.Contains(r.log, "that this job has compiled") || strings.Contains(r.log, "compiling") {
+		t.Errorf("exit code %d\n%s", r.code, r.log)
+	}
+	if err := os.Remove(filepath.Join(w.temp, "millhand-compiled-"+w.source)); err != nil { // as on a later runner
+		t.Error(err)
+	}
+	if r := w.run(t); r.code != 0 || !strings.Contains(r.log, "from the cache of this workflow, because neither") {
 		t.Errorf("exit code %d\n%s", r.code, r.log)
 	}
 
