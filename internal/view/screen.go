@@ -120,7 +120,7 @@ func (s *state) total() string {
 	switch {
 	case s.limit != nil:
 		text += fmt.Sprintf("  %s of %s", money.Rounded(&s.spent.usd), money.Rounded(s.limit))
-	case s.spent.known:
+	case s.spent.String() != "":
 		text += "  " + s.spent.String()
 	}
 	return text

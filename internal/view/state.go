@@ -25,23 +25,39 @@ type state struct {
 	ended        map[string]bool
 }
 
-// cost is a sum of known costs.
+// cost is a sum of costs, which may be unknown.
 type cost struct {
 	usd   money.USD
 	known bool // whether any cost is known
+	least bool // whether any cost is unknown, so that the sum is a lower bound
 }
 
 func (c *cost) add(usd *money.USD) {
-	if usd != nil {
+	if usd == nil {
+		c.least = true
+	} else {
 		c.usd, c.known = c.usd.Add(*usd), true
 	}
 }
 
 func (c *cost) String() string {
-	if !c.known {
+	switch {
+	case c.least && c.usd == 0:
+		return money.Rounded(nil)
+	case !c.known:
 		return ""
+	case c.least:
+		return "≥ " + money.Rounded(&c.usd)
 	}
 	return money.Rounded(&c.usd)
+}
+
+// of returns the total of a job as text: that of its end, or the lower bound that is known.
+func (c *cost) of(total *money.USD) string {
+	if total == nil && c.least {
+		return c.String()
+	}
+	return money.Rounded(total)
 }
 
 // job is a running job.

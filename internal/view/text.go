@@ -337,7 +337,7 @@ func outcomeStyle(o event.Outcome) string {
 func endEntry(e event.Event, s *state, at directories) entry {
 	end, j := e.JobEnd, s.find(e.Job)
 	reason, rest, _ := strings.Cut(strings.TrimSpace(end.Reason), "\n")
-	text := fmt.Sprintf("%s: %s, %s, cost %s in %s", end.Outcome, figures.Count(end.Attempts, "attempt"), figures.Count(end.Turns, "turn"), money.Rounded(end.CostUSD), figures.Duration(end.ElapsedMS))
+	text := fmt.Sprintf("%s: %s, %s, cost %s in %s", end.Outcome, figures.Count(end.Attempts, "attempt"), figures.Count(end.Turns, "turn"), j.cost.of(end.CostUSD), figures.Duration(end.ElapsedMS))
 	if reason != "" {
 		text += ": " + reason
 	}

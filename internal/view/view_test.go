@@ -205,6 +205,27 @@ func TestFolds(t *testing.T) {
 	}
 }
 
+// TestUnknownCosts checks that no line has two costs that contradict each other.
+func TestUnknownCosts(t *testing.T) {
+	spent := money.Dollar / 8
+	for want, costs := range map[string][]*money.USD{"unknown": {nil, nil}, "≥ $0.1250": {&spent, nil}, "$0.1250": {&spent}} {
+		var out strings.Builder
+		l := console(&out, zerolog.InfoLevel)
+		show(t, l, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}})
+		var total *money.USD
+		for i, usd := range costs {
+			show(t, l, event.Event{Type: event.TurnStarted, Job: "a", Turn: &event.Turn{Number: i + 1}})
+			show(t, l, event.Event{Type: event.TurnEnded, Job: "a", Turn: &event.Turn{Number: i + 1, CostUSD: usd}})
+			total = usd
+		}
+		out.Reset()
+		show(t, l, event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed, CostUSD: total}})
+		if got := out.String(); strings.Count(got, want) != 2 || strings.Count(got, "$") != strings.Count(want, "$")*2 {
+			t.Errorf("%s: %q", want, got)
+		}
+	}
+}
+
 func TestColoursByVariables(t *testing.T) {
 	for variables, want := range map[string]bool{
 		"": false, "FORCE_COLOR=1": true, "FORCE_COLOR=0": false, "CLICOLOR_FORCE=1": true, "CLICOLOR_FORCE=0": false, "FORCE_COLOR=1 NO_COLOR=1": false, "TERM=dumb FORCE_COLOR=3": true,
