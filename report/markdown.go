@@ -272,7 +272,7 @@ func (p *page) addJob(j *Job) {
 	p.addNetwork(j.Network)
 }
 
-// omitted is the notice in place of the rest of a message.
+// omitted is the notice after the start of a message.
 func omitted(n int) string { return fmt.Sprintf("(%s more in report.json)", figures.Count(n, "byte")) }
 
 // addChanges lists the changed files with their lines.

@@ -150,7 +150,7 @@ func (j *job) landing(s *site) *event.Landing {
 	if c.Author != (tasks.Person{}) {
 		l.Author = c.Author.Name + " <" + c.Author.Email + ">"
 	}
-	at := j.remoteAt(s)
+	at := remoteOf(j, s)
 	if at.URL != "" {
 		l.Remote = at.String()
 	}

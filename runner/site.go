@@ -105,20 +105,20 @@ func (j *job) started(s *site, tree string) {
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
 		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.onto.commit,
-		Landing: j.landing(s), Remote: j.remote(s),
+		Landing: j.landing(s), Remote: originOf(j, s),
 	}})
 }
 
-// remote returns the URL of the repository for a job that commits nothing; "" for others.
-func (j *job) remote(s *site) string {
-	if at := j.remoteAt(s); j.spec.Commit == nil && at.URL != "" {
+// originOf returns the URL of the repository for a job that commits nothing; "" for others.
+func originOf(j *job, s *site) string {
+	if at := remoteOf(j, s); j.spec.Commit == nil && at.URL != "" {
 		return at.String()
 	}
 	return ""
 }
 
-// remoteAt returns the remote of the repository; the zero value without one.
-func (j *job) remoteAt(s *site) remote.Repo {
+// remoteOf returns the remote of the repository; the zero value without one.
+func remoteOf(j *job, s *site) remote.Repo {
 	at := j.start.remote
 	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
 		at.URL, _ = remote.PushURL(s.origin.Git, "origin")

@@ -38,7 +38,7 @@ give_up() {
 
 say() { printf 'millhand: %s\n' "$1"; }
 
-# What a build from source says: why it is one, and what would cost less.
+# Why a build from source is one, and what would cost less.
 unreleased="neither the input version, nor the action's tag, nor its commit is a release"
 cheaper="A release is a download of some 15 MB: use a tag such as millhand/millhand@v1.2.3, or set the input version."
 

@@ -7,7 +7,7 @@ import (
 )
 
 // fold returns the output of a command below a title that the log of a CI folds. No fold is in another one, which
-// GitHub does not support, and its lines are written at once, so that none of other jobs are between them.
+// GitHub does not support, and its lines are written in one operation, so that none of other jobs are between them.
 // number is unique in the run.
 type fold func(at time.Time, number int, title, lines string) string
 

@@ -175,7 +175,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestFolds checks the log of each CI: it folds the output of a failed verify, at once and by itself, also
+// TestFolds checks the log of each CI: it folds the output of a failed verify, in one operation and by itself, also
 // between lines of other jobs.
 func TestFolds(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
