@@ -186,7 +186,7 @@ func (s *actionStep) readKey() (string, error) {
 // execute runs the command line of the inputs.
 func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
-	err := dispatch(ctx, newRoot(w), c.args, w.Getenv, w.Out)
+	err := runLine(ctx, newApp(w), c.args, w.Getenv)
 	problems, known := problemsOf(err), secrets(w, nil, nil)
 	for _, p := range problems { // the runner shows annotations in the log, too
 		a := s.annotation(p)

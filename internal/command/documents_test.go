@@ -1,8 +1,6 @@
 package command
 
 import (
-	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -144,18 +142,14 @@ func understood(line string) bool {
 	if err != nil {
 		return false
 	}
-	c, _, rest, err := find(newRoot(World{}), args)
-	if err != nil {
-		return false
-	}
-	rest = slices.DeleteFunc(rest, func(arg string) bool { return arg == "..." })
-	_, _, err = readFlags(c, rest, func(string) string { return "" })
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "..." })
+	err = accepted(args)
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil, strings.Contains(err.Error(), "requires a subcommand"):
 		return true
 	case strings.Contains(err.Error(), "flag needs an argument"): // a text that names a flag
 		return true
 	default:
-		return strings.Contains(err.Error(), "invalid value") && slices.ContainsFunc(rest, placeholder.MatchString)
+		return strings.Contains(err.Error(), "invalid value") && slices.ContainsFunc(args, placeholder.MatchString)
 	}
 }

@@ -103,6 +103,7 @@ func forLibraries(name string) bool {
 	return slices.Contains([]string{
 		"PATH", "HOME", "TMPDIR", "TZ", "LANG", "GODEBUG", "GOCOVERDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "REQUEST_METHOD",
+		"0", // the shell, for completions
 	}, name)
 }
 

@@ -180,7 +180,7 @@ func named(run *event.Run, job, verb string) error {
 // defaultOptions returns the options of a run without any flag.
 func defaultOptions() (runOptions, error) {
 	var o runOptions
-	if _, _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, nil, noVariables); err != nil {
+	if _, err := readFlags(o.flags(), nil); err != nil {
 		return o, failure{event.ExitInternal, err}
 	}
 	return o, nil

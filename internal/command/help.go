@@ -3,134 +3,113 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
 )
 
-// row is a line of help: a command or flag with its description.
-type row struct{ group, name, text string }
+// appHelp and commandHelp are the templates of the library for help. Flags are in the order of their
+// definition, in groups; the library's own template sorts both.
+const (
+	appHelp = `{{.Usage}}.
 
-// writeHelp prints a command's description, usage, subcommands, flags by category,
-// and its UsageText as examples.
-func writeHelp(out io.Writer, path []string, c *cli.Command) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUSAGE\n  %s", cmp.Or(c.Description, c.Usage+"."), strings.Join(path, " "))
-	switch {
-	case len(c.Subcommands) > 0 && c.ArgsUsage != "":
-		fmt.Fprintf(&b, " [flags] %s\n  %s COMMAND [flags]\n", c.ArgsUsage, strings.Join(path, " "))
-	case len(c.Subcommands) > 0:
-		b.WriteString(" COMMAND [flags]\n")
-	case c.ArgsUsage != "":
-		b.WriteString(" [flags] " + c.ArgsUsage + "\n")
-	default:
-		b.WriteString(" [flags]\n")
-	}
-	rows := helpRows(c)
-	width := 0
-	for _, r := range rows {
-		width = max(width, len(r.name))
-	}
-	for len(rows) > 0 {
-		group := rows[0].group
-		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(group))
-		rows = slices.DeleteFunc(rows, func(r row) bool {
-			if r.group == group {
-				fmt.Fprintf(&b, "  %-*s  %s\n", width, r.name, r.text)
-			}
-			return r.group == group
-		})
-	}
-	if c.UsageText != "" {
-		fmt.Fprintf(&b, "\nEXAMPLES\n  %s\n", strings.ReplaceAll(c.UsageText, "\n", "\n  "))
-	}
-	if len(c.Subcommands) > 0 {
-		fmt.Fprintf(&b, "\nUse \"%s COMMAND --help\" for the flags of a command.\n", strings.Join(path, " "))
-	} else if len(c.Flags) > 0 {
-		b.WriteString("\nEnvironment variables can set flags, for example MILLHAND_REPORT_DIR sets --report-dir.\n")
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
-}
+USAGE
+  {{.HelpName}} COMMAND [flags]
 
-// groups are those of the commands that fewer users need, and what they are for.
-var groups = []struct{ name, text string }{
-	{"fleet", "Care for many pull requests"},
-	{"scale", "Run jobs on several machines"},
-	{"check", "Test rules, calls and evidence"},
-	{"reference", "Print what there is"},
-}
+COMMANDS{{range .VisibleCategories}}{{if not .Name}}{{range .VisibleCommands}}
+  {{.Name}}{{"\t"}}{{.Usage}}{{end}}{{end}}{{end}}
 
-// helpRows lists visible subcommands and flags in the order of their definition. The commands of a
-// group are one row.
-func helpRows(c *cli.Command) []row {
-	var rows []row
-	members := map[string][]string{}
-	for _, s := range c.Subcommands {
-		switch {
-		case s.Hidden:
-		case s.Category != "":
-			members[s.Category] = append(members[s.Category], s.Name)
-		default:
-			rows = append(rows, row{"commands", s.Name, s.Usage})
-		}
-	}
-	for _, g := range groups {
-		if of := members[g.name]; len(of) > 0 {
-			rows = append(rows, row{"more commands", g.name, g.text + ": " + strings.Join(of, ", ")})
-		}
-	}
-	for _, f := range c.Flags {
-		if v, ok := f.(cli.VisibleFlag); ok && v.IsVisible() {
-			rows = append(rows, flagRow(f))
-		}
-	}
-	return append(rows, row{"flags", "-h, --help", "Show help for the command"})
-}
+MORE COMMANDS{{range .VisibleCategories}}{{if .Name}}
+  {{.Name}}: {{range $i, $c := .VisibleCommands}}{{if $i}}, {{end}}{{.Name}}{{end}}{{end}}{{end}}
 
-// flagRow describes a flag. The text in backquotes in its usage is the placeholder
-// of its value.
-func flagRow(f cli.Flag) row {
-	r := row{group: "flags"}
-	var short, long string
-	for _, name := range f.Names() {
-		if len(name) == 1 {
-			short = "-" + name + ", "
-		} else if long == "" {
-			long = "--" + name
-		}
-	}
-	r.name = fmt.Sprintf("%4s%s", short, long)
-	if of, ok := f.(cli.CategorizableFlag); ok {
-		r.group = cmp.Or(of.GetCategory(), r.group)
-	}
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok {
-		return r
-	}
-	r.text = d.GetUsage()
-	if before, rest, ok := strings.Cut(r.text, "`"); ok {
-		placeholder, after, _ := strings.Cut(rest, "`")
-		r.name, r.text = r.name+" "+placeholder, before+placeholder+after
-	}
-	if value := strings.Trim(d.GetDefaultText(), `"`); !slices.Contains([]string{"", "-1", "0", "0s", "false"}, value) {
-		r.text += " (default: " + value + ")"
-	}
-	return r
-}
+FLAGS{{range .VisibleFlags}}
+  {{.}}{{end}}
+
+Use "{{.HelpName}} COMMAND --help" for the flags of a command.
+`
+	commandHelp = `{{if .Description}}{{.Description}}{{else}}{{.Usage}}.{{end}}
+
+USAGE
+  {{.HelpName}}{{if .VisibleCommands}}{{if .ArgsUsage}} [flags] {{.ArgsUsage}}
+  {{.HelpName}}{{end}} COMMAND [flags]{{else}} [flags]{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}{{end}}
+{{if .VisibleCommands}}
+COMMANDS{{range .VisibleCommands}}
+  {{.Name}}{{"\t"}}{{.Usage}}{{end}}
+{{end}}{{$group := "none"}}{{range .VisibleFlags}}{{if ne .GetCategory $group}}{{$group = .GetCategory}}
+{{if $group}}{{$group}}{{else}}FLAGS{{end}}
+{{end}}  {{.}}
+{{end}}{{if .UsageText}}
+EXAMPLES
+  {{indent 2 .UsageText | trim}}
+{{end}}{{if .VisibleCommands}}
+Use "{{.HelpName}} COMMAND --help" for the flags of a command.
+{{else if gt (len .VisibleFlags) 1}}
+Environment variables can set flags, for example MILLHAND_REPORT_DIR sets --report-dir.
+{{end}}`
+)
 
 // helpCommand prints the help of the command named by its arguments.
-func helpCommand(root *cli.Command, out io.Writer) *cli.Command {
+func helpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "help", Usage: "Show help for a command", ArgsUsage: "[COMMAND...]",
 		Action: func(in *cli.Context) error {
-			c, path, _, err := find(root, in.Args().Slice())
+			return runLine(in.Context, in.App, append(in.Args().Slice(), "--help"), noVariables)
+		},
+		BashComplete: func(in *cli.Context) {
+			c, _ := find(in.App, in.Args().Slice())
+			printValues(in, commandNames(c.VisibleCommands()))
+		},
+	}
+}
+
+func manCommand(w World) *cli.Command {
+	return &cli.Command{
+		Name: "man", Usage: "Print the manual page", UsageText: "millhand man >~/.local/share/man/man1/millhand.1",
+		Action: func(in *cli.Context) error {
+			if err := noArguments("man", in.Args().Slice()); err != nil {
+				return failure{event.ExitUsage, err}
+			}
+			page, err := manual(newApp(w))
 			if err != nil {
 				return err
 			}
-			return writeHelp(out, path, c)
+			_, err = fmt.Fprint(w.Out, page)
+			return err
 		},
 	}
+}
+
+// manual returns millhand(1), for which it changes the texts of the app: the library makes it from
+// Markdown, and has only names and usages of commands.
+func manual(app *cli.App) (string, error) {
+	var b strings.Builder
+	b.WriteString("millhand runs the tasks of YAML manifests as sessions of AI coding agents, verifies and commits the results, and reports every tool call and its cost. " +
+		"Flags may come before or after the arguments. Results go to standard output, everything else to standard error.\n")
+	b.WriteString("\n# EXIT STATUS\n")
+	for _, e := range event.Exits() {
+		fmt.Fprintf(&b, "\n**%d**\n: %s\n", e.Exit, literal(strings.ReplaceAll(e.Doc, "`", "")))
+	}
+	b.WriteString("\n# ENVIRONMENT\n\nMILLHAND\\_FLAG sets the flag of that name, with underscores for hyphens: MILLHAND\\_REPORT\\_DIR sets --report-dir.\n")
+	for _, v := range variableDocs() {
+		fmt.Fprintf(&b, "\n**%s**\n: %s\n", literal(strings.Join(v.names, ", ")), literal(v.text))
+	}
+	app.Description, app.UsageText = b.String(), "millhand COMMAND [flags]"
+	withSynopses(app.Name, app.Commands)
+	return app.ToManWithSection(1)
+}
+
+// withSynopses makes each command's usage its synopsis and description.
+func withSynopses(path string, commands []*cli.Command) {
+	for _, c := range commands {
+		name := path + " " + c.Name
+		c.Usage = fmt.Sprintf("**%s**\n\n%s", literal(strings.TrimSpace(name+" "+c.ArgsUsage)), literal(cmp.Or(c.Description, c.Usage+".")))
+		withSynopses(name, c.Subcommands)
+	}
+}
+
+// literal escapes a text for Markdown.
+func literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`, "|", `\|`).Replace(text)
 }

@@ -35,11 +35,11 @@ type planOptions struct {
 
 // The categories of the flags of a plan and a run.
 const (
-	taskFlags       = "task flags"
-	limitFlags      = "limit flags"
-	permissionFlags = "permission flags"
-	outputFlags     = "output flags"
-	advancedFlags   = "advanced flags" // of run, those that few users need
+	taskFlags       = "TASK FLAGS"
+	limitFlags      = "LIMIT FLAGS"
+	permissionFlags = "PERMISSION FLAGS"
+	outputFlags     = "OUTPUT FLAGS"
+	advancedFlags   = "ADVANCED FLAGS" // of run, those that few users need
 )
 
 const fromManifest = "from the manifest"

@@ -6,10 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/printable"
@@ -64,11 +61,11 @@ func exitWith(exit event.Exit) error {
 func Main(ctx context.Context, args []string, w World) int {
 	out := &output{to: w.Out}
 	w.Out = out
-	root := newRoot(w)
-	for _, text := range misspeltVariables(root, w.Names) {
+	app := newApp(w)
+	for _, text := range misspeltVariables(app, w.Names) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
-	err := dispatch(ctx, root, args[min(1, len(args)):], w.Getenv, w.Out)
+	err := runLine(ctx, app, args[min(1, len(args)):], w.Getenv)
 	unwritten := out.failure()
 	if err == nil && unwritten == nil {
 		return int(event.ExitOK)
@@ -84,43 +81,4 @@ func Main(ctx context.Context, args []string, w World) int {
 		}
 	}
 	return int(event.Worst([]event.Exit{exitOf(err), exitOf(unwritten)}))
-}
-
-// in puts a command into one of the groups of the help.
-func in(group string) func(*cli.Command) *cli.Command {
-	return func(c *cli.Command) *cli.Command {
-		c.Category = group
-		return c
-	}
-}
-
-// newRoot returns the command tree.
-func newRoot(w World) *cli.Command {
-	fleet, scale, check, reference := in("fleet"), in("scale"), in("check"), in("reference")
-	root := &cli.Command{
-		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
-		Subcommands: []*cli.Command{
-			runCommand(w), planCommand(w), validateCommand(w), initCommand(w), doctorCommand(w), reportCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w),
-			fleet(followCommand(w)), fleet(distillCommand(w)), scale(queueCommand(w)), scale(workerCommand(w)),
-			check(policyCommand(w)), check(toolCommand(w)), check(verifyReportCommand(w)),
-			reference(explainCommand(w)), reference(schemaCommand(w)), reference(completionCommand(w)), reference(manCommand(w)), reference(versionCommand(w)),
-			toolsCommand(w), runsCommand(w), actionCommand(w),
-		},
-	}
-	root.Action = func(in *cli.Context) error {
-		if in.Bool("version") {
-			return printVersion(w.Out)
-		}
-		return writeHelp(w.Out, []string{root.Name}, root)
-	}
-	root.Subcommands = append(root.Subcommands, reference(helpCommand(root, w.Out)), completeCommand(root, w))
-	for _, c := range root.Subcommands {
-		if c.Action == nil {
-			c.Action = func(*cli.Context) error {
-				return fail(event.ExitUsage, "%s requires a subcommand: %s", c.Name, strings.Join(commandNames(c), ", "))
-			}
-		}
-	}
-	return root
 }

@@ -1,9 +1,13 @@
 package command
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +24,9 @@ import (
 // parseRun parses the flags and arguments of "millhand run".
 func parseRun(args ...string) (runOptions, error) {
 	var o runOptions
-	set, _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, args, func(string) string { return "" })
+	in, err := readFlags(o.flags(), args)
 	if err == nil {
-		err = o.parse(set.Args())
+		err = o.parse(in.Args().Slice())
 	}
 	return o, err
 }
@@ -93,49 +97,58 @@ func TestMistakesInOptions(t *testing.T) {
 	}
 }
 
+// flagRow returns a flag with its placeholder, and its description.
+func flagRow(f cli.Flag) (name, text string) {
+	name, text, _ = strings.Cut(f.String(), "\t")
+	text, _, _ = strings.Cut(text, " [$") // the variables
+	return name, text
+}
+
+// accepted returns the error for a command line that the program does not accept, without running it.
+func accepted(args []string) error {
+	app := newApp(World{Out: io.Discard})
+	for _, c := range all(app.Commands) {
+		if len(c.Subcommands) == 0 || c.ArgsUsage != "" {
+			c.Action = func(*cli.Context) error { return nil }
+		}
+	}
+	return runLine(context.Background(), app, args, noVariables)
+}
+
 // TestHelp compares the help of every command with a golden file, and checks the form
 // of its flags and the flags in its examples.
 func TestHelp(t *testing.T) {
-	var got strings.Builder
-	var walk func(path []string, c *cli.Command)
-	walk = func(path []string, c *cli.Command) {
-		fmt.Fprintf(&got, "$ %s --help\n", strings.Join(path, " "))
-		if err := writeHelp(&got, path, c); err != nil {
-			t.Fatal(err)
+	var got bytes.Buffer
+	for _, path := range commandsOf(nil, newApp(World{}).Commands) {
+		c, _ := find(newApp(World{}), path)
+		if c.Hidden {
+			continue
+		}
+		fmt.Fprintf(&got, "$ %s --help\n", strings.Join(append([]string{"millhand"}, path...), " "))
+		if exit := Main(t.Context(), slices.Concat([]string{"millhand"}, path, []string{"--help"}), World{Out: &got, Err: &got, Getenv: noVariables}); exit != 0 {
+			t.Errorf("%s: exit code %d", path, exit)
 		}
 		got.WriteString("\n")
-		for _, r := range helpRows(c) {
-			if !regexp.MustCompile("^[A-Z][a-z]+ ").MatchString(r.text) || strings.HasSuffix(r.text, ".") {
-				t.Errorf("%s: %s: %q does not read like \"Print the version\"", c.Name, r.name, r.text)
+		for _, f := range c.VisibleFlags() {
+			name, text := flagRow(f)
+			if !regexp.MustCompile("^[A-Z][a-z]+ ").MatchString(text) || strings.HasSuffix(text, ".") {
+				t.Errorf("%s: %s: %q does not read like \"Print the version\"", c.Name, name, text)
 			}
-		}
-		for _, f := range c.Flags {
-			if r := flagRow(f); acceptsValue(f) && f.(cli.VisibleFlag).IsVisible() && !strings.Contains(strings.TrimSpace(r.name), " ") {
-				t.Errorf("%s: %s has no placeholder", c.Name, r.name)
-			}
-		}
-		for _, s := range c.Subcommands {
-			if !s.Hidden {
-				walk(append(path[:len(path):len(path)], s.Name), s)
+			if acceptsValue(f) && (!strings.Contains(name, " ") || strings.HasSuffix(name, " value")) {
+				t.Errorf("%s: %s has no placeholder", c.Name, name)
 			}
 		}
 	}
-	root := newRoot(World{})
-	walk([]string{root.Name}, root)
 	for line := range strings.Lines(got.String()) {
-		if _, call, ok := strings.Cut(line, "  millhand "); ok && !strings.Contains(line, "[flags]") {
-			c, _, rest, err := find(newRoot(World{}), strings.Fields(call))
-			if err == nil {
-				_, _, err = readFlags(c, rest, func(string) string { return "" })
-			}
-			if err != nil && !strings.Contains(line, " COMMAND ") {
+		if _, call, ok := strings.Cut(line, "  millhand "); ok && !strings.Contains(line, "[flags]") && !strings.Contains(line, " COMMAND ") {
+			if err := accepted(strings.Fields(call)); err != nil {
 				t.Errorf("the example %q: %v", strings.TrimSpace(line), err)
 			}
 		}
 	}
 	const golden = "testdata/help.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil { //nolint:gosec // it is a source file
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil { //nolint:gosec // it is a source file
 			t.Fatal(err)
 		}
 		return

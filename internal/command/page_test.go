@@ -19,7 +19,7 @@ import (
 // TestPageOfTheDocs holds docs/cli.md to the command tree.
 func TestPageOfTheDocs(t *testing.T) {
 	const page = "../../docs/cli.md"
-	got := commandPage(newRoot(World{}))
+	got := commandPage(newApp(World{}))
 	if *update {
 		if err := os.WriteFile(page, []byte(got), 0o644); err != nil { //nolint:gosec // it is a source file
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestPageOfTheDocs(t *testing.T) {
 
 // Every variable of millhand's own that the program names is on the page.
 func TestPageHasEveryVariable(t *testing.T) {
-	page := commandPage(newRoot(World{}))
+	page := commandPage(newApp(World{}))
 	out, err := exec.CommandContext(t.Context(), "git", "grep", "-ohE", `"MILLHAND_[A-Z_]+"`, "--", ":/*.go",
 		":!/*_test.go", ":!/internal/e2e", ":!/internal/nightly").Output()
 	if err != nil {
@@ -107,11 +107,11 @@ value for a flag without a value is ` + "`true` or `false`" + `. Variables that 
 )
 
 // commandPage returns the text of docs/cli.md.
-func commandPage(root *cli.Command) string {
+func commandPage(app *cli.App) string {
 	var list, details strings.Builder
-	for _, c := range root.Subcommands {
+	for _, c := range app.Commands {
 		if !c.Hidden {
-			describe(&list, &details, []string{root.Name, c.Name}, c)
+			describe(&list, &details, []string{app.Name, c.Name}, c)
 		}
 	}
 	var b strings.Builder
@@ -156,14 +156,18 @@ func flagTables(b *strings.Builder, c *cli.Command) {
 		if v, ok := f.(cli.VisibleFlag); !ok || !v.IsVisible() {
 			continue
 		}
-		r, by := flagRow(f), ""
+		if f.Names()[0] == "help" {
+			continue
+		}
+		group, by := cmp.Or(f.(cli.CategorizableFlag).GetCategory(), "flags"), ""
+		row, text := flagRow(f)
 		if name := variable(f); name != "" {
 			by = "`" + name + "`"
 		}
-		if !slices.Contains(groups, r.group) {
-			groups = append(groups, r.group)
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
 		}
-		tables[r.group] += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(r.name), cell(r.text), by)
+		tables[group] += fmt.Sprintf("| `%s` | %s | %s |\n", row, cell(text), by)
 	}
 	for _, g := range groups {
 		title := strings.ToUpper(g[:1]) + g[1:]

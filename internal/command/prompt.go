@@ -31,7 +31,7 @@ type promptOptions struct {
 	commit bool
 }
 
-const promptFlags = "prompt flags"
+const promptFlags = "PROMPT FLAGS"
 
 // No variable sets these flags: it would change runs of manifests, too.
 func (o *promptOptions) flags() []cli.Flag {

@@ -146,7 +146,7 @@ func invoked(run *event.Run) (runOptions, error) {
 	if run == nil {
 		return plain, errors.New("the run did not start")
 	}
-	if _, _, err := readFlags(&cli.Command{Name: "run", Flags: plain.flags()}, nil, noVariables); err != nil {
+	if _, err := readFlags(plain.flags(), nil); err != nil {
 		return plain, err
 	}
 	return resumed(plain, run)

@@ -19,14 +19,13 @@ type queueOptions struct {
 	name          string // prefix of streams and buckets
 }
 
-const serverFlags = "server flags"
+const serverFlags = "SERVER FLAGS"
 
 func (o *queueOptions) flags() []cli.Flag {
 	text := func(name string, to *string, usage string) *cli.StringFlag {
 		return &cli.StringFlag{Name: name, Category: serverFlags, Destination: to, Usage: usage}
 	}
 	url := text("url", &o.url, "Connect to the NATS server at `URL`, for example nats://queue.example.com:4222 or tls://queue.example.com:4222")
-	url.DefaultText = "NATS_URL"
 	url.EnvVars = []string{"NATS_URL"}
 	creds := text("creds", &o.creds, "Use the NATS credentials in `FILE`")
 	ca := text("tls-ca", &o.ca, "Trust the certificate authorities in `FILE`")

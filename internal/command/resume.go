@@ -3,15 +3,12 @@ package command
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
@@ -27,7 +24,7 @@ import (
 // current directory is unknown.
 func startedWith(ctx context.Context) *event.Invocation {
 	dir, err := os.Getwd()
-	args, _ := ctx.Value(argsKey{}).([]string)
+	args := lineOf(ctx).own
 	if err != nil || len(args) == 0 {
 		return nil
 	}
@@ -174,9 +171,9 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 		return o, errors.New("the run does not say how it was started: earlier releases can't be resumed")
 	}
 	var own runOptions
-	set, _, err := readFlags(&cli.Command{Name: "run", Flags: own.flags()}, run.Invocation.Args, noVariables)
+	in, err := readFlags(own.flags(), run.Invocation.Args)
 	if err == nil {
-		err = own.parse(set.Args())
+		err = own.parse(in.Args().Slice())
 	}
 	if err != nil {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
@@ -203,16 +200,13 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	return own, nil
 }
 
-func noVariables(string) string { return "" }
-
 // ofThisProcess are the flags of millhand run that are not the run's.
 var ofThisProcess = []string{"resume", "only-failed", "accept-changes", "jobs", "max-cost", "json", "quiet", "verbose", "log-format", "log-level"}
 
 // sameFlags refuses flags of millhand run --resume that differ from those that the run was started
 // with.
 func sameFlags(ctx context.Context, run *event.Run) error {
-	args, _ := ctx.Value(argsKey{}).([]string)
-	now, err := flagValues(args)
+	now, err := flagValues(lineOf(ctx).own)
 	if _, resumes := now["resume"]; err != nil || !resumes || run.Invocation == nil {
 		return nil //nolint:nilerr // other flags are those of another command, which continues the run
 	}
@@ -231,12 +225,17 @@ func sameFlags(ctx context.Context, run *event.Run) error {
 // flagValues returns the values of the flags among arguments of millhand run.
 func flagValues(args []string) (map[string]string, error) {
 	var o runOptions
-	set, _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, args, noVariables)
+	flags := o.flags()
+	in, err := readFlags(flags, args)
 	if err != nil {
 		return nil, err
 	}
 	values := map[string]string{}
-	set.Visit(func(f *flag.Flag) { values[f.Name] = f.Value.String() })
+	for _, f := range flags {
+		if name := f.Names()[0]; in.IsSet(name) {
+			values[name] = fmt.Sprint(in.Generic(name))
+		}
+	}
 	return values, nil
 }
 

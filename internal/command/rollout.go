@@ -226,7 +226,7 @@ func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
 // that a resumed run accepts.
 func again(w World, o runOptions, dir string) (runOptions, error) {
 	var plain runOptions
-	if _, _, err := readFlags(&cli.Command{Name: "run", Flags: plain.flags()}, nil, noVariables); err != nil {
+	if _, err := readFlags(plain.flags(), nil); err != nil {
 		return plain, err
 	}
 	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose

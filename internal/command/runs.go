@@ -57,7 +57,7 @@ func runsCommands(w World) []*cli.Command {
 			Flags: []cli.Flag{
 				dir(&prune.dir),
 				// Not set by MILLHAND_KEEP, which is for "run --keep": removed runs can't be restored.
-				&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), Usage: "Keep the newest `N` runs (required)"},
+				&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), DefaultText: "required", Usage: "Keep the newest `N` runs"},
 				&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
 				&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
 			},

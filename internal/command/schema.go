@@ -26,7 +26,8 @@ func schemas() []string {
 func schemaCommand(w World) *cli.Command {
 	return &cli.Command{
 		Name: "schema", Usage: "Print the JSON Schema of manifests, policies, reports, events, scripts of models or findings", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
-		UsageText: "millhand schema >millhand.schema.json\nmillhand schema report",
+		UsageText:    "millhand schema >millhand.schema.json\nmillhand schema report",
+		BashComplete: completes(schemas),
 		Action: func(in *cli.Context) error {
 			name := in.Args().First()
 			switch {
@@ -79,9 +80,10 @@ func explainCommand(w World) *cli.Command {
 	var policy bool
 	return &cli.Command{
 		Name: "explain", Usage: "Explain a key of manifests", ArgsUsage: "KEY",
-		Description: "Explains a key of manifests, or those that match, and lists the keys below it. KEY is complete (tasks.verify.run) or the end of it (verify.run); * stands for any characters.",
-		UsageText:   "millhand explain tasks.verify\nmillhand explain 'limits.*'\nmillhand explain --policy hosts",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "policy", Usage: "Explain a key of policy files", Destination: &policy, EnvVars: noVariable()}},
+		Description:  "Explains a key of manifests, or those that match, and lists the keys below it. KEY is complete (tasks.verify.run) or the end of it (verify.run); * stands for any characters.",
+		UsageText:    "millhand explain tasks.verify\nmillhand explain 'limits.*'\nmillhand explain --policy hosts",
+		Flags:        []cli.Flag{&cli.BoolFlag{Name: "policy", Usage: "Explain a key of policy files", Destination: &policy, EnvVars: noVariable()}},
+		BashComplete: completes(keyPaths),
 		Action: func(in *cli.Context) error {
 			if in.NArg() != 1 {
 				return failure{event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify")}

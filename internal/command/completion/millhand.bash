@@ -1,9 +1,11 @@
 # Completion of millhand for bash.
 _millhand() {
-	local line
+	local word="${COMP_WORDS[COMP_CWORD]}" line
+	local -a call=("${COMP_WORDS[@]:0:COMP_CWORD}")
+	[[ $word == -* ]] && call+=("$word")
 	COMPREPLY=()
 	while IFS= read -r line; do
-		COMPREPLY+=("${line%%$'\t'*}")
-	done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+		[[ $line == "$word"* ]] && COMPREPLY+=("$line")
+	done < <("${call[@]}" --generate-bash-completion 2>/dev/null)
 }
 complete -o bashdefault -o default -F _millhand millhand

@@ -1,10 +1,12 @@
 #compdef millhand
-# Completion of millhand for zsh.
+# Completion of millhand for zsh. The variable 0 requests descriptions.
 _millhand() {
-	local line
-	local -a candidates
-	for line in "${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-		[[ -n $line ]] && candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+	local line word="${words[CURRENT]}"
+	local -a candidates call
+	call=("${(@)words[1,CURRENT-1]}")
+	[[ $word == -* ]] && call+=("$word")
+	for line in "${(@f)$(env 0=zsh "${call[@]}" --generate-bash-completion 2>/dev/null)}"; do
+		[[ -n $line && $line == "$word"* ]] && candidates+=("$line")
 	done
 	if (( ${#candidates} )); then
 		_describe millhand candidates
