@@ -2,11 +2,9 @@ package proxy
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // maxConnections limits the connections of a job at the same time. Each has up to two open files of this
@@ -31,8 +29,8 @@ func (l limited) Accept() (net.Conn, error) {
 			return &counted{Conn: conn, open: l.open}, nil
 		}
 		l.open.Add(-1)
-		conn.SetDeadline(time.Now().Add(time.Second)) //nolint:errcheck // it is closed
-		io.WriteString(conn, fmt.Sprintf("HTTP/1.1 503 Service Unavailable (millhand: more than %d connections of the job)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", maxConnections))
+		// It can't block: a new connection has room for it.
+		fmt.Fprintf(conn, "HTTP/1.1 503 Service Unavailable (millhand: more than %d connections of the job)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", maxConnections)
 		conn.Close() //nolint:errcheck // nothing was accepted
 	}
 }
