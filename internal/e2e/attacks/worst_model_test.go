@@ -215,7 +215,7 @@ func (w *worst) checkReport(level string) {
 // checkLog reads the log as a GitHub runner does.
 func (w *worst) checkLog() {
 	w.t.Helper()
-	own := regexp.MustCompile(`^::(group::(obey|spill) (passed|policy)|endgroup::|(error|warning) title=[^:,]*(,file=[^:,]*)?::.*)$`)
+	own := regexp.MustCompile(`^::(group::\S+ +(obey|spill) .*(verify|baseline).* failed.*|endgroup::|(error|warning) title=[^:,]*(,file=[^:,]*)?::.*)$`)
 	hashes := regexp.MustCompile(`##\w*\[`) // of Azure Pipelines and TeamCity, too
 	for line := range strings.SplitSeq(w.log.String()+w.out.String(), "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), "::") && !own.MatchString(line) || hashes.MatchString(line) || strings.ContainsAny(line, "\r\x1b\a\u202e\u2066") {
