@@ -266,7 +266,7 @@ var fixtures = []fixture{
 		prep: func(s *gittest.Sandbox) {
 			s.At(s.Home).Write(".gitconfig", "[core]\n\tautocrlf = true\n", ".config/git/attributes", "*.keep -text\n")
 			must(s.T, os.MkdirAll(filepath.Join(s.Root, ".git/info"), 0o755))
-			must(s.T, os.WriteFile(filepath.Join(s.Root, ".git/info/attributes"), []byte("*.raw -text\n"), 0o644))
+			s.Write(".git/info/attributes", "*.raw -text\n")
 		},
 		job: func(s *gittest.Sandbox) {
 			s.Write("a", "one\r\ntwo\r\n", "b.keep", "k\r\n", "c.raw", "r\r\n", ".gitattributes", "*.raw text\nd.keep text\n", "d.keep", "d\r\n")

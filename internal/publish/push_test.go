@@ -89,7 +89,7 @@ func TestPushFailsFastIfBranchMoved(t *testing.T) {
 func TestRejectedPushIsNotRetried(t *testing.T) {
 	s := setUp(t)
 	hook := filepath.Join(strings.TrimPrefix(s.url, "file://"), "hooks", "pre-receive")
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Dir(hook), 0o755), os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	p, warnings := s.ready(s.url, "work")

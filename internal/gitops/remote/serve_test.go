@@ -66,7 +66,9 @@ func (o *origin) advance(branch, name, content string) string {
 // hook makes a hook of the origin.
 func (o *origin) hook(name, script string) {
 	o.T.Helper()
-	must(o.T, os.WriteFile(filepath.Join(o.bare.Root, "hooks", name), []byte("#!/bin/sh\n"+script), 0o755))
+	hook := filepath.Join("hooks", name)
+	o.bare.Write(hook, "#!/bin/sh\n"+script)
+	o.bare.Chmod(0o755, hook)
 }
 
 // at returns the commit of a branch of the origin, "" if missing.
