@@ -31,6 +31,19 @@ type opening struct {
 	start func()        // starts it, once
 	done  chan struct{} // closed at the end
 	end   *stop         // why it failed; nil if it did not
+
+	cancel context.CancelCauseFunc // ends it early
+	waived bool                    // it was ended by waive: the site has no files
+}
+
+// errWaived is the cause of the end of an opening that nothing needs.
+var errWaived = errors.New("the job needs no files")
+
+// waive ends the opening of a site whose files nothing needs. It reports whether the site has none.
+func (s *site) waive() bool {
+	s.opening.cancel(errWaived)
+	s.settled()
+	return s.opening.waived
 }
 
 // settled waits until the site is complete, and returns why it can't be.
@@ -57,7 +70,10 @@ func (s *site) complete() bool {
 }
 
 // usable reports whether the site is complete.
-func (s *site) usable() bool { return s.complete() && s.settled() == nil }
+func (s *site) usable() bool { return s.complete() && s.settled() == nil && !s.waived() }
+
+// waived reports whether the site has no files because nothing needed them.
+func (s *site) waived() bool { return s.opening != nil && s.complete() && s.opening.waived }
 
 // early opens the site of a job beside its first request.
 type early struct{ job *job }
@@ -129,13 +145,19 @@ func (e early) linked(ctx context.Context, s *site, head gitdir.Head) {
 // sent, which it would delay otherwise, or when something waits for it. A failure ends the job, also
 // in the middle of the request: nothing is lost, because no tool has run.
 func (e early) begin(ctx context.Context, s *site, own bool) {
-	s.opening = &opening{own: own, done: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.opening = &opening{own: own, done: make(chan struct{}), cancel: cancel}
 	s.opening.start = sync.OnceFunc(func() {
 		go func() {
 			defer close(s.opening.done)
-			if s.opening.end = e.complete(ctx, s); s.opening.end != nil {
-				s.before = nil // there are no changes to find
-				e.fail(s.opening.end)
+			end := e.complete(ctx, s)
+			if end == nil {
+				return
+			}
+			s.before = nil // there are no changes to find
+			if s.opening.waived = errors.Is(context.Cause(ctx), errWaived); !s.opening.waived {
+				s.opening.end = end
+				e.fail(end)
 			}
 		}()
 	})
@@ -162,6 +184,9 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 			end = &stop{code: event.CodePanic, detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
 		}
 	}()
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
 	if !s.opening.own {
 		err := s.addTree(ctx, j.spec, s.dir)
 		if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/tasks"
 )
@@ -322,5 +323,70 @@ func TestALongWaitForTheCheckoutIsReported(t *testing.T) {
 	}
 	if end := waitFor(j, &site{opening: o}); end != nil || len(s.of(event.PhaseStarted)) != 1 {
 		t.Error("no wait is reported")
+	}
+}
+
+// A job without a call pays no checkout: no worktree is made, or it is removed, and nothing waits for it.
+func TestWithoutACallNothingIsCheckedOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns, outcome string
+		change         func(*stage, *tasks.Job)
+		want           bool
+	}{
+		"no call":          {turns: "  - {text: ok}\n", outcome: "passed"},
+		"a failed request": {turns: "  - {error: {status: 401, message: wrong key}}\n", outcome: "provider"},
+		"required changes": {turns: "  - {text: ok}\n", outcome: "failed", change: func(_ *stage, j *tasks.Job) { j.RequireChanges = true }},
+		"a kept worktree":  {turns: "  - {text: ok}\n", outcome: "passed", change: func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, want: true},
+		"a call":           {turns: writes, outcome: "passed", want: true},
+		"verify":           {turns: "  - {text: ok}\n", outcome: "passed", change: func(_ *stage, j *tasks.Job) { j.Verify = []tasks.Verify{{Run: "true"}} }, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.asks(c.turns, nil)
+			job := s.job("a")
+			if c.change != nil {
+				c.change(s, &job)
+			}
+			made := 0
+			failpoint.Arm(func(name string) {
+				if name == string(failpoint.WorktreeBefore) {
+					made++
+				}
+			})
+			s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{job}})
+			failpoint.Arm(func(string) {})
+			if end := s.of(event.JobEnded)[0].JobEnd; string(end.Outcome) != c.outcome || (made > 0) != c.want {
+				t.Errorf("%d worktrees made; %+v", made, end)
+			}
+			if s.warnings() != "" {
+				t.Errorf("warnings: %s", s.warnings())
+			}
+		})
+	}
+}
+
+// A checkout that is in progress when the session ends without a call is ended, and leaves nothing.
+func TestACheckoutThatIsNotNeededIsEnded(t *testing.T) {
+	s := setUp(t)
+	open, began := plays(t, "  - {text: ok}\n"), make(chan struct{})
+	s.opts.OpenModel = func(j tasks.Job, child string, on Notices) (Conversation, error) {
+		c, err := open(j, child, on)
+		c.Model = sending{c.Model, func() { <-began }}
+		return c, err
+	}
+	failpoint.Arm(func(name string) {
+		if name == string(failpoint.WorktreeBefore) {
+			close(began)
+			time.Sleep(50 * time.Millisecond) // the session ends meanwhile, or a little later: both must work
+		}
+	})
+	defer failpoint.Arm(func(string) {})
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a")}})
+	left, err := os.ReadDir(filepath.Join(s.opts.Work, "trees"))
+	if exit != event.ExitOK || s.warnings() != "" || err != nil || len(left) > 0 {
+		t.Errorf("exit %d: %v; warnings: %s; left %v, %v", exit, s.ends(), s.warnings(), left, err)
+	}
+	if list := git(t, s.repo, "worktree", "list"); strings.Contains(list, "\n") {
+		t.Errorf("worktrees left: %s", list)
 	}
 }

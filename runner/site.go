@@ -285,6 +285,9 @@ func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err err
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	s.before = all.Below(s.below)
 	s.tree, err = s.origin.AddWorktree(ctx, dir, s.base)
 	return err

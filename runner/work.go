@@ -127,6 +127,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return end
 		}
 		w.idle(ctx, last)
+		needless := w.needsNoFiles() && w.site.waive()
 		if last.Text != "" {
 			w.result.final = last.Text
 		}
@@ -138,10 +139,13 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
-		if end := w.site.settled(); end != nil {
+		if end := waitFor(w.job, w.site); end != nil {
 			return end
 		}
 		noteFound(ctx, w)
+		if needless {
+			return w.checkScripts(main)
+		}
 		w.extensions.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
@@ -159,6 +163,14 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		}
 		return w.checkScripts(main) // the commit fails
 	}
+}
+
+// needsNoFiles reports whether nothing needs the worktree of the job, which is still being made: its session has ended
+// without a call, and nothing else reads or changes files, or shows them to the user later.
+func (w *work) needsNoFiles() bool {
+	s := w.site
+	return s.opening != nil && !s.opening.own && !s.complete() && w.sessions.totals().Calls == 0 && alone(w) &&
+		w.job.start.onto.commit == "" && !w.job.opts.Keep
 }
 
 // idle informs the plugins that the main session waits for what verify finds.

@@ -7,8 +7,7 @@ import (
 )
 
 // Announced returns m, which calls sent as soon as a request has been sent to a server, and at the
-// latest when there is a response or an error. sent is called at least once for each request,
-// concurrently with the request, and not after its end.
+// latest when there is a response with calls. sent is called concurrently with the request, and not after its end.
 //
 // Work that is started with a request competes with its encoding and its connection on a machine
 // with few cores; work that sent starts does not delay the request.
@@ -22,15 +21,18 @@ type announced struct {
 func (a announced) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	var mu sync.Mutex
 	ended := false // a server can respond before all of a request is written
-	announce := func(last bool) {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !ended {
 			a.sent()
 		}
-		ended = ended || last
+	}})
+	resp, err := a.next.Stream(ctx, req, emit)
+	mu.Lock()
+	defer mu.Unlock()
+	if ended = true; len(resp.Calls) > 0 {
+		a.sent()
 	}
-	defer announce(true)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { announce(false) }})
-	return a.next.Stream(ctx, req, emit)
+	return resp, err
 }

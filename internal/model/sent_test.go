@@ -51,13 +51,19 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// A request without a server is announced at its end.
+// A request without a server is announced at its end if calls follow.
 func TestAnnouncedWithoutAServer(t *testing.T) {
-	broken := errors.New("broken")
-	for _, err := range []error{nil, broken} {
+	for _, c := range []struct {
+		model fixed
+		want  int
+	}{
+		{fixed{resp: Response{Calls: []ToolCall{{Name: "read"}}}}, 1},
+		{fixed{resp: Response{Text: "Done."}}, 0},
+		{fixed{err: errors.New("broken")}, 0},
+	} {
 		n := 0
-		if _, got := Announced(fixed{err: err}, func() { n++ }).Stream(t.Context(), Request{}, nil); !errors.Is(got, err) || n != 1 {
-			t.Errorf("announced %d times; error %v, want %v", n, got, err)
+		if _, got := Announced(c.model, func() { n++ }).Stream(t.Context(), Request{}, nil); !errors.Is(got, c.model.err) || n != c.want {
+			t.Errorf("%+v: announced %d times; error %v", c.model, n, got)
 		}
 	}
 }
@@ -97,7 +103,7 @@ func TestNotAnnouncedAfterTheEnd(t *testing.T) {
 	}
 	end.Close()
 	<-written // called after that of the model
-	if n := n.Load(); n != 1 {
+	if n := n.Load(); n != 0 {
 		t.Errorf("announced %d times", n)
 	}
 }
