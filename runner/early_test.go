@@ -336,7 +336,7 @@ func TestWithoutACallNothingIsCheckedOut(t *testing.T) {
 		"no call":          {turns: "  - {text: ok}\n", outcome: "passed"},
 		"a failed request": {turns: "  - {error: {status: 401, message: wrong key}}\n", outcome: "provider"},
 		"required changes": {turns: "  - {text: ok}\n", outcome: "failed", change: func(_ *stage, j *tasks.Job) { j.RequireChanges = true }},
-		"a kept worktree":  {turns: "  - {text: ok}\n", outcome: "passed", change: func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, want: true},
+		"with --keep":      {turns: "  - {text: ok}\n", outcome: "passed", change: func(s *stage, _ *tasks.Job) { s.opts.Keep = true }, want: true},
 		"a call":           {turns: writes, outcome: "passed", want: true},
 		"verify":           {turns: "  - {text: ok}\n", outcome: "passed", change: func(_ *stage, j *tasks.Job) { j.Verify = []tasks.Verify{{Run: "true"}} }, want: true},
 	} {

@@ -127,7 +127,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return end
 		}
 		w.idle(ctx, last)
-		needless := w.needsNoFiles() && w.site.waive()
+		needless := needsNoFiles(w) && w.site.waive()
 		if last.Text != "" {
 			w.result.final = last.Text
 		}
@@ -167,7 +167,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 
 // needsNoFiles reports whether nothing needs the worktree of the job, which is still being made: its session has ended
 // without a call, and nothing else reads or changes files, or shows them to the user later.
-func (w *work) needsNoFiles() bool {
+func needsNoFiles(w *work) bool {
 	s := w.site
 	return s.opening != nil && !s.opening.own && !s.complete() && w.sessions.totals().Calls == 0 && alone(w) &&
 		w.job.start.onto.commit == "" && !w.job.opts.Keep

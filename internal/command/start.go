@@ -40,7 +40,7 @@ func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) 
 }
 
 // allowOwner removes from the umask what would deny the user access to the files that this process and
-// its children create: with it they could use none of them, and nobody wants that.
+// its children create: with it they could use none of them, which nobody intends.
 func allowOwner() {
 	const own = 0o700
 	given := unix.Umask(0o077) // the only way to read it

@@ -77,7 +77,7 @@ func rooms() map[string]room {
 		"internal/model":           {"internal/files internal/money internal/textcut", "neutral terms, below every wire"},
 		"internal/model/openai":    {"internal/model internal/model/wire internal/money", "OpenAI's wires"},
 		"internal/model/anthropic": {"internal/model internal/model/wire internal/money", "one wire"},
-		"internal/model/wire":      {"internal/keys internal/model internal/money internal/proc internal/textcut", "what all wires share; proc tells whether a key_command could not be started"},
+		"internal/model/wire":      {"internal/keys internal/model internal/money internal/proc internal/textcut", "what all wires share; proc reports whether a key_command could not be started"},
 		"internal/model/provider":  {"internal/keys internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model internal/money", "one wire, of files"},
