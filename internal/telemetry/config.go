@@ -1,30 +1,55 @@
 package telemetry
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config is where telemetry is sent, from the variables of the OpenTelemetry specification.
 type Config struct {
 	traces, metrics *endpoint // nil sends none
 	resource        attributes
-	parent          caller
+	parent          trace.SpanContext // of the caller; not valid without one
 }
 
 // endpoint receives one signal.
 type endpoint struct {
-	url     *url.URL
-	header  http.Header
-	timeout time.Duration // of a request
-	gzip    bool
+	protocol string
+	address  string // host and port; with gRPC any target
+	insecure bool   // without TLS
+	path     string // with HTTP
+	query    string // with HTTP
+	headers  map[string]string
+	timeout  time.Duration // of a request
+	gzip     bool
+	tls      *tls.Config
 }
+
+// Values of OTEL_EXPORTER_OTLP_PROTOCOL.
+const (
+	overGRPC     = "grpc"
+	overProtobuf = "http/protobuf"
+	overJSON     = "http/json"
+)
+
+// samplers are the values of OTEL_TRACES_SAMPLER that the SDK reads.
+var samplers = []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
 
 // defaultTimeout is that of the specification.
 const defaultTimeout = 10 * time.Second
@@ -48,13 +73,14 @@ func ReadConfig(getenv func(string) string) (*Config, []string) {
 		return nil, r.warnings
 	}
 	if text := r.get("TRACEPARENT"); text != "" {
-		var ok bool
-		if c.parent, ok = parseParent(text); !ok {
+		carrier := propagation.MapCarrier{"traceparent": text, "tracestate": r.get("TRACESTATE")}
+		c.parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+		if !c.parent.IsValid() {
 			r.ignore("TRACEPARENT", errors.New("not a W3C traceparent"))
 		}
 	}
-	if c.parent.Unsampled {
-		c.traces = nil
+	if name := r.get("OTEL_TRACES_SAMPLER"); name != "" && !slices.Contains(samplers, name) {
+		r.ignore("OTEL_TRACES_SAMPLER", errors.New("supported are "+strings.Join(samplers, ", ")))
 	}
 	pairs, err := parsePairs(r.get("OTEL_RESOURCE_ATTRIBUTES"))
 	if err != nil {
@@ -80,8 +106,8 @@ func (c *Config) Headers() [][2]string {
 		if e == nil {
 			continue
 		}
-		for name, values := range e.header {
-			all = append(all, [2]string{name, values[0]})
+		for _, name := range slices.Sorted(maps.Keys(e.headers)) {
+			all = append(all, [2]string{name, e.headers[name]})
 		}
 	}
 	return all
@@ -111,17 +137,24 @@ func (r *reader) endpoint(signal, path string) *endpoint {
 	if address == "" || !r.exported(signal) {
 		return nil
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	e := &endpoint{protocol: overProtobuf, timeout: defaultTimeout, headers: map[string]string{}}
+	switch name, text := r.option(signal, "PROTOCOL"); text {
+	case "":
+	case overGRPC, overProtobuf, overJSON:
+		e.protocol = text
+	default:
+		r.ignore(name, errors.New("supported are http/protobuf, http/json and grpc"))
+	}
+	u, ok := e.locate(address)
+	if !ok {
 		r.ignore(name, errors.New("not an http or https URL"))
 		return nil
 	}
 	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+path, ""
+		e.path = strings.TrimSuffix(e.path, "/") + path
 	}
-	e := &endpoint{url: u, timeout: defaultTimeout}
-	if name, protocol := r.option(signal, "PROTOCOL"); protocol != "" && protocol != "http/json" {
-		r.ignore(name, errors.New("millhand sends http/json, to the port of OTLP over HTTP (4318 by default)"))
+	if _, text := r.option(signal, "INSECURE"); u.Scheme == "" {
+		e.insecure = strings.EqualFold(text, "true")
 	}
 	if name, text := r.option(signal, "TIMEOUT"); text != "" {
 		ms, err := strconv.Atoi(text)
@@ -138,14 +171,60 @@ func (r *reader) endpoint(signal, path string) *endpoint {
 	default:
 		r.ignore(name, errors.New("supported are gzip and none"))
 	}
-	if name, text := r.option(signal, "CERTIFICATE"); text != "" {
-		r.ignore(name, errors.New("not supported; use SSL_CERT_FILE"))
-	}
+	r.certificates(signal, e)
 	name, text := r.option(signal, "HEADERS")
-	if e.header, err = parseHeaders(text); err != nil {
+	headers, err := parseHeaders(text)
+	if err != nil {
 		r.ignore(name, err)
 	}
+	maps.Copy(e.headers, headers)
 	return e
+}
+
+// locate sets the address; ok is false if it is invalid. With gRPC it may be any target of
+// gRPC, and u has a scheme only if it is that of a URL of HTTP.
+func (e *endpoint) locate(address string) (u *url.URL, ok bool) {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		e.address, e.insecure, e.path, e.query = u.Host, u.Scheme == "http", u.Path, u.RawQuery
+		if password, _ := u.User.Password(); u.User != nil {
+			e.headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
+		}
+		return u, true
+	}
+	_, port, _ := net.SplitHostPort(address)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	e.address = address
+	return &url.URL{}, e.protocol == overGRPC && (bad == nil || err == nil && (u.Scheme == "dns" || u.Scheme == "unix"))
+}
+
+// certificates reads the files of certificates.
+func (r *reader) certificates(signal string, e *endpoint) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if name, file := r.option(signal, "CERTIFICATE"); file != "" {
+		text, err := os.ReadFile(file)
+		pool := x509.NewCertPool()
+		if err == nil && !pool.AppendCertsFromPEM(text) {
+			err = fmt.Errorf("%s has no certificate in PEM", file)
+		}
+		if err != nil {
+			r.ignore(name, err)
+		} else {
+			config.RootCAs = pool
+		}
+	}
+	if name, file := r.option(signal, "CLIENT_CERTIFICATE"); file != "" {
+		_, key := r.option(signal, "CLIENT_KEY")
+		pair, err := tls.LoadX509KeyPair(file, key)
+		if err != nil {
+			r.ignore(name, fmt.Errorf("with %s_KEY: %w", strings.TrimSuffix(name, "_CERTIFICATE"), err))
+		} else {
+			config.Certificates = []tls.Certificate{pair}
+		}
+	}
+	if !e.insecure {
+		e.tls = config
+	}
 }
 
 // exported reports whether the exporter of a signal is OTLP, which is the default.
@@ -179,17 +258,17 @@ func parsePairs(list string) (pairs [][2]string, err error) {
 }
 
 // parseHeaders returns no headers for a list with an invalid one.
-func parseHeaders(list string) (http.Header, error) {
-	h := http.Header{}
+func parseHeaders(list string) (map[string]string, error) {
 	pairs, err := parsePairs(list)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
+	h := map[string]string{}
 	for _, p := range pairs {
 		if !isToken(p[0]) || strings.ContainsFunc(p[1], func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-			return http.Header{}, errors.New("not a list of HTTP headers")
+			return nil, errors.New("not a list of HTTP headers")
 		}
-		h.Set(p[0], p[1])
+		h[http.CanonicalHeaderKey(p[0])] = p[1]
 	}
 	return h, nil
 }

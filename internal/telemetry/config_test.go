@@ -29,12 +29,15 @@ func TestInvalidVariables(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=user:SECRET@host", "not an http or https URL", true},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://%SECRET", "not an http or https URL", true},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=SECRET:4317", "not an http or https URL", true},
-		{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "millhand sends http/json, to the port of OTLP over HTTP (4318 by default)", false},
-		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf", "millhand sends http/json", false},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL=http/SECRET", "supported are http/protobuf, http/json and grpc", false},
+		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=json", "supported are http/protobuf", false},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT=10s", "not a number of milliseconds", false},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT=-1", "not a number of milliseconds", false},
 		{"OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "supported are gzip and none", false},
-		{"OTEL_EXPORTER_OTLP_CERTIFICATE=/ca.pem", "not supported; use SSL_CERT_FILE", false},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE=/none/ca.pem", "open /none/ca.pem: no such file or directory", false},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE=config_test.go", "config_test.go has no certificate in PEM", false},
+		{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/none/c.pem", "with OTEL_EXPORTER_OTLP_CLIENT_KEY: open /none/c.pem: no such file or directory", false},
+		{"OTEL_TRACES_SAMPLER=SECRET", "supported are always_on, always_off", false},
 		{"OTEL_EXPORTER_OTLP_HEADERS=SECRET", "not a list of KEY=VALUE", false},
 		{"OTEL_EXPORTER_OTLP_HEADERS=a=%SECRET", "not a list of KEY=VALUE", false},
 		{"OTEL_EXPORTER_OTLP_HEADERS=a=%0aSECRET", "not a list of HTTP headers", false},
@@ -53,6 +56,19 @@ func TestInvalidVariables(t *testing.T) {
 		}
 		if (c == nil) != test.nothing {
 			t.Errorf("%s: %v", test.variable, c)
+		}
+	}
+}
+
+// With gRPC an endpoint may be a target without a scheme, over TLS unless OTEL_EXPORTER_OTLP_INSECURE is set.
+func TestTargets(t *testing.T) {
+	for target, valid := range map[string]bool{
+		"collector:4317": true, "unix:///run/otel.sock": true, "dns:///collector:4317": true, "https://collector": true,
+		"collector": false, "ftp://collector": false, "http://": false, "": false,
+	} {
+		c, warnings := telemetry.ReadConfig(variables("OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_ENDPOINT="+target))
+		if (c != nil) != valid || (len(warnings) == 0) != (valid || target == "") {
+			t.Errorf("%s: %v %q", target, c, warnings)
 		}
 	}
 }

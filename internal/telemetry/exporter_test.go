@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/grpc"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/internal/telemetry/fake"
@@ -39,12 +42,32 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
+// serveGRPC serves a collector without TLS.
+func serveGRPC(t *testing.T, c *fake.Collector, options ...grpc.ServerOption) string {
+	t.Helper()
+	listening, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(options...)
+	c.Register(s)
+	go s.Serve(listening)
+	t.Cleanup(s.Stop)
+	return "http://" + listening.Addr().String()
+}
+
 // The exporter sends what Write writes, below the parent that the caller's trace has.
 func TestExport(t *testing.T) {
-	for _, compression := range []string{"none", "gzip"} {
-		t.Run(compression, func(t *testing.T) {
+	for _, test := range []struct{ protocol, compression string }{
+		{"", "none"}, {"http/protobuf", "gzip"}, {"http/json", "none"}, {"http/json", "gzip"}, {"grpc", "none"}, {"grpc", "gzip"},
+	} {
+		t.Run(test.protocol+"_"+test.compression, func(t *testing.T) {
 			c := &fake.Collector{}
-			warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)+"/", "OTEL_EXPORTER_OTLP_HEADERS=api-key=abc%3D1, x=y", "OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
+			address := serve(t, c) + "/"
+			if test.protocol == "grpc" {
+				address = serveGRPC(t, c)
+			}
+			warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+address, "OTEL_EXPORTER_OTLP_PROTOCOL="+test.protocol, "OTEL_EXPORTER_OTLP_HEADERS=api-key=abc%3D1, x=y", "OTEL_EXPORTER_OTLP_COMPRESSION="+test.compression,
 				"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb,service.name=no", "OTEL_SERVICE_NAME=mine")
 			if warning != "" || c.Err() != nil || c.Requests() != 3 {
 				t.Fatal(warning, c.Err(), c.Requests())
@@ -64,7 +87,7 @@ func TestExport(t *testing.T) {
 				}
 			}
 			for _, h := range c.Headers() {
-				if h.Get("api-key") != "abc=1" || h.Get("x") != "y" || h.Get("User-Agent") != "millhand/1.2.3" {
+				if h.Get("api-key") != "abc=1" || h.Get("x") != "y" || !strings.HasPrefix(h.Get("User-Agent"), "millhand/1.2.3") {
 					t.Errorf("headers: %v", h)
 				}
 			}
@@ -74,14 +97,69 @@ func TestExport(t *testing.T) {
 
 // What a busy server did not accept is sent again, also at the end of the run.
 func TestBusy(t *testing.T) {
-	c := &fake.Collector{Status: func(n int, _ *http.Request) int {
-		if n <= 3 {
-			return http.StatusServiceUnavailable
+	for _, protocol := range []string{"http/protobuf", "http/json", "grpc"} {
+		c := &fake.Collector{Status: func(n int, _ *http.Request) int {
+			if n <= 2 {
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusOK
+		}}
+		address := serve(t, c)
+		if protocol == "grpc" {
+			address = serveGRPC(t, c)
 		}
-		return http.StatusOK
-	}}
-	if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)); warning != "" || len(c.Spans()) != 14 || len(c.Metrics()) == 0 {
-		t.Error(warning, len(c.Spans()), c.Metrics())
+		if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol, "OTEL_EXPORTER_OTLP_ENDPOINT="+address); warning != "" || len(c.Spans()) != 14 || len(c.Metrics()) == 0 {
+			t.Error(protocol, warning, len(c.Spans()), c.Metrics())
+		}
+	}
+}
+
+// deaf is a listener that closes its first connections.
+type deaf struct {
+	net.Listener
+	times int
+}
+
+func (d *deaf) Accept() (net.Conn, error) {
+	for ; d.times > 0; d.times-- {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c.Close()
+	}
+	return d.Listener.Accept()
+}
+
+// A collector that can be reached later gets everything.
+func TestLateCollector(t *testing.T) {
+	c := &fake.Collector{}
+	s := httptest.NewUnstartedServer(c)
+	s.Listener = &deaf{Listener: s.Listener, times: 1}
+	s.Start()
+	defer s.Close()
+	if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.URL+"/v1/traces"); warning != "" || len(c.Spans()) != 14 {
+		t.Error(warning, len(c.Spans()))
+	}
+}
+
+// No number of jobs waits for a collector.
+func TestFullQueue(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, protocol := range []string{"http/protobuf", "grpc"} {
+		c, _ := telemetry.ReadConfig(variables("OTEL_EXPORTER_OTLP_ENDPOINT=http://"+silent.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol))
+		fold := withSubagent()
+		x := telemetry.New(t.Context(), telemetry.Options{Config: c, Run: "r1", Job: fold.Job, Patience: time.Millisecond})
+		for range 10_000 {
+			x.Emit(event.Event{Type: event.JobEnded, Job: "fix"})
+		}
+		if warning := x.Finish(t.Context(), fold.Report()); !strings.Contains(warning, " jobs were not sent: the queue was full") {
+			t.Error(protocol, warning)
+		}
 	}
 }
 
@@ -100,24 +178,36 @@ func TestFailures(t *testing.T) {
 		}
 		return http.StatusUnauthorized
 	}})
-	partial := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	partial := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/v1/metrics" {
+			fmt.Fprint(w, `{"partialSuccess":{"rejectedDataPoints":"4","errorMessage":"SECRET"}}`)
+			return
+		}
 		fmt.Fprint(w, `{"partialSuccess":{"rejectedSpans":"3","errorMessage":"SECRET"}}`)
 	}))
+	refusingGRPC := serveGRPC(t, &fake.Collector{Status: func(int, *http.Request) int { return http.StatusUnauthorized }})
 	moved := serve(t, http.RedirectHandler(refusing, http.StatusPermanentRedirect))
+	grpcOnly := []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}
 	for _, test := range []struct {
 		name, url, want string
 		patience        time.Duration
+		variables       []string
 	}{
-		{"closed", closed.URL, "3 requests not accepted: 127.0.0.1", time.Minute},
-		{"silent", "http://" + silent.Addr().String(), "not finished 10ms after the run", 10 * time.Millisecond},
-		{"refusing", refusing, "2 requests not accepted: 127.0.0.1", time.Minute},
-		{"partial", partial, "partially rejected: 3 spans or data points", time.Minute},
-		{"redirect", moved, "status 308", time.Minute},
+		{"closed grpc", closed.URL, "3 requests not accepted: 127.0.0.1", time.Minute, grpcOnly},
+		{"silent grpc", "http://" + silent.Addr().String(), "not finished 10ms after the run", 10 * time.Millisecond, grpcOnly},
+		{"refusing grpc", refusingGRPC, "3 requests not accepted: 127.0.0.1", time.Minute, grpcOnly},
+		{"closed", closed.URL, "3 requests not accepted: 127.0.0.1", time.Minute, nil},
+		{"silent", "http://" + silent.Addr().String(), "not finished 10ms after the run", 10 * time.Millisecond, nil},
+		{"refusing", refusing, "2 requests not accepted: 127.0.0.1", time.Minute, nil},
+		{"partial", partial, "partially rejected: 3 spans or data points", time.Minute, []string{"OTEL_METRICS_EXPORTER=none"}},
+		{"partial metrics", partial, "partially rejected: 4 spans or data points", time.Minute, []string{"OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}},
+		{"redirect", moved, "status 308", time.Minute, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			url := strings.Replace(test.url, "http://", "http://user:SECRET@", 1) + "/x?key=SECRET"
-			warning := export(t, test.patience, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+strings.Replace(url, "/x", "/v1/traces", 1),
-				"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+strings.Replace(url, "/x", "/v1/metrics", 1), "OTEL_EXPORTER_OTLP_HEADERS=authorization=SECRET")
+			warning := export(t, test.patience, append(test.variables, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+strings.Replace(url, "/x", "/v1/traces", 1),
+				"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+strings.Replace(url, "/x", "/v1/metrics", 1), "OTEL_EXPORTER_OTLP_HEADERS=authorization=SECRET")...)
 			if !strings.HasPrefix(warning, "OpenTelemetry: ") || !strings.Contains(warning, test.want) || strings.Contains(warning, "SECRET") {
 				t.Error(warning)
 			}
@@ -192,6 +282,21 @@ func TestSignals(t *testing.T) {
 		warning := export(t, time.Minute, append(test.list, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c))...)
 		if warning != "" || (len(c.Spans()) > 0) != test.spans || (len(c.Metrics()) > 0) != test.metrics {
 			t.Errorf("%q: %s, %d spans, %d metrics", test.list, warning, len(c.Spans()), len(c.Metrics()))
+		}
+	}
+}
+
+// The SDK reads the sampler and the temporality.
+func TestVariablesOfSDK(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
+	c := &fake.Collector{}
+	if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)); warning != "" || len(c.Spans()) > 0 {
+		t.Errorf("%s, %d spans", warning, len(c.Spans()))
+	}
+	for _, m := range c.ResourceMetrics()[0].ScopeMetrics[0].Metrics {
+		if m.GetSum() != nil && m.GetSum().AggregationTemporality != metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA {
+			t.Errorf("%s: %v", m.Name, m.GetSum().AggregationTemporality)
 		}
 	}
 }

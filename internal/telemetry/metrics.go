@@ -1,7 +1,16 @@
 package telemetry
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
@@ -15,120 +24,141 @@ var (
 	jobBounds    = []float64{1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
 )
 
-// gauges has the metrics of a run, from its start to its last event.
+// gauges has the instruments of a run.
 type gauges struct {
-	start, end  int64
-	all         []*metric
-	points      map[string]*number
-	populations map[string]*buckets
+	jobs, calls              metric.Int64Counter
+	cost                     metric.Float64Counter
+	duration, tokens, client metric.Float64Histogram
+	costs                    map[attribute.Distinct]*taskCost // before they are rounded
 }
 
-// metricsOf returns the metrics of a run: sums over all of its processes, so that those of a
+type taskCost struct {
+	of  attribute.Set
+	usd money.USD
+}
+
+func newGauges(m metric.Meter) (*gauges, error) {
+	g := &gauges{costs: map[attribute.Distinct]*taskCost{}}
+	var errs [6]error
+	g.jobs, errs[0] = m.Int64Counter("millhand.jobs", metric.WithDescription("Jobs that ended, or were not started."), metric.WithUnit("{job}"))
+	g.calls, errs[1] = m.Int64Counter("millhand.tool.calls", metric.WithDescription("Tool calls."), metric.WithUnit("{call}"))
+	g.cost, errs[2] = m.Float64Counter("millhand.cost", metric.WithDescription("Cost of the jobs whose cost is known."), metric.WithUnit("{USD}"))
+	g.duration, errs[3] = m.Float64Histogram("millhand.job.duration", metric.WithDescription("Duration of jobs."), metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(jobBounds...))
+	g.tokens, errs[4] = m.Float64Histogram("gen_ai.client.token.usage", metric.WithDescription("Number of input and output tokens used."), metric.WithUnit("{token}"), metric.WithExplicitBucketBoundaries(tokenBounds...))
+	g.client, errs[5] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithDescription("GenAI operation duration."), metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(secondBounds...))
+	return g, errors.Join(errs[:]...)
+}
+
+// collect returns the metrics of a run: sums over all of its processes, so that those of a
 // run that is resumed continue the earlier ones. Their attributes have few values: neither
 // repositories nor jobs.
-func metricsOf(r *report.Report) []metric {
-	g := &gauges{start: nanos(r.Run.StartedAt.Time), end: nanos(r.Run.FinishedAt.Time), points: map[string]*number{}, populations: map[string]*buckets{}}
+func (s source) collect(ctx context.Context, r *report.Report, options ...sdkmetric.ManualReaderOption) (*metricdata.ResourceMetrics, error) {
+	res, err := s.res(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reader := sdkmetric.NewManualReader(options...)
+	p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithCardinalityLimit(0))
+	g, err := newGauges(p.Meter(scopeName, metric.WithInstrumentationVersion(s.version), metric.WithSchemaURL(schemaURL)))
+	if err != nil {
+		return nil, err
+	}
 	for i := range r.Jobs {
-		j := &r.Jobs[i]
-		of := slices.Clip(attributes{}.text(taskName, j.Task).text(outcome, string(j.Outcome)))
-		g.add("millhand.jobs", "Jobs that ended, or were not started.", "{job}", 1, of.text(reasonCode, string(j.ReasonCode)))
-		if j.CostUSD != nil {
-			g.addUSD("millhand.cost", "Cost of the jobs whose cost is known.", *j.CostUSD, modelNames(of, j.Model, ""))
-		}
-		if !j.StartedAt.IsZero() {
-			g.record("millhand.job.duration", "Duration of jobs.", "s", jobBounds, float64(j.ElapsedMS)/1000, of)
-		}
-		g.takeTurns(j)
-		for k := range j.Calls {
-			c := &j.Calls[k]
-			g.add("millhand.tool.calls", "Tool calls.", "{call}", 1, attributes{}.text(toolName, toolOf(c)).text("millhand.call.status", string(c.Status)))
-		}
+		g.takeJob(ctx, &r.Jobs[i])
 	}
-	out := make([]metric, 0, len(g.all))
-	for _, m := range g.all {
-		out = append(out, *m)
+	for _, c := range g.costs {
+		g.cost.Add(ctx, c.usd.Dollars(), metric.WithAttributeSet(c.of))
 	}
-	return out
+	out := &metricdata.ResourceMetrics{}
+	if err := reader.Collect(ctx, out); err != nil {
+		return nil, err
+	}
+	setTimes(out, time.Unix(0, nanos(r.Run.StartedAt.Time)), time.Unix(0, nanos(r.Run.FinishedAt.Time)))
+	return out, p.Shutdown(ctx)
+}
+
+// set returns attributes of metrics.
+func (a attributes) set() metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(a...))
+}
+
+func (g *gauges) takeJob(ctx context.Context, j *report.Job) {
+	of := slices.Clip(attributes{}.text(taskName, j.Task).text(outcome, string(j.Outcome)))
+	g.jobs.Add(ctx, 1, of.text(reasonCode, string(j.ReasonCode)).set())
+	if j.CostUSD != nil {
+		model := attribute.NewSet(modelNames(of, j.Model, "")...)
+		c, ok := g.costs[model.Equivalent()]
+		if !ok {
+			c = &taskCost{of: model}
+			g.costs[model.Equivalent()] = c
+		}
+		c.usd = c.usd.Add(*j.CostUSD)
+	}
+	if !j.StartedAt.IsZero() {
+		g.duration.Record(ctx, float64(j.ElapsedMS)/1000, of.set())
+	}
+	g.takeTurns(ctx, j)
+	for k := range j.Calls {
+		c := &j.Calls[k]
+		g.calls.Add(ctx, 1, attributes{}.text(toolName, toolOf(c)).text("millhand.call.status", string(c.Status)).set())
+	}
 }
 
 // takeTurns adds the model calls of a job.
-func (g *gauges) takeTurns(j *report.Job) {
+func (g *gauges) takeTurns(ctx context.Context, j *report.Job) {
 	for _, s := range j.Sessions {
 		for _, c := range s.TurnCosts {
 			of := slices.Clip(modelNames(attributes{}.text(operation, "chat"), c.Model, c.Served))
 			if c.Usage != (money.Usage{}) {
-				const name, about = "gen_ai.client.token.usage", "Number of input and output tokens used."
-				g.record(name, about, "{token}", tokenBounds, float64(c.Usage.Input), of.text("gen_ai.token.type", "input"))
-				g.record(name, about, "{token}", tokenBounds, float64(c.Usage.Output), of.text("gen_ai.token.type", "output"))
+				g.tokens.Record(ctx, float64(c.Usage.Input), of.text("gen_ai.token.type", "input").set())
+				g.tokens.Record(ctx, float64(c.Usage.Output), of.text("gen_ai.token.type", "output").set())
 			}
 			if c.Error != "" {
 				of = of.text(errorType, "_OTHER")
 			}
-			g.record("gen_ai.client.operation.duration", "GenAI operation duration.", "s", secondBounds, float64(c.ElapsedMS)/1000, of)
+			g.client.Record(ctx, float64(c.ElapsedMS)/1000, of.set())
 		}
 	}
 }
 
-// metric returns the metric with a name, and adds it if it is new.
-func (g *gauges) metric(name, about, unit string) *metric {
-	for _, m := range g.all {
-		if m.Name == name {
-			return m
+// setTimes replaces the times of recording by those of the run, and sorts the points, whose
+// order is random.
+func setTimes(all *metricdata.ResourceMetrics, start, end time.Time) {
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				each(data.DataPoints, func(p *metricdata.DataPoint[int64]) *attribute.Set {
+					p.StartTime, p.Time = start, end
+					return &p.Attributes
+				})
+			case metricdata.Sum[float64]:
+				each(data.DataPoints, func(p *metricdata.DataPoint[float64]) *attribute.Set {
+					p.StartTime, p.Time = start, end
+					return &p.Attributes
+				})
+			case metricdata.Histogram[float64]:
+				each(data.DataPoints, func(p *metricdata.HistogramDataPoint[float64]) *attribute.Set {
+					p.StartTime, p.Time = start, end
+					return &p.Attributes
+				})
+			case metricdata.ExponentialHistogram[float64]:
+				each(data.DataPoints, func(p *metricdata.ExponentialHistogramDataPoint[float64]) *attribute.Set {
+					p.StartTime, p.Time = start, end
+					return &p.Attributes
+				})
+			}
 		}
 	}
-	m := &metric{Name: name, Description: about, Unit: unit}
-	g.all = append(g.all, m)
-	return m
 }
 
-// point returns the point of a sum with some attributes.
-func (g *gauges) point(name, about, unit string, of attributes) *number {
-	key := name + of.key()
-	p, ok := g.points[key]
-	if !ok {
-		p = &number{Attributes: of, Start: g.start, Time: g.end}
-		g.points[key] = p
-		m := g.metric(name, about, unit)
-		if m.Sum == nil {
-			m.Sum = &sum{Temporality: cumulative, Monotonic: true}
-		}
-		m.Sum.Points = append(m.Sum.Points, p)
+// each calls visit for each point, and sorts the points by the attributes that it returns.
+func each[P any](points []P, visit func(*P) *attribute.Set) {
+	slices.SortFunc(points, func(a, b P) int {
+		order := attribute.DefaultEncoder()
+		return strings.Compare(visit(&a).Encoded(order), visit(&b).Encoded(order))
+	})
+	for i := range points {
+		visit(&points[i])
 	}
-	return p
-}
-
-// add adds to a sum of integers.
-func (g *gauges) add(name, about, unit string, n int64, of attributes) {
-	p := g.point(name, about, unit, of)
-	if p.Int == nil {
-		p.Int = new(int64)
-	}
-	*p.Int += n
-}
-
-// addUSD adds to a sum of money.
-func (g *gauges) addUSD(name, about string, usd money.USD, of attributes) {
-	p := g.point(name, about, "{USD}", of)
-	p.usd = p.usd.Add(usd)
-	p.Double = new(p.usd.Dollars())
-}
-
-// record adds a value to a histogram.
-func (g *gauges) record(name, about, unit string, bounds []float64, x float64, of attributes) {
-	key := name + of.key()
-	b, ok := g.populations[key]
-	if !ok {
-		b = &buckets{Attributes: of, Start: g.start, Time: g.end, Min: x, Max: x, Bounds: bounds, Counts: make([]count, len(bounds)+1)}
-		g.populations[key] = b
-		m := g.metric(name, about, unit)
-		if m.Histogram == nil {
-			m.Histogram = &histogram{Temporality: cumulative}
-		}
-		m.Histogram.Points = append(m.Histogram.Points, b)
-	}
-	at, _ := slices.BinarySearch(bounds, x) // a bound belongs to the bucket below it
-	b.Counts[at]++
-	b.Count++
-	b.Sum += x
-	b.Min, b.Max = min(b.Min, x), max(b.Max, x)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
@@ -24,23 +26,35 @@ const (
 	reasonCode   = "millhand.reason_code"
 )
 
+// span describes a span: those of the SDK can't be changed after their end, and their
+// parents are started before them.
+type span struct {
+	id, parent trace.SpanID // parent is not valid for that of the run
+	name       string
+	kind       trace.SpanKind
+	start, end int64 // nanoseconds since 1970
+	attributes attributes
+	failed     bool
+	message    string // of a failure
+}
+
+// runName is the name of the span of a run.
+const runName = "millhand run"
+
 // runSpan returns the span of a run.
-func runSpan(r *report.Report, parent caller) span {
-	id, run := ids{r.Run.ID, parent}, r.Run
-	s := span{
-		TraceID: id.trace(), SpanID: id.span("run"), ParentSpanID: parent.Span,
-		Name: "millhand run", Kind: internalKind, Start: nanos(run.StartedAt.Time), End: nanos(run.FinishedAt.Time),
-	}
+func runSpan(r *report.Report) span {
+	run := r.Run
+	s := span{id: ids(run.ID).span("run"), name: runName, kind: trace.SpanKindInternal, start: nanos(run.StartedAt.Time), end: nanos(run.FinishedAt.Time)}
 	t := run.Totals
-	s.Attributes = attributes{}.text("millhand.run", run.ID).text(outcome, string(run.Outcome)).int("millhand.exit_code", int64(run.ExitCode)).
+	s.attributes = attributes{}.text("millhand.run", run.ID).text(outcome, string(run.Outcome)).int("millhand.exit_code", int64(run.ExitCode)).
 		int("millhand.jobs", int64(t.Jobs)).int("millhand.jobs_passed", int64(t.Passed)).int("millhand.jobs_failed", int64(t.Failed)).int("millhand.jobs_skipped", int64(t.Skipped)).
 		text("cicd.pipeline.run.id", run.ID).text("cicd.pipeline.result", resultOf(outcomeOf(run)))
-	s.Attributes = total(s.Attributes, t.Usage, t.CostUSD)
+	s.attributes = total(s.attributes, t.Usage, t.CostUSD)
 	if by := run.StartedBy; by != nil {
-		s.Attributes = s.Attributes.text("millhand.ci", by.CI).text("millhand.ci_run_url", by.RunURL)
+		s.attributes = s.attributes.text("millhand.ci", by.CI).text("millhand.ci_run_url", by.RunURL)
 	}
 	if run.Shard != nil {
-		s.Attributes = s.Attributes.int("millhand.shard", int64(run.Shard.Index)).int("millhand.shards", int64(run.Shard.Total))
+		s.attributes = s.attributes.int("millhand.shard", int64(run.Shard.Index)).int("millhand.shards", int64(run.Shard.Total))
 	}
 	if resultOf(outcomeOf(run)) != "success" {
 		s.fail(string(run.Outcome), "")
@@ -75,12 +89,12 @@ func resultOf(o event.Outcome) string {
 
 // fail marks the span as failed. The message is a code, not a text of a model or a server.
 func (s *span) fail(kind, message string) {
-	s.Attributes = s.Attributes.text(errorType, kind)
-	s.Status = &status{Code: failed, Message: message}
+	s.attributes = s.attributes.text(errorType, kind)
+	s.failed, s.message = true, message
 }
 
 // extend moves the end of the span to a later time.
-func (s *span) extend(end int64) { s.End = max(s.End, end) }
+func (s *span) extend(end int64) { s.end = max(s.end, end) }
 
 // total adds usage and cost of a job or run. The names are not those of the conventions:
 // backends would add the tokens to those of the model calls.
@@ -108,8 +122,8 @@ func cost(a attributes, usd *money.USD) attributes {
 type tree struct {
 	ids
 	job       *report.Job
-	started   map[string]string // span of the first call that started a child session
-	responded map[turnKey]int64 // end of the model call
+	started   map[string]trace.SpanID // span of the first call that started a child session
+	responded map[turnKey]int64       // end of the model call
 }
 
 type turnKey struct {
@@ -118,50 +132,50 @@ type turnKey struct {
 }
 
 // jobSpans returns the spans of a job, the job's first; none for a job that did not start.
-func jobSpans(run string, parent caller, j *report.Job) []span {
+func jobSpans(run string, j *report.Job) []span {
 	if j.StartedAt.IsZero() {
 		return nil
 	}
-	t := &tree{ids: ids{run, parent}, job: j, started: map[string]string{}, responded: map[turnKey]int64{}}
+	t := &tree{ids: ids(run), job: j, started: map[string]trace.SpanID{}, responded: map[turnKey]int64{}}
 	below := t.jobSpan()
 	turns := t.turns()
 	calls := t.calls()
 	all := append(append(append(t.sessionSpans(turns, calls), turns...), calls...), append(t.phases(), t.verifies()...)...)
 	for i := range all {
-		below.extend(all[i].End)
+		below.extend(all[i].end)
 	}
 	return append([]span{below}, all...)
 }
 
 // lasting returns a span of the run from a time, for so many milliseconds.
-func (t *tree) lasting(id, parent, name string, from time.Time, ms int64) span {
+func (t *tree) lasting(id, parent trace.SpanID, name string, from time.Time, ms int64) span {
 	start := nanos(from)
 	return span{
-		TraceID: t.trace(), SpanID: id, ParentSpanID: parent, Name: name, Kind: internalKind,
-		Start: start, End: start + max(0, ms)*int64(time.Millisecond),
+		id: id, parent: parent, name: name, kind: trace.SpanKindInternal,
+		start: start, end: start + max(0, ms)*int64(time.Millisecond),
 	}
 }
 
-func (t *tree) jobID() string { return t.span("job", t.job.ID) }
+func (t *tree) jobID() trace.SpanID { return t.span("job", t.job.ID) }
 
 func (t *tree) jobSpan() span {
 	j := t.job
 	s := t.lasting(t.jobID(), t.span("run"), "job "+cmp.Or(label(j.Task), "unknown"), j.StartedAt.Time, j.ElapsedMS)
-	s.Attributes = attributes{}.text("millhand.run", t.run).text("millhand.job", j.ID).text(taskName, j.Task).text("millhand.repo", j.Repo).
+	s.attributes = attributes{}.text("millhand.run", string(t.ids)).text("millhand.job", j.ID).text(taskName, j.Task).text("millhand.repo", j.Repo).
 		text(outcome, string(j.Outcome)).text(reasonCode, string(j.ReasonCode)).text("millhand.profile", j.Profile).text("millhand.sandbox", j.Sandbox.Level).
 		int("millhand.attempts", int64(j.Attempts)).int("millhand.turns", int64(j.Turns)).int("millhand.calls", int64(len(j.Calls))).
 		int("millhand.denied", int64(len(j.Denied))).int("millhand.retries", int64(j.Retries)).int("millhand.changes", int64(len(j.Changes)))
-	s.Attributes = total(s.Attributes.text("millhand.model", j.Model), j.Usage, j.CostUSD).
+	s.attributes = total(s.attributes.text("millhand.model", j.Model), j.Usage, j.CostUSD).
 		text("cicd.pipeline.task.name", j.Task).text("cicd.pipeline.task.run.id", j.ID).text("cicd.pipeline.task.run.result", resultOf(j.Outcome)).
 		text("vcs.repository.name", j.Repo)
 	if j.Base != nil {
-		s.Attributes = s.Attributes.text("vcs.ref.base.name", j.Base.Ref).text("vcs.ref.base.revision", j.Base.Commit)
+		s.attributes = s.attributes.text("vcs.ref.base.name", j.Base.Ref).text("vcs.ref.base.revision", j.Base.Commit)
 	}
 	if j.Commit != nil {
-		s.Attributes = s.Attributes.text("vcs.ref.head.name", j.Commit.Branch).text("vcs.ref.head.revision", j.Commit.Hash)
+		s.attributes = s.attributes.text("vcs.ref.head.name", j.Commit.Branch).text("vcs.ref.head.revision", j.Commit.Hash)
 	}
 	if j.Published != nil {
-		s.Attributes = s.Attributes.text("vcs.repository.url.full", j.Published.Remote)
+		s.attributes = s.attributes.text("vcs.repository.url.full", j.Published.Remote)
 	}
 	if j.Outcome != event.Passed && j.Outcome != event.Skipped {
 		s.fail(cmp.Or(string(j.ReasonCode), string(j.Outcome)), string(j.ReasonCode))
@@ -178,7 +192,7 @@ func (t *tree) phases() []span {
 			continue
 		}
 		s := t.lasting(t.span("phase", t.job.ID, strconv.Itoa(i), p.Name), t.jobID(), "phase "+label(p.Name), p.StartedAt.Time, p.ElapsedMS)
-		s.Attributes = attributes{}.text("millhand.phase", p.Name)
+		s.attributes = attributes{}.text("millhand.phase", p.Name)
 		if p.Error != "" {
 			s.fail("_OTHER", "")
 		}
@@ -194,7 +208,7 @@ func (t *tree) verifies() []span {
 			continue
 		}
 		s := t.lasting(t.span("verify", t.job.ID, strconv.Itoa(i)), t.jobID(), "verify "+label(v.Name), v.StartedAt.Time, v.ElapsedMS)
-		s.Attributes = attributes{}.text("millhand.verify", v.Name).bool("millhand.verify.passed", v.Passed).int("millhand.attempt", int64(v.Attempt)).
+		s.attributes = attributes{}.text("millhand.verify", v.Name).bool("millhand.verify.passed", v.Passed).int("millhand.attempt", int64(v.Attempt)).
 			int("process.exit.code", int64(v.ExitCode)).text("millhand.verify.in", v.In)
 		if !v.Passed {
 			s.fail("verify_failed", "")
@@ -204,18 +218,18 @@ func (t *tree) verifies() []span {
 	return all
 }
 
-func (t *tree) sessionID(session string) string { return t.span("session", t.job.ID, session) }
+func (t *tree) sessionID(session string) trace.SpanID { return t.span("session", t.job.ID, session) }
 
 // sessionSpans returns the spans of the sessions. Each lasts from the start of its first
 // turn or call to the end of the last.
 func (t *tree) sessionSpans(below ...[]span) []span {
-	from, to := map[string]int64{}, map[string]int64{}
+	from, to := map[trace.SpanID]int64{}, map[trace.SpanID]int64{}
 	for _, spans := range below {
 		for _, s := range spans {
-			if first, ok := from[s.ParentSpanID]; !ok || s.Start < first {
-				from[s.ParentSpanID] = s.Start
+			if first, ok := from[s.parent]; !ok || s.start < first {
+				from[s.parent] = s.start
 			}
-			to[s.ParentSpanID] = max(to[s.ParentSpanID], s.End)
+			to[s.parent] = max(to[s.parent], s.end)
 		}
 	}
 	var all []span
@@ -226,10 +240,10 @@ func (t *tree) sessionSpans(below ...[]span) []span {
 		}
 		s := t.lasting(id, parent, "invoke_agent "+label(one.Agent), t.job.StartedAt.Time, 0)
 		if first, ok := from[id]; ok {
-			s.Start, s.End = first, to[id]
+			s.start, s.end = first, to[id]
 		}
-		s.Attributes = attributes{}.text(operation, "invoke_agent").text("gen_ai.agent.name", one.Agent).text("gen_ai.conversation.id", one.ID)
-		s.Attributes = usage(modelNames(s.Attributes, one.Model, ""), one.Usage, one.CostUSD).
+		s.attributes = attributes{}.text(operation, "invoke_agent").text("gen_ai.agent.name", one.Agent).text("gen_ai.conversation.id", one.ID)
+		s.attributes = usage(modelNames(s.attributes, one.Model, ""), one.Usage, one.CostUSD).
 			text("millhand.job", t.job.ID).int("millhand.turns", int64(one.Turns)).text("millhand.end", one.End)
 		if one.End != "" && one.End != "done" {
 			s.fail(one.End, "")
@@ -249,11 +263,11 @@ func (t *tree) turns() []span {
 			}
 			_, model := splitModel(c.Model)
 			s := t.lasting(t.span("turn", t.job.ID, one.ID, strconv.Itoa(c.Turn)), t.sessionID(one.ID), "chat "+label(model), c.StartedAt.Time, c.ElapsedMS)
-			s.Kind = clientKind
-			t.responded[turnKey{one.ID, c.Turn}] = s.End
-			s.Attributes = modelNames(attributes{}.text(operation, "chat"), c.Model, c.Served).
+			s.kind = trace.SpanKindClient
+			t.responded[turnKey{one.ID, c.Turn}] = s.end
+			s.attributes = modelNames(attributes{}.text(operation, "chat"), c.Model, c.Served).
 				text("gen_ai.conversation.id", one.ID).texts("gen_ai.response.finish_reasons", c.Finish)
-			s.Attributes = usage(s.Attributes, c.Usage, c.CostUSD).int("millhand.turn", int64(c.Turn)).some("millhand.retries", int64(c.Retries))
+			s.attributes = usage(s.attributes, c.Usage, c.CostUSD).int("millhand.turn", int64(c.Turn)).some("millhand.retries", int64(c.Retries))
 			if c.Error != "" {
 				s.fail("_OTHER", "")
 			}
@@ -275,7 +289,7 @@ func (t *tree) calls() []span {
 		k := key{turnKey{c.Session, c.Turn}, c.ID}
 		seen[k]++
 		id := t.span("call", t.job.ID, c.Session, strconv.Itoa(c.Turn), c.ID, strconv.Itoa(seen[k]))
-		if m := c.Metadata; m != nil && m.ChildSession != "" && t.started[m.ChildSession] == "" {
+		if m := c.Metadata; m != nil && m.ChildSession != "" && !t.started[m.ChildSession].IsValid() {
 			t.started[m.ChildSession] = id
 		}
 		all = append(all, t.call(id, &c))
@@ -283,30 +297,30 @@ func (t *tree) calls() []span {
 	return all
 }
 
-func (t *tree) call(id string, c *report.Call) span {
+func (t *tree) call(id trace.SpanID, c *report.Call) span {
 	s := t.lasting(id, t.sessionID(c.Session), "execute_tool "+label(toolOf(c)), c.StartedAt.Time, c.ElapsedMS)
 	if c.StartedAt.IsZero() { // it was denied or invalid, after the response
-		s.Start = cmp.Or(t.responded[turnKey{c.Session, c.Turn}], nanos(t.job.StartedAt.Time))
-		s.End = s.Start
+		s.start = cmp.Or(t.responded[turnKey{c.Session, c.Turn}], nanos(t.job.StartedAt.Time))
+		s.end = s.start
 	}
-	s.Attributes = attributes{}.text(operation, "execute_tool").text(toolName, c.Tool).text("gen_ai.tool.call.id", c.ID).text("gen_ai.tool.type", toolType(c)).
+	s.attributes = attributes{}.text(operation, "execute_tool").text(toolName, c.Tool).text("gen_ai.tool.call.id", c.ID).text("gen_ai.tool.type", toolType(c)).
 		text("gen_ai.conversation.id", c.Session).int("millhand.turn", int64(c.Turn)).text("millhand.call.status", string(c.Status)).
 		text("millhand.extension", c.Extension).int("millhand.output_bytes", c.OutputBytes)
 	if c.Decision != nil {
-		s.Attributes = s.Attributes.text("millhand.decision", c.Decision.Effect).text("millhand.rule", c.Decision.Rule).text("millhand.rule_source", c.Decision.Source)
+		s.attributes = s.attributes.text("millhand.decision", c.Decision.Effect).text("millhand.rule", c.Decision.Rule).text("millhand.rule_source", c.Decision.Source)
 	}
 	if c.CostShareUSD != nil {
-		s.Attributes = s.Attributes.double("millhand.cost_share_usd", c.CostShareUSD.Dollars())
+		s.attributes = s.attributes.double("millhand.cost_share_usd", c.CostShareUSD.Dollars())
 	}
 	if m := c.Metadata; m != nil {
 		if m.ExitCode != nil {
-			s.Attributes = s.Attributes.int("process.exit.code", int64(*m.ExitCode))
+			s.attributes = s.attributes.int("process.exit.code", int64(*m.ExitCode))
 		}
-		s.Attributes = s.Attributes.some("http.response.status_code", int64(m.HTTPStatus))
+		s.attributes = s.attributes.some("http.response.status_code", int64(m.HTTPStatus))
 	}
 	switch c.Status {
 	case event.CallDenied:
-		s.Attributes = s.Attributes.bool("millhand.denied", true)
+		s.attributes = s.attributes.bool("millhand.denied", true)
 		s.fail("denied", "")
 	case event.CallError:
 		s.fail("_OTHER", "")
@@ -359,5 +373,13 @@ func label(s string) string {
 	if a = a.text("", s); len(a) == 0 {
 		return "unknown"
 	}
-	return *a[0].Value.String
+	return a[0].Value.AsString()
+}
+
+// nanos is a time in OTLP; 0 if it is unknown.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, t.UnixNano())
 }

@@ -1,11 +1,15 @@
 package scripts
 
 import (
+	"encoding/pem"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/grpc"
 
 	"github.com/millhand/millhand/internal/telemetry/fake"
 )
@@ -13,7 +17,8 @@ import (
 // collectorKey is the key of a script's collector.
 type collectorKey struct{}
 
-// serveCollector starts a collector of OpenTelemetry, whose address is in COLLECTOR.
+// serveCollector starts a collector of OpenTelemetry, whose address is in COLLECTOR. It also
+// serves HTTP and gRPC with TLS, at COLLECTOR_TLS with the certificate collector.pem.
 func serveCollector(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: collector")
@@ -22,6 +27,20 @@ func serveCollector(ts *testscript.TestScript, neg bool, args []string) {
 	listening := httptest.NewServer(c)
 	ts.Defer(listening.Close)
 	ts.Setenv("COLLECTOR", listening.URL)
+	services := grpc.NewServer()
+	c.Register(services)
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Content-Type") == "application/grpc" {
+			services.ServeHTTP(w, r)
+			return
+		}
+		c.ServeHTTP(w, r)
+	}))
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	ts.Defer(secure.Close)
+	ts.Setenv("COLLECTOR_TLS", secure.URL)
+	ts.Check(os.WriteFile(ts.MkAbs("collector.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
 }
 
 // spans prints the tree of the spans that the collector has, with some of their attributes,

@@ -16,6 +16,7 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // Collector is an [http.Handler] that keeps what it receives. It is safe for concurrent use.
@@ -52,12 +53,21 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprint(w, "{}")
+	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+	if r.Header.Get("Content-Type") == jsonType {
+		fmt.Fprint(w, "{}")
+	}
 }
 
+// Types of requests.
+const (
+	jsonType     = "application/json"
+	protobufType = "application/x-protobuf"
+)
+
 func (c *Collector) take(r *http.Request) error {
-	if got := r.Header.Get("Content-Type"); r.Method != http.MethodPost || got != "application/json" {
+	got := r.Header.Get("Content-Type")
+	if r.Method != http.MethodPost || got != jsonType && got != protobufType {
 		return fmt.Errorf("%s of %q", r.Method, got)
 	}
 	var in io.Reader = r.Body
@@ -72,11 +82,31 @@ func (c *Collector) take(r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
-	switch r.URL.Path {
-	case "/v1/traces", "/v1/metrics":
+	switch {
+	case r.URL.Path != "/v1/traces" && r.URL.Path != "/v1/metrics":
+		return fmt.Errorf("unknown path %s", r.URL.Path)
+	case got == jsonType:
 		return c.Take(body)
+	case r.URL.Path == "/v1/traces":
+		var spans trace.TracesData
+		if err := proto.Unmarshal(body, &spans); err != nil {
+			return fmt.Errorf("decode spans: %w", err)
+		}
+		c.add(spans.ResourceSpans, nil)
+	default:
+		var all metrics.MetricsData
+		if err := proto.Unmarshal(body, &all); err != nil {
+			return fmt.Errorf("decode metrics: %w", err)
+		}
+		c.add(nil, all.ResourceMetrics)
 	}
-	return fmt.Errorf("unknown path %s", r.URL.Path)
+	return nil
+}
+
+func (c *Collector) add(spans []*trace.ResourceSpans, all []*metrics.ResourceMetrics) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spans, c.metrics = append(c.spans, spans...), append(c.metrics, all...)
 }
 
 // Take decodes a request of either signal.
@@ -85,21 +115,19 @@ func (c *Collector) Take(body []byte) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if bytes.HasPrefix(text, []byte(`{"resourceMetrics"`)) {
 		var got metrics.MetricsData
 		if err := protojson.Unmarshal(text, &got); err != nil {
 			return fmt.Errorf("decode metrics: %w", err)
 		}
-		c.metrics = append(c.metrics, got.ResourceMetrics...)
+		c.add(nil, got.ResourceMetrics)
 		return nil
 	}
 	var got trace.TracesData
 	if err := protojson.Unmarshal(text, &got); err != nil {
 		return fmt.Errorf("decode spans: %w", err)
 	}
-	c.spans = append(c.spans, got.ResourceSpans...)
+	c.add(got.ResourceSpans, nil)
 	return nil
 }
 
