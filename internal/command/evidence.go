@@ -20,6 +20,7 @@ func prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *
 	if settings.Signed() {
 		ctx = context.WithoutCancel(ctx) // a run that is interrupted is sealed, too
 		e.Sign = func(message []byte) (string, error) { return key.SignAs(ctx, evidence.Namespace, message) }
+		e.Envelope = func(message []byte) ([]byte, error) { return key.Envelope(ctx, evidence.PayloadType, message) }
 	}
 	out.Prove(e)
 }

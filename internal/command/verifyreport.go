@@ -61,6 +61,9 @@ func verifyReport(ctx context.Context, w World, given verifyReportOptions) error
 	if o.Signer, err = signerOf(given.signers); err != nil {
 		return failure{event.ExitUsage, err}
 	}
+	o.Envelope = func(envelope, message, signature []byte) error {
+		return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
+	}
 	for _, name := range given.repos {
 		repo, err := evidenceRepo(ctx, w, name)
 		if err != nil {

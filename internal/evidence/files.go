@@ -19,6 +19,7 @@ const (
 	EventsFile    = "events.jsonl"
 	StatementFile = "evidence.intoto.json"
 	SignatureFile = StatementFile + ".sig"
+	EnvelopeFile  = "evidence.dsse.json" // the statement in an envelope, signed by the same key
 	TestsFile     = "verify.intoto.json" // only of a run with verify commands
 )
 

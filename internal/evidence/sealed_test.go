@@ -64,6 +64,10 @@ func (o owner) sign(message []byte) (string, error) {
 	return o.key.SignAs(nil, evidence.Namespace, message) //nolint:staticcheck // unused for keys in memory
 }
 
+func (o owner) envelope(message []byte) ([]byte, error) {
+	return o.key.Envelope(nil, evidence.PayloadType, message) //nolint:staticcheck // as above
+}
+
 // ran is a run that has ended: its files, and the commits that its repository has.
 type ran struct {
 	files   fstest.MapFS
@@ -75,6 +79,7 @@ type facts struct {
 	cost     money.USD
 	rule     string
 	sign     func([]byte) (string, error)
+	envelope func([]byte) ([]byte, error)
 	outcomes [2]event.Outcome
 }
 
@@ -93,7 +98,7 @@ func record(tb testing.TB, f facts) ran {
 		tb.Fatal(err)
 	}
 	defer out.Close()
-	out.Prove(rundir.Evidence{Sign: f.sign})
+	out.Prove(rundir.Evidence{Sign: f.sign, Envelope: f.envelope})
 	if err := out.Begin(runID, sandbox.None, nil, 2); err != nil {
 		tb.Fatal(err)
 	}
@@ -172,6 +177,9 @@ func (r ran) repo() evidence.Repo {
 func verify(files fs.FS, allowed *signing.AllowedSigners, repos ...evidence.Repo) evidence.Result {
 	return evidence.Verify(evidence.Options{
 		Files: files, Version: "1.0.0", Formats: rundir.Formats(files), Repos: repos, MustSign: allowed != nil,
+		Envelope: func(envelope, message, signature []byte) error {
+			return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
+		},
 		Signer: func(message, signature []byte, at time.Time) (string, error) {
 			who, err := signing.VerifySSH(evidence.Namespace, message, signature, allowed, at)
 			return who.Principal, err

@@ -14,6 +14,7 @@ import (
 
 // The types of in-toto that the files have.
 const (
+	PayloadType   = "application/vnd.in-toto+json" // of a Statement in an envelope
 	StatementType = "https://in-toto.io/Statement/v1"
 	RunPredicate  = "urn:millhand:evidence:1"
 	TestPredicate = "https://in-toto.io/attestation/test-result/v0.1"

@@ -29,6 +29,8 @@ type Options struct {
 	Repos   []Repo                                           // that have commits of the run
 	// Signer checks a signature that was made at a time, and returns who made it.
 	Signer func(message, signature []byte, at time.Time) (string, error)
+	// Envelope checks an envelope of a message by the key of its signature.
+	Envelope func(envelope, message, signature []byte) error
 	// MustSign is set if the signers are known: then the signature must exist.
 	MustSign bool
 }
@@ -399,6 +401,18 @@ func (v *verifier) checkSignature(statement []byte) {
 		return
 	}
 	v.verified("%s: signed by %s", SignatureFile, who)
+	// Earlier versions and keys of security tokens made none.
+	switch envelope, err := fs.ReadFile(v.Files, EnvelopeFile); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		v.problem(EnvelopeFile, 0, "%v", reason(err))
+	default:
+		if err := v.Envelope(envelope, statement, signature); err != nil {
+			v.problem(EnvelopeFile, 0, "%v", err)
+		} else {
+			v.verified("%s: has the statement, signed by the same key", EnvelopeFile)
+		}
+	}
 	if !v.MustSign {
 		v.note("the signature fits, but whose key it is was not verified: give the keys with --allowed-signers")
 	}

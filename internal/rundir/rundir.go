@@ -366,7 +366,7 @@ func (d *Dir) openEvents() (err error) {
 
 // written lists the files and directories that a run writes to its report directory.
 func written() []string {
-	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced", evidence.StatementFile, evidence.SignatureFile, evidence.TestsFile}
+	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "report.html", findingsFile, "sessions", "patches", "outputs", "repos", "snapshots", "replaced", evidence.StatementFile, evidence.SignatureFile, evidence.EnvelopeFile, evidence.TestsFile}
 }
 
 // filesOf lists the files and directories that a run has written to a directory, with the manifest that

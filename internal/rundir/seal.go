@@ -15,6 +15,8 @@ import (
 // Evidence is how a run seals its report directory.
 type Evidence struct {
 	Sign func(message []byte) (string, error) // returns the signature of evidence.intoto.json; nil for none
+	// Envelope returns evidence.dsse.json for it; nil if the key can't make one. It is called if Sign is not nil.
+	Envelope func(message []byte) ([]byte, error)
 }
 
 // Prove makes the run chain its events and seal the directory at the end. It is called before
@@ -68,7 +70,7 @@ func (d *Dir) seal(emit func(event.Event), log *EventLog, fold *report.Fold) err
 		return errNotChained
 	}
 	rep := fold.Report()
-	for _, name := range []string{evidence.StatementFile, evidence.SignatureFile, evidence.TestsFile} {
+	for _, name := range []string{evidence.StatementFile, evidence.SignatureFile, evidence.EnvelopeFile, evidence.TestsFile} {
 		if d.dir.Exists(name) { // of an earlier process
 			if err := d.dir.Remove(name); err != nil {
 				return err
@@ -98,7 +100,7 @@ func (d *Dir) seal(emit func(event.Event), log *EventLog, fold *report.Fold) err
 	return d.state(log, rep)
 }
 
-// state writes the statement about a sealed directory, and its signature.
+// state writes the statement about a sealed directory, its signature and its envelope.
 func (d *Dir) state(log *EventLog, rep *report.Report) error {
 	run, seal, chain := log.last()
 	if seal == nil {
@@ -113,13 +115,20 @@ func (d *Dir) state(log *EventLog, rep *report.Report) error {
 		return err
 	}
 	signature := ""
+	var envelope []byte
 	if d.evidence.Sign != nil {
 		if signature, err = d.evidence.Sign(bytes.Clone(text)); err != nil {
+			return err
+		}
+		if envelope, err = d.evidence.Envelope(bytes.Clone(text)); err != nil {
 			return err
 		}
 	}
 	if err := writeText(d.dir, evidence.StatementFile, text); err != nil || signature == "" {
 		return err
 	}
-	return writeText(d.dir, evidence.SignatureFile, []byte(signature))
+	if err := writeText(d.dir, evidence.SignatureFile, []byte(signature)); err != nil || envelope == nil {
+		return err
+	}
+	return writeText(d.dir, evidence.EnvelopeFile, envelope)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Format is the format of a signature, as in git's gpg.format.
@@ -33,6 +35,7 @@ type Key struct {
 	file   string // absolute, without symlinks; "" for none
 	secret string // text of the private key; "" for one in an agent
 	sign   func(ctx context.Context, namespace string, message []byte) (string, error)
+	with   func(ctx context.Context, use func(ssh.Signer) error) error // nil unless the key is one of ssh
 }
 
 // Open opens the key that the environment selects, and makes a signature to check that it

@@ -28,9 +28,7 @@ func (k *Key) openSSH(text string, getenv func(string) string) error {
 			return err
 		}
 		k.secret = text
-		k.sign = func(_ context.Context, namespace string, message []byte) (string, error) {
-			return signSSH(signer, namespace, message)
-		}
+		k.use(func(_ context.Context, use func(ssh.Signer) error) error { return use(signer) })
 		return nil
 	}
 	var public ssh.PublicKey
@@ -44,10 +42,22 @@ func (k *Key) openSSH(text string, getenv func(string) string) error {
 	if socket == "" {
 		return errors.New("no key found: set " + KeyVariable + " to a private key, or SSH_AUTH_SOCK to the socket of an agent")
 	}
-	k.sign = func(ctx context.Context, namespace string, message []byte) (string, error) {
-		return signByAgent(ctx, socket, public, namespace, message)
-	}
+	k.use(func(ctx context.Context, use func(ssh.Signer) error) error {
+		return withAgent(ctx, socket, public, use)
+	})
 	return nil
+}
+
+// use sets how the key of ssh is used.
+func (k *Key) use(with func(ctx context.Context, use func(ssh.Signer) error) error) {
+	k.with = with
+	k.sign = func(ctx context.Context, namespace string, message []byte) (signature string, err error) {
+		err = with(ctx, func(s ssh.Signer) error {
+			signature, err = signSSH(s, namespace, message)
+			return err
+		})
+		return signature, err
+	}
 }
 
 func parsePrivate(text []byte, passphrase string) (ssh.Signer, error) {
@@ -66,13 +76,13 @@ func parsePrivate(text []byte, passphrase string) (ssh.Signer, error) {
 	return signer, err
 }
 
-// signByAgent connects for each signature, because an agent can be restarted during a run.
-func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, namespace string, message []byte) (string, error) {
+// withAgent connects for each signature, because an agent can be restarted during a run.
+func withAgent(ctx context.Context, socket string, public ssh.PublicKey, use func(ssh.Signer) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, agentTimeout, fmt.Errorf("timed out after %s", agentTimeout))
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return "", fmt.Errorf("ssh agent: %w", err)
+		return fmt.Errorf("ssh agent: %w", err)
 	}
 	defer conn.Close()                                      //nolint:errcheck // nothing is buffered
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // as above
@@ -81,16 +91,15 @@ func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, names
 	if err == nil {
 		var signer ssh.Signer
 		if signer, err = choose(signers, public); err == nil {
-			var signature string
-			if signature, err = signSSH(signer, namespace, message); err == nil {
-				return signature, nil
+			if err = use(signer); err == nil {
+				return nil
 			}
 		}
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return "", fmt.Errorf("ssh agent: %w", err)
+	return fmt.Errorf("ssh agent: %w", err)
 }
 
 // choose returns the signer of a public key, or the only one if the key is nil.
