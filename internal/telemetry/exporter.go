@@ -119,6 +119,8 @@ func (x *Exporter) Finish(ctx context.Context, r *report.Report) (warning string
 	close(x.queue)
 	close(x.ended)
 	x.done.Wait()
+	x.mu.Lock() // the handler of errors stays registered
+	defer x.mu.Unlock()
 	switch {
 	case x.lost > 0:
 		return "OpenTelemetry: the spans of " + figures.Count(x.lost, "job") + " were not sent: the queue was full"
