@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -66,9 +67,7 @@ func (s *sender) client() *http.Client {
 // withAgent returns the headers and the User-Agent.
 func (s *sender) withAgent() map[string]string {
 	all := map[string]string{"User-Agent": s.agent}
-	for name, value := range s.headers {
-		all[name] = value
-	}
+	maps.Copy(all, s.headers)
 	return all
 }
 
@@ -244,7 +243,7 @@ func (s *sender) encode(r *http.Request) error {
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
 		z.Write(body) //nolint:errcheck // a buffer never fails
-		z.Close()
+		z.Close()     //nolint:errcheck // as above
 		body = packed.Bytes()
 		r.Header.Set("Content-Encoding", "gzip")
 	}
