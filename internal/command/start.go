@@ -52,15 +52,38 @@ func allowOwner() {
 // that memory is needed for, and most runs need more later anyway.
 const firstCollection = 300 // percent of 4 MiB
 
+// largeHeap is the memory in use from which on garbage is collected when the heap has grown by half of it. Runs and reports
+// of thousands of jobs need most of their memory until the end; as much again would be for garbage.
+const largeHeap = 48 << 20
+
 // delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
-// garbage is collected as usual.
+// garbage is collected as usual, until the heap is large.
 func delayCollection() {
 	usual := debug.SetGCPercent(firstCollection)
 	if usual != 100 {
 		debug.SetGCPercent(usual)
 		return
 	}
-	// Unreachable, so that the first collection finds it. A cleanup would run only when all of the heap
-	// has been swept, which may be at the next collection on a busy machine: at four times the memory in use.
-	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { debug.SetGCPercent(usual) })
+	atCollection(func() {
+		debug.SetGCPercent(usual)
+		saveMemory()
+	})
+}
+
+// saveMemory collects garbage more often from the first collection on that finds a large heap.
+func saveMemory() {
+	atCollection(func() {
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.NextGC < 2*largeHeap { // the usual pace lets it double
+			saveMemory()
+			return
+		}
+		debug.SetGCPercent(50)
+	})
+}
+
+// atCollection calls a function at the next collection of garbage. A cleanup would run only when all of the heap
+// has been swept, which may be at the next collection on a busy machine: at four times the memory in use.
+func atCollection(call func()) {
+	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { call() }) // unreachable, so that the collection finds it
 }
