@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,9 @@ type Fold struct {
 	jobs        []*job    // in the order of the plan
 	byID        map[string]*job
 	warnings    []Warning
-	made        *Report // of the events so far; nil if it was not requested since the last one
+	made        *Report         // of the events so far; nil if it was not requested since the last one
+	done        map[string]*Job // final reports of jobs by their ids
+	unknown     bool            // made has replaced values that it does not know
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -54,7 +55,7 @@ func read(r io.Reader, fn func(event.Event) error) error {
 	return fn(event.Event{Type: event.WarningIssued, Time: last, Warning: &event.Warning{Message: text}})
 }
 
-// Emit adds an event. It ignores unknown events and always returns nil.
+// Emit adds an event. It ignores unknown events. Its only error is that of [Fold.Final].
 func (f *Fold) Emit(e event.Event) error {
 	if e.Type == event.Sealed {
 		return nil // a seal has the hash of the report
@@ -77,6 +78,9 @@ func (f *Fold) Emit(e event.Event) error {
 		}
 	default:
 		if take := taker(e.Type); take != nil && e.Job != "" {
+			if f.done[e.Job] != nil {
+				return fmt.Errorf("%s of job %s follows the final report", e.Type, e.Job)
+			}
 			take(f.job(e.Job).see(e.Time, f.starts), e)
 		}
 	}
@@ -96,7 +100,6 @@ func (f *Fold) startRun(run *event.Run) {
 	f.run, f.end = &started, nil
 	f.starts++
 	for _, planned := range run.Jobs {
-		planned.Matrix = maps.Clone(planned.Matrix)
 		f.job(planned.ID).planned = &planned
 	}
 }
@@ -131,10 +134,32 @@ func (f *Fold) job(id string) *job {
 func (f *Fold) Report() *Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.shared()
+}
+
+func (f *Fold) shared() *Report {
 	if f.made == nil {
 		f.made = f.report()
 	}
 	return f.made
+}
+
+// Final is like [Fold.Report] at the end of a run. It releases what only further events of the jobs that have ended would
+// need, which is more than the report: [Fold.Emit] refuses such events from then on.
+func (f *Fold) Final() *Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.shared()
+	if f.done == nil {
+		f.done = map[string]*Job{}
+	}
+	for i, j := range f.jobs {
+		if j.end != nil && !f.unknown { // of unknown values, each report has to warn
+			*j = job{id: j.id, planned: j.planned}
+			f.done[j.id] = &r.Jobs[i]
+		}
+	}
+	return r
 }
 
 func (f *Fold) report() *Report {
@@ -145,13 +170,15 @@ func (f *Fold) report() *Report {
 		Warnings:      append([]Warning{}, f.warnings...),
 	}
 	for _, j := range f.jobs {
-		r.Jobs = append(r.Jobs, j.report(r.Run.Outcome == event.Cancelled, f.last))
+		r.Jobs = append(r.Jobs, f.reportOf(j, r.Run.Outcome == event.Cancelled))
 		if j.planned == nil && f.run != nil {
 			r.warn(j.id, "the job is not in the plan")
 		}
 	}
 	f.warnGaps(r)
+	known := len(r.Warnings)
 	conform(r)
+	f.unknown = len(r.Warnings) > known
 	r.warnUnknownCosts()
 	r.Run.Totals = totals(r)
 	about := byJob(r.Warnings)
@@ -177,9 +204,16 @@ func (f *Fold) Job(id string) (Job, bool) {
 	if !ok {
 		return Job{}, false
 	}
-	r := j.report(false, f.last)
+	r := f.reportOf(j, false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
 	return r, true
+}
+
+func (f *Fold) reportOf(j *job, cancelled bool) Job {
+	if done := f.done[j.id]; done != nil {
+		return *done
+	}
+	return j.report(cancelled, f.last)
 }
 
 // byJob returns the texts of the warnings about each job.

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -499,5 +500,41 @@ func TestReportIsMadeOnce(t *testing.T) {
 	f.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
 	if last := f.Report(); last == first || first.Run.Outcome == event.Passed || last.Run.Outcome != event.Passed {
 		t.Errorf("outcomes %s and %s", first.Run.Outcome, last.Run.Outcome)
+	}
+}
+
+// At the end of a run, its reports are written again if the run fails meanwhile.
+func TestFinalReport(t *testing.T) {
+	events := []event.Event{
+		planned("a", "b", "c"), started("a"), called("s", 1, "x", event.CallCompleted), turnEnded("s", 1, costs(0.5)),
+		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(0.5)}), started("b"), runEnded(event.Cancelled, event.ExitInterrupt),
+	}
+	failed := []event.Event{{Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "the disk is full"}}, runEnded(event.Error, event.ExitInternal)}
+	for name, later := range map[string]event.Event{"known values": started("b"), "an unknown outcome": jobEnded("b", event.JobEnd{Outcome: "great"})} {
+		t.Run(name, func(t *testing.T) {
+			var live, final report.Fold
+			emit := func(list ...event.Event) {
+				for _, e := range list {
+					if err := errors.Join(live.Emit(e), final.Emit(e)); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			same := func() {
+				t.Helper()
+				if diff := cmp.Diff(render(t, report.JSON, live.Report()), render(t, report.JSON, final.Final())); diff != "" {
+					t.Errorf("(-report +final):\n%s", diff)
+				}
+			}
+			emit(events...)
+			same()
+			emit(failed...)
+			same()
+			emit(later) // of a job that had not ended
+			same()
+			if final.Emit(started("a")) == nil && name == "known values" {
+				t.Error("a job started again after its final report")
+			}
+		})
 	}
 }

@@ -54,7 +54,7 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 	d.dir.Remove("outputs")                               //nolint:errcheck // removed only if empty
 	d.reserve.Close()
 	// Complete events are enough to write the reports later.
-	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Report())) }
+	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Final())) }
 	err := write()
 	if d.gaveUp {
 		emit(warningOf("saved outputs of calls were removed: the disk of the report directory was full"))
