@@ -1,9 +1,11 @@
 package report_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -537,4 +539,31 @@ func TestFinalReport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run of 10,000 jobs has the memory for its final report, but not for what each job consisted of, too.
+func TestFinalReportReleasesJobs(t *testing.T) {
+	const jobs, most = 200, 2 << 10
+	stream := shards(t, 1, jobs, 10)[0].stream
+	var f report.Fold
+	if _, err := event.Read(bytes.NewReader(stream), f.Emit); err != nil {
+		t.Fatal(err)
+	}
+	used := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // of what the first one has only made unreachable
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	r := f.Final()
+	with := used()
+	runtime.KeepAlive(&f)
+	f = report.Fold{}
+	if left := (with - used()) / jobs; left > most {
+		t.Errorf("beside the report, %d bytes are used for each job", left)
+	} else {
+		t.Logf("%d bytes for each job", left)
+	}
+	runtime.KeepAlive(r)
 }
