@@ -44,6 +44,19 @@ func busy(jobs int) []event.Event {
 	return events
 }
 
+func TestWidthsAreThoseOfTerminals(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "job": 3, "→…✓": 3, "日本": 4, "e\u0301": 1, "👩‍👩‍👧": 2, "é": 1} {
+		if got := columns(text); got != want {
+			t.Errorf("%q: got %d, want %d", text, got, want)
+		}
+	}
+	for n, want := range map[int]string{4: "日…", 5: "日本…", 6: "日本語"} {
+		if got := cut("日本語", n); got != want {
+			t.Errorf("%d columns: got %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestLiveLines(t *testing.T) {
 	for name, c := range map[string]struct {
 		cols, rows, jobs int
@@ -51,17 +64,17 @@ func TestLiveLines(t *testing.T) {
 	}{
 		"wide": {80, 24, 2, `
 job-0   1m05s  turn 1             model request
-job-1   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and…
+job-1   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and w…
 [0/2]  1m05s  2 running  $0.1250 of $2.00
 `},
 		"narrow": {40, 24, 2, `
 job-0   1m05s  model request
-job-1   1m05s  bash sleep 60 # �[2J …
-[0/2]  1m05s  2 running  $0.1250 of…
+job-1   1m05s  bash sleep 60 # �[2J an…
+[0/2]  1m05s  2 running  $0.1250 of …
 `},
 		"more jobs than lines": {80, 8, 9, `
-job-7   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and…
-job-8   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and…
+job-7   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and w…
+job-8   1m05s  turn 1    $0.1250  bash sleep 60 # �[2J and wait and wait and w…
 +7 more
 [0/9]  1m05s  9 running  $1.00 of $2.00
 `},
