@@ -1,19 +1,16 @@
 package search
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// On Linux a directory is opened and listed, and its files are opened and read, by
+// On Linux a directory is opened, and its files are opened and read, by
 // system calls of our own. os.Root is as safe, but resolves each name of a listing
 // again, with several system calls for a directory, and registers each file with the
 // poller: half of the cost of a search. The names are those of a listing or the elements
@@ -50,78 +47,21 @@ func (h handle) close() {
 	unix.Close(int(h)) //nolint:errcheck // it was only read
 }
 
-// Offsets in linux_dirent64, and the types of entries; see getdents64(2).
-const (
-	direntSize = 16 // uint16
-	direntType = 18 // uint8
-	direntName = 19 // ends with NUL
-)
-
 // entries lists the directory, unordered. If it returns an error, it also returns the
 // entries read before.
 func (h handle) entries() ([]entry, error) {
-	var list []entry
-	buf, names := make([]byte, 16<<10), make([]byte, 0, 16<<10)
-	for {
-		n, err := ignoringEINTR(func() (int, error) { return unix.Getdents(int(h), buf) })
-		if err != nil || n <= 0 {
-			return list, err
-		}
-		names = names[:0]
-		count := 0
-		for rest := buf[:n]; len(rest) > 0; {
-			var name []byte
-			if name, _, rest = nextEntry(rest); name == nil {
-				return list, errors.New("invalid directory entry from the kernel")
-			}
-			names = append(names, name...)
-			if !isDots(name) {
-				count++
-			}
-		}
-		all := string(names) // one allocation, not one for each
-		list = slices.Grow(list, count)
-		for rest := buf[:n]; len(rest) > 0; {
-			var name []byte
-			var kind byte
-			name, kind, rest = nextEntry(rest)
-			if e, ok := h.entry(all[:len(name)], kind); ok {
-				list = append(list, e)
-			}
-			all = all[len(name):]
-		}
+	own, err := h.directory(".") // its position is that of no other listing
+	if err != nil {
+		return nil, err
 	}
-}
-
-// isDots reports whether a name is that of the directory itself or of the one above it.
-func isDots(name []byte) bool { return string(name) == "." || string(name) == ".." }
-
-// nextEntry returns the first entry of a buffer, and the others; no name if it is malformed.
-func nextEntry(buf []byte) (name []byte, kind byte, rest []byte) {
-	if len(buf) < direntName {
-		return nil, 0, nil
+	dir := os.NewFile(uintptr(own), ".")
+	defer dir.Close()
+	found, err := dir.ReadDir(-1)
+	list := make([]entry, len(found))
+	for i, e := range found {
+		list[i] = entry{e.Name(), e.IsDir(), e.Type().IsRegular()}
 	}
-	size := int(binary.NativeEndian.Uint16(buf[direntSize:]))
-	if size < direntName || size > len(buf) {
-		return nil, 0, nil
-	}
-	name, _, _ = bytes.Cut(buf[direntName:size], []byte{0})
-	return name, buf[direntType], buf[size:]
-}
-
-// entry returns an entry; false for those of the directory itself and removed files.
-func (h handle) entry(name string, kind byte) (entry, bool) {
-	if name == "." || name == ".." || name == "" {
-		return entry{}, false
-	}
-	if kind == unix.DT_UNKNOWN { // some file systems don't report it
-		info, err := h.lstat(name)
-		if err != nil {
-			return entry{}, false
-		}
-		return entry{name, info.kind.IsDir(), info.kind.IsRegular()}, true
-	}
-	return entry{name, kind == unix.DT_DIR, kind == unix.DT_REG}, true
+	return list, err
 }
 
 // open opens a regular file in h. It does not block on a pipe.
