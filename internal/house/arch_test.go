@@ -180,7 +180,6 @@ func homes() map[string]string {
 		"github.com/mattn/go-runewidth":                   "internal/view",
 		"github.com/yuin/goldmark":                        "report/html internal/site",
 		"maragu.dev/gomponents":                           "report/html",
-		"github.com/klauspost/compress":                   "report/html",
 		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
 		"github.com/nats-io/nats.go":                      "internal/queue",
 		"github.com/nats-io/nats-server/v2":               "internal/queue/queuetest",
