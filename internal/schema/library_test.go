@@ -37,7 +37,7 @@ func parsed(t *testing.T, text string) any {
 	return doc
 }
 
-// TestLibraryPanics has the reasons for maxExponent. When it fails, the library is mended, and the
+// TestLibraryPanics has the reasons for maxExponent. When it fails, the library is fixed, and the
 // limit can go.
 func TestLibraryPanics(t *testing.T) {
 	for _, c := range []struct{ schema, doc string }{
