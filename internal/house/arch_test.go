@@ -161,37 +161,34 @@ func rooms() map[string]room {
 // import them.
 func homes() map[string]string {
 	return map[string]string{
-		// Nowhere in the product, only in tests: of what they contain, requests and responses
-		// need types of some fields, and the binary would be 25 MB larger.
-		"github.com/openai/openai-go/v3": "", "github.com/anthropics/anthropic-sdk-go": "",
-		"github.com/go-git/go-git/v5":                     "internal/gitops internal/gitops/gitdir internal/gitops/remote",
-		"golang.org/x/crypto":                             "internal/gitops/remote internal/signing",
-		"github.com/ProtonMail/go-crypto":                 "internal/signing",
-		"github.com/urfave/cli/v2":                        "internal/command",
-		"gopkg.in/yaml.v3":                                "tasks internal/model/script internal/frontmatter internal/opencode",
-		"github.com/rs/zerolog":                           "internal/view",
-		"github.com/bmatcuk/doublestar/v4":                "internal/pathglob",
-		"github.com/JohannesKaufmann/html-to-markdown/v2": "internal/web",
-		"golang.org/x/net/html":                           "internal/web",
-		"golang.org/x/image":                              "tools",
-		"mvdan.cc/sh/v3":                                  "tools/shell",
-		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
-		"github.com/evanw/esbuild":                        "internal/jshost",
-		"github.com/mattn/go-runewidth":                   "internal/view",
-		"github.com/yuin/goldmark":                        "report/html internal/site",
-		"maragu.dev/gomponents":                           "report/html",
-		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
-		"github.com/nats-io/nats.go":                      "internal/queue",
-		"github.com/nats-io/nats-server/v2":               "internal/queue/queuetest",
-		"go.opentelemetry.io/proto/otlp":                  "internal/telemetry/fake",
-		"os/exec":                                         "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
-		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
-		// Only in tests: inference of all tools' schemas is too slow for each process.
-		"github.com/google/jsonschema-go": "",
-		// Nowhere in the product: see TestTheBinaryContainsNo.
-		"github.com/in-toto/attestation": "", // only of tests
-		// Nowhere in the product: see TestTheBinaryExecutesNoTemplates.
-		"text/template": "", "html/template": "internal/site",
+		"github.com/openai/openai-go/v3":                    "internal/model/openai",
+		"github.com/anthropics/anthropic-sdk-go":            "internal/model/anthropic",
+		"github.com/go-git/go-git/v5":                       "internal/gitops internal/gitops/gitdir internal/gitops/remote",
+		"golang.org/x/crypto":                               "internal/gitops/remote internal/signing",
+		"github.com/ProtonMail/go-crypto":                   "internal/signing",
+		"github.com/urfave/cli/v2":                          "internal/command",
+		"gopkg.in/yaml.v3":                                  "tasks internal/model/script internal/frontmatter internal/opencode",
+		"github.com/rs/zerolog":                             "internal/view",
+		"github.com/bmatcuk/doublestar/v4":                  "internal/pathglob",
+		"github.com/JohannesKaufmann/html-to-markdown/v2":   "internal/web",
+		"golang.org/x/net/html":                             "internal/web",
+		"golang.org/x/image":                                "tools",
+		"mvdan.cc/sh/v3":                                    "tools/shell",
+		"github.com/modelcontextprotocol/go-sdk":            "internal/mcp",
+		"github.com/evanw/esbuild":                          "internal/jshost",
+		"github.com/secure-systems-lab/go-securesystemslib": "internal/signing",
+		"github.com/mattn/go-runewidth":                     "internal/view",
+		"github.com/yuin/goldmark":                          "internal/markdown report/html internal/site",
+		"maragu.dev/gomponents":                             "report/html",
+		"github.com/sourcegraph/jsonrpc2":                   "internal/lsp",
+		"github.com/nats-io/nats.go":                        "internal/queue",
+		"github.com/nats-io/nats-server/v2":                 "internal/queue/queuetest",
+		"go.opentelemetry.io":                               "internal/telemetry internal/telemetry/fake",
+		"os/exec":                                           "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
+		"github.com/santhosh-tekuri/jsonschema/v6":          "internal/schema",
+		"github.com/google/jsonschema-go":                   "tools",
+		"github.com/in-toto/attestation":                    "internal/evidence",
+		"html/template":                                     "internal/site",
 	}
 }
 

@@ -106,7 +106,7 @@ func kindOf(e *jsonschema.ValidationError) Kind {
 	return Other(brief(e.ErrorKind.LocalizedString(message.NewPrinter(language.English))))
 }
 
-// limitOf returns the text of a limit that is not kept, "" for other kinds.
+// limitOf returns the text of a limit that is exceeded, "" for other kinds.
 func limitOf(k jsonschema.ErrorKind) string {
 	text := func(got, want any) string {
 		return fmt.Sprintf("%s: got %v, want %v", strings.Join(k.KeywordPath(), "/"), got, want)

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkChunk measures an event on its way from the socket to the response,
-// half of them text and half arguments, beside what the SDK alone takes to
+// half of them text and half arguments, beside what the SDK alone needs to
 // decode them.
 func BenchmarkChunk(b *testing.B) {
 	base := wiretest.Serve(b, wiretest.New(wiretest.LongTurn(b)))

@@ -150,7 +150,7 @@ func (a *decoder) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
 	}
 	if raw := delta.JSON.Content.Raw(); lost(delta.JSON.Content) && (raw[0] == '[' || raw[0] == '{') {
 		var err error
-		if content, reasoning, err = contentParts(raw); err != nil {
+		if content, reasoning, err = contentList(raw); err != nil {
 			return err
 		}
 	}
@@ -169,8 +169,8 @@ func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-// contentParts decodes content that is a list, as sent by Mistral's reasoning models.
-func contentParts(raw string) (content, reasoning string, err error) {
+// contentList decodes content that is a list, as sent by Mistral's reasoning models.
+func contentList(raw string) (content, reasoning string, err error) {
 	var list []struct {
 		Text     string
 		Thinking []struct{ Text string }
@@ -178,9 +178,9 @@ func contentParts(raw string) (content, reasoning string, err error) {
 	if err := json.Unmarshal([]byte(raw), &list); err != nil {
 		return "", "", fmt.Errorf("read the content: %w", err)
 	}
-	for _, part := range list {
-		content += part.Text
-		for _, thought := range part.Thinking {
+	for _, entry := range list {
+		content += entry.Text
+		for _, thought := range entry.Thinking {
 			reasoning += thought.Text
 		}
 	}

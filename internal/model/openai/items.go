@@ -125,12 +125,12 @@ func result(m model.Message) responses.ResponseInputItemUnionParam {
 		return item
 	}
 	list := responses.ResponseFunctionCallOutputItemListParam{responses.ResponseFunctionCallOutputItemParamOfInputText(text)}
-	for _, part := range content[1:] {
-		if f := part.OfInputFile; f != nil {
+	for _, element := range content[1:] {
+		if f := element.OfInputFile; f != nil {
 			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{Filename: f.Filename, FileData: f.FileData}})
 			continue
 		}
-		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: part.OfInputImage.ImageURL}})
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: element.OfInputImage.ImageURL}})
 	}
 	item := responses.ResponseInputItemParamOfFunctionCallOutput(list)
 	item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)

@@ -40,6 +40,12 @@ func (c *chat) encode(dst []byte, all []model.Message, from, to int) ([]byte, er
 	return dst, nil
 }
 
+// The elements of a message's content.
+type (
+	element     = sdk.ChatCompletionContentPartUnionParam
+	textElement = sdk.ChatCompletionContentPartTextParam
+)
+
 // messages encodes a group of messages.
 func (c *chat) messages(all []model.Message, from, to int) []sdk.ChatCompletionMessageParamUnion {
 	var list []sdk.ChatCompletionMessageParamUnion
@@ -62,7 +68,7 @@ const bridge = "Understood."
 
 func (c *chat) results(group []model.Message) []sdk.ChatCompletionMessageParamUnion {
 	var list []sdk.ChatCompletionMessageParamUnion
-	var attached []sdk.ChatCompletionContentPartUnionParam
+	var attached []element
 	for _, m := range group {
 		list = append(list, sdk.ToolMessage(m.Text+c.refused(m.Attachments), c.id(m.CallID)))
 		attached = append(attached, c.attached(m.Attachments)...)
@@ -73,13 +79,13 @@ func (c *chat) results(group []model.Message) []sdk.ChatCompletionMessageParamUn
 	if c.dialect.Bridge {
 		list = append(list, sdk.AssistantMessage(bridge))
 	}
-	parts := append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart("What the tools' results refer to:")}, attached...)
-	return append(list, sdk.UserMessage(parts))
+	elements := append([]element{sdk.TextContentPart("What the tools' results refer to:")}, attached...)
+	return append(list, sdk.UserMessage(elements))
 }
 
 func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
 	var texts []string
-	var attached []sdk.ChatCompletionContentPartUnionParam
+	var attached []element
 	for _, m := range group {
 		texts = append(texts, m.Text+c.refused(m.Attachments))
 		attached = append(attached, c.attached(m.Attachments)...)
@@ -88,7 +94,7 @@ func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
 	if len(attached) == 0 {
 		return sdk.UserMessage(text)
 	}
-	return sdk.UserMessage(append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}, attached...))
+	return sdk.UserMessage(append([]element{sdk.TextContentPart(text)}, attached...))
 }
 
 // supports reports whether the server accepts an attachment.
@@ -102,21 +108,21 @@ func (c *chat) supports(a model.Attachment) bool {
 	return false
 }
 
-func (c *chat) attached(list []model.Attachment) []sdk.ChatCompletionContentPartUnionParam {
-	var parts []sdk.ChatCompletionContentPartUnionParam
+func (c *chat) attached(list []model.Attachment) []element {
+	var elements []element
 	for _, a := range list {
 		if !c.supports(a) {
 			continue
 		}
 		if a.MIME == "application/pdf" {
-			parts = append(parts, sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{
+			elements = append(elements, sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{
 				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
 			}))
 			continue
 		}
-		parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(a)}))
+		elements = append(elements, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(a)}))
 	}
-	return parts
+	return elements
 }
 
 func dataURL(a model.Attachment) string {
@@ -256,25 +262,25 @@ var ephemeral = map[string]any{"cache_control": map[string]any{"type": "ephemera
 // mark marks the text of a message as the end of the cached prefix. Assistant
 // messages are not changed.
 func mark(m *sdk.ChatCompletionMessageParamUnion) {
-	part := func(text param.Opt[string]) *sdk.ChatCompletionContentPartTextParam {
-		p := &sdk.ChatCompletionContentPartTextParam{Text: text.Value}
+	marked := func(text param.Opt[string]) *textElement {
+		p := &textElement{Text: text.Value}
 		p.SetExtraFields(ephemeral)
 		return p
 	}
 	switch {
 	case m.OfSystem != nil:
 		c := &m.OfSystem.Content
-		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfArrayOfContentParts = []textElement{*marked(c.OfString)}
 		c.OfString = param.Opt[string]{}
 	case m.OfTool != nil && m.OfTool.Content.OfString.Value != "":
 		c := &m.OfTool.Content
-		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfArrayOfContentParts = []textElement{*marked(c.OfString)}
 		c.OfString = param.Opt[string]{}
 	case m.OfUser != nil && m.OfUser.Content.OfString.Value != "":
 		c := &m.OfUser.Content
-		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartUnionParam{{OfText: part(c.OfString)}}
+		c.OfArrayOfContentParts = []element{{OfText: marked(c.OfString)}}
 		c.OfString = param.Opt[string]{}
-	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // the text is the first part
+	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // the text is the first element
 		m.OfUser.Content.OfArrayOfContentParts[0].OfText.SetExtraFields(ephemeral)
 	}
 }

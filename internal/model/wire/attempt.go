@@ -33,7 +33,7 @@ type attempt struct {
 
 	tap  *tap   // the bytes of the response; nil before it starts
 	feed *feed  // its events, if it is a stream
-	body []byte // the response, if it is none
+	body []byte // the response, if it is not a stream
 	kind string // content type
 	err  error  // why there is no response that can be read
 }

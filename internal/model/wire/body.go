@@ -48,7 +48,7 @@ func (r *bodyReader) Read(p []byte) (n int, err error) {
 // Close does nothing.
 func (r *bodyReader) Close() error { return nil }
 
-// Conversation is the part of a body that was encoded for earlier requests already. Each element
+// Conversation is what was encoded for earlier requests already: messages and tools. Each element
 // is preceded by a comma, as from [AppendElement].
 type Conversation struct {
 	Name  string   // of the list of messages

@@ -9,7 +9,7 @@
 //     the types of the SDK (history.go, body.go), sends a new key after a rejected one, and
 //     classifies what is no response: status, certificate, proxy (fault.go, unusable.go);
 //   - the body that the SDK reads (feed.go, events.go) has events in the form that it expects:
-//     mislabelled and malformed streams, "error": null, which it takes for the end, types that are
+//     mislabelled and malformed streams, "error": null, which ends the stream of the SDK, types that are
 //     only in the name of an event, NaN; errors within a response are errors;
 //   - the HTTP client and the timers (options.go, watchdog.go) limit waiting and bytes: for a
 //     response, for the next byte, for content, for the usage after it;

@@ -74,7 +74,7 @@ func (f *feed) add(kind string, data []byte) error {
 	switch {
 	case kind == "error" || Present(fault.Raw):
 		return faults.Midstream(data)
-	case fault.Exists(): // the SDK takes any for the end
+	case fault.Exists(): // any is the end to the SDK
 		data, _ = sjson.DeleteBytes(data, "error")
 	}
 	if f.attempt.endpoint.api.Typed {
