@@ -70,7 +70,7 @@ func TestSignalsBeforeMain(t *testing.T) {
 				break
 			}
 		}
-		if cmd.Wait(); cmd.ProcessState.ExitCode() != int(want) || !strings.Contains(rest.String(), "interrupted by "+unix.SignalName(sig)+"; nothing was run") { //nolint:errcheck // the exit code is compared
+		if cmd.Wait(); cmd.ProcessState.ExitCode() != int(want) || !strings.Contains(rest.String(), "interrupted by "+unix.SignalName(sig)+"; nothing was run") {
 			t.Errorf("%s: exit code %d, want %d: %s", sig, cmd.ProcessState.ExitCode(), want, rest.String())
 		}
 	}

@@ -182,7 +182,7 @@ func (h *hook) run(ctx context.Context, in Input) (output string, failed *failur
 	case within.Err() != nil && ctx.Err() == nil:
 		failed.how = fmt.Sprintf("timed out after %s", h.spec.Time)
 	case err != nil:
-		failed.because(err)
+		failed.how, failed.err = err.Error(), err
 	case res.Signal != 0:
 		failed.stuck, failed.how = false, fmt.Sprintf("killed by signal (%s)", res.Signal)
 	case res.ExitCode != 0:

@@ -100,11 +100,12 @@ func (r *restricted) list(list *ast.List, depth int) []string {
 func (r *restricted) table(table ast.Node) []string {
 	var all []string
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		line := "|"
+		var line strings.Builder
+		line.WriteString("|")
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			line += " " + r.inline(cell, true) + " |"
+			line.WriteString(" " + r.inline(cell, true) + " |")
 		}
-		all = append(all, line)
+		all = append(all, line.String())
 		if len(all) == 1 {
 			all = append(all, "|"+strings.Repeat("---|", row.ChildCount()))
 		}

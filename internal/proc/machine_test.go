@@ -42,7 +42,7 @@ func TestStartsThatTheMachineRefuses(t *testing.T) {
 			explained = err
 			return err
 		}
-		if _, err := StartService(t.Context(), Command{Args: []string{"true"}, Confine: confine, Explain: explain}); IsMachine(err) != test.machine || explained != err {
+		if _, err := StartService(t.Context(), Command{Args: []string{"true"}, Confine: confine, Explain: explain}); IsMachine(err) != test.machine || !errors.Is(err, explained) {
 			t.Errorf("service: %v, explained %v", err, explained)
 		}
 	}

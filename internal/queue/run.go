@@ -97,7 +97,7 @@ func (q *Queue) object(ctx context.Context, name string, most int) (data []byte,
 		if err != nil {
 			return err
 		}
-		defer object.Close() //nolint:errcheck // read only
+		defer object.Close()
 		data, err = io.ReadAll(io.LimitReader(object, int64(most)+1))
 		return err
 	})

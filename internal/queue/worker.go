@@ -57,7 +57,7 @@ func (q *Queue) Workers(ctx context.Context) ([]Worker, error) {
 	err := q.entries(ctx, "worker.*", func(key string, value []byte) error {
 		var w Worker
 		if json.Unmarshal(value, &w) != nil {
-			return nil // somebody else's, or of another version
+			return nil //nolint:nilerr // somebody else's, or of another version
 		}
 		switch silent := q.now().Sub(w.At); {
 		case silent.Abs() > time.Hour:

@@ -132,6 +132,7 @@ func (c *attempt) open() error {
 		return nil
 	case formBody:
 		return c.read(body)
+	case formOther:
 	}
 	c.guard.expect(grace(usageGrace))
 	_, _ = io.CopyN(io.Discard, body, headLength) // for the error message

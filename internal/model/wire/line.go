@@ -141,7 +141,7 @@ func Complete[T any](ctx context.Context, l *Endpoint, r Request, start func(con
 	c := &attempt{endpoint: l, guard: guard, request: r, decoder: a, max: tokenLimit * max(cmp.Or(r.Output, guessTokens), minTokens)}
 	defer c.close()
 	stream := start(guarded, c.carry)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // read to its end, or not needed any more
 	resp, err := finish(c, stream, a)
 	if err != nil {
 		return model.Response{Lost: c.lost(!errors.As(err, new(complaintError)))}, reason(ctx, guarded, err)

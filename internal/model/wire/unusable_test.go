@@ -133,6 +133,7 @@ func (unread) Close() error      { return nil }
 
 // post sends a request to an endpoint as an SDK does.
 func post(t *testing.T, l *Endpoint) error {
+	t.Helper()
 	start := func(ctx context.Context, carry Middleware) Stream[struct{}] {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Base+"chat", strings.NewReader(`{"model":"m"}`))
 		if err != nil {

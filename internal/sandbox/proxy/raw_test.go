@@ -16,7 +16,7 @@ import (
 // not judged.
 func TestAmbiguousRequestsReachNoOtherHost(t *testing.T) {
 	var mu sync.Mutex
-	got := ""
+	var got strings.Builder
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestAmbiguousRequestsReachNoOtherHost(t *testing.T) {
 				conn.SetDeadline(time.Now().Add(200 * time.Millisecond))
 				text, _ := io.ReadAll(conn)
 				mu.Lock()
-				got += string(text)
+				got.Write(text)
 				mu.Unlock()
 				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 			}()
@@ -90,8 +90,8 @@ func TestAmbiguousRequestsReachNoOtherHost(t *testing.T) {
 	asking.Wait()
 	mu.Lock()
 	defer mu.Unlock()
-	if text := strings.ToLower(got); strings.Contains(text, "smuggled") || strings.Contains(text, "evil") || !strings.Contains(text, "post /a http/1.1\r\nhost: good.example") {
-		t.Errorf("the server got %q", got)
+	if text := strings.ToLower(got.String()); strings.Contains(text, "smuggled") || strings.Contains(text, "evil") || !strings.Contains(text, "post /a http/1.1\r\nhost: good.example") {
+		t.Errorf("the server got %q", got.String())
 	}
 }
 
