@@ -64,7 +64,7 @@ type reader struct {
 // ReadConfig returns the configuration, nil if nothing is to be sent, and warnings about
 // invalid variables, which are ignored as the specification requires.
 //
-//nolint:contextcheck // the propagator reads a map, and never waits
+//nolint:contextcheck,nolintlint // the propagator reads a map, and never waits; the linter sees callers only
 func ReadConfig(getenv func(string) string) (*Config, []string) {
 	r := &reader{getenv: getenv}
 	if strings.EqualFold(r.get("OTEL_SDK_DISABLED"), "true") {
