@@ -30,7 +30,8 @@ const migration = `  - id: j0
 
 // TestQueueOfModules replaces io/ioutil in real modules: by the pool, and by three workers of a
 // queue, which are killed at random moments, and so is the server. The results are equal. For every
-// change, TestQueueKilled and TestQueueReportsEqual do this with small repositories.
+// change, TestQueueKilled kills workers and the server, and TestQueueReportsEqual compares
+// undisturbed runs, with small repositories.
 func TestQueueOfModules(t *testing.T) {
 	if !nightly.On() {
 		t.Skip("long: MILLHAND_NIGHTLY=1")
