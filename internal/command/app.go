@@ -117,6 +117,9 @@ func commandNames(commands []*cli.Command) []string {
 // runLine runs a command line, without the name of the program.
 func runLine(ctx context.Context, app *cli.App, args []string, getenv func(string) string) error {
 	line := arrange(app, args, getenv)
+	if line.err != nil {
+		return line.err
+	}
 	return app.RunContext(context.WithValue(ctx, lineKey{}, line), line.args)
 }
 
@@ -136,8 +139,11 @@ func readFlags(flags []cli.Flag, args []string) (in *cli.Context, err error) {
 		in = of
 		return nil
 	}})
-	err = app.Run(arrange(app, args, noVariables).args)
-	return in, err
+	line := arrange(app, args, noVariables)
+	if line.err != nil {
+		return nil, line.err
+	}
+	return in, app.Run(line.args)
 }
 
 func noVariables(string) string { return "" }

@@ -19,6 +19,7 @@ type commandLine struct {
 	args      []string          // for the library: the program, the command, its flags, and after -- the other arguments
 	own       []string          // of the command: flags that variables have set, and the arguments as the user gave them
 	variables map[string]string // flag → the variable that has set it
+	err       error             // why it can't be run
 }
 
 // completionFlag is the last argument if the library prints completions.
@@ -40,6 +41,10 @@ func arrange(app *cli.App, args []string, getenv func(string) string) commandLin
 	flags, others, complete := split(c.Flags, rest)
 	line := commandLine{args: append(path, flags...), variables: map[string]string{}}
 	if !complete {
+		return line
+	}
+	if len(others) > 0 && c.Command(others[0]) != nil { // the library would run it, without its flags
+		line.err = fail(event.ExitUsage, "write %s, which is a command, before flags and --: %s %s", others[0], strings.Join(path, " "), others[0])
 		return line
 	}
 	for _, f := range c.Flags {

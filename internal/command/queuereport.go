@@ -145,7 +145,9 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 				return err
 			}
 			if err == nil && len(data) > 0 {
-				err = unpack(data, dir.Sub(key))
+				if err = unpack(data, dir.Sub(key)); err != nil && !errors.Is(err, queue.ErrInvalid) {
+					return err // of this machine
+				}
 			}
 		}
 		if err != nil { // the other jobs have their reports
@@ -294,7 +296,7 @@ func packFile(archive *tar.Writer, root *os.Root, name string) error {
 func unpack(data []byte, dir *files.Dir) error {
 	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("files of a job: %w", err)
+		return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
 	}
 	archive, left := tar.NewReader(compressed), int64(maxUnpacked)
 	for {
@@ -303,21 +305,35 @@ func unpack(data []byte, dir *files.Dir) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("files of a job: %w", err)
+			return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
 		}
 		top, _, _ := strings.Cut(header.Name, "/")
 		left -= header.Size + 1<<10 // files without content are not free
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || !slices.Contains(packed, top) || left < 0 {
-			return fmt.Errorf("files of a job: invalid entry %q", header.Name)
+			return fmt.Errorf("%w: files of a job: invalid entry %q", queue.ErrInvalid, header.Name)
 		}
 		f, err := dir.Create(header.Name)
 		if err != nil {
 			return err
 		}
 		buffered := bufio.NewWriter(f)
-		_, err = io.CopyN(buffered, archive, header.Size)
-		if err := errors.Join(err, buffered.Flush(), f.Close()); err != nil {
+		if _, err = io.Copy(buffered, entry{archive}); err == nil {
+			err = buffered.Flush()
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
+}
+
+// entry is a file of an archive. Its errors are those of the archive.
+type entry struct{ io.Reader }
+
+// Read implements [io.Reader].
+func (e entry) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
+	}
+	return n, err
 }
