@@ -79,7 +79,8 @@ func (f *Fold) Emit(e event.Event) error {
 	default:
 		if take := taker(e.Type); take != nil && e.Job != "" {
 			if f.done[e.Job] != nil {
-				return fmt.Errorf("%s of job %s follows the final report", e.Type, e.Job)
+				f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
+				return nil
 			}
 			take(f.job(e.Job).see(e.Time, f.starts), e)
 		}

@@ -17,6 +17,7 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 		by      *event.StartedBy
 		remote  string
 		forge   string
+		below   string
 		pushed  bool
 		want    []string
 		without string
@@ -35,13 +36,14 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 		"Gitea of the manifest": {remote: "http://127.0.0.1:3000/acme/web", forge: "gitea", pushed: true, want: []string{
 			"(http://127.0.0.1:3000/acme/web/src/branch/millhand/a%20b)", "/src/commit/" + sha + "/x%20y%281%29.go)",
 		}},
-		"an unknown host": {by: github, remote: "https://elsewhere.example/acme/web", pushed: true, want: []string{"| `web` |", "`0123456` on `millhand/a b`", "- `x y(1).go`"}, without: "elsewhere"},
-		"a path":          {by: github, remote: "/srv/git/web.git", pushed: true, want: []string{"| `web` |"}, without: "srv"},
-		"a hostile name":  {remote: "https://github.com/a)](x)/<b>|c", want: []string{"(https://github.com/a%29%5D%28x%29/%3Cb%3E%7Cc)"}, without: "<b>"},
+		"a workspace below the root": {remote: "https://github.com/acme/web", below: "shop", pushed: true, want: []string{"/blob/" + sha + "/x%20y%281%29.go)"}},
+		"an unknown host":            {by: github, remote: "https://elsewhere.example/acme/web", pushed: true, want: []string{"| `web` |", "`0123456` on `millhand/a b`", "- `x y(1).go`"}, without: "elsewhere"},
+		"a path":                     {by: github, remote: "/srv/git/web.git", pushed: true, want: []string{"| `web` |"}, without: "srv"},
+		"a hostile name":             {remote: "https://github.com/a)](x)/<b>|c", want: []string{"(https://github.com/a%29%5D%28x%29/%3Cb%3E%7Cc)"}, without: "<b>"},
 	} {
 		events := []event.Event{
 			{Type: event.RunStarted, Run: &event.Run{ID: "r", StartedBy: c.by, Jobs: []event.PlannedJob{{ID: "a", Repo: "web"}}}},
-			{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Base: sha, Landing: &event.Landing{Remote: c.remote, Forge: c.forge}}},
+			{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Base: sha, Landing: &event.Landing{Remote: c.remote, Forge: c.forge, Below: c.below}}},
 			{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x y(1).go", Kind: "modified"}, {Path: "gone.go", Kind: "deleted"}}},
 			{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: sha, Branch: "millhand/a b"}},
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -292,7 +291,7 @@ func (p *page) addChanges(j *Job) {
 	for _, c := range changes[:min(len(changes), maxChanges)] {
 		name := codeDetail(c.Path)
 		if hash != "" && c.Kind != "deleted" {
-			name = at.file(name, hash, path.Join(j.origin.Below, c.Path))
+			name = at.file(name, hash, c.Path)
 		}
 		p.add(fmt.Sprintf("- %s: %s, +%d −%d\n", name, inline(c.Kind), c.Added, c.Removed))
 	}
