@@ -48,8 +48,9 @@ func (c *Client) Self(ctx context.Context, owner string) (string, error) {
 		return self, err
 	}
 	if g, ok := c.api.(*github); ok {
-		if self, err = g.viewer(ctx, owner); err == nil {
-			return self, nil
+		self, err = g.viewer(ctx, owner)
+		if !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
+			return self, err
 		}
 	}
 	return "", context.Cause(ctx)
