@@ -29,7 +29,7 @@ func (w *work) openLanguages(ctx context.Context) {
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within = w.site.sandbox
+			g.within, g.Fail = w.site.sandbox, g.spared(true) // they only advise
 			return LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
 		},
 		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },

@@ -40,7 +40,9 @@ func (s *objectStores) look(read func() error) error {
 			return err
 		}
 		if n > 1 {
+			s.mu.Unlock()                                   // of all jobs of a run
 			time.Sleep(time.Duration(n) * time.Millisecond) // between two renames of git's
+			s.mu.Lock()
 		}
 	}
 }
