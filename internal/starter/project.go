@@ -190,8 +190,11 @@ const (
 func flow(list []string) string {
 	var items []string
 	for _, item := range list {
-		text, _ := json.Marshal(item) //nolint:errchkjson // a string has no error
-		items = append(items, string(text))
+		var text strings.Builder
+		quoted := json.NewEncoder(&text)
+		quoted.SetEscapeHTML(false) // people read &&
+		_ = quoted.Encode(item)     // a string has no error
+		items = append(items, strings.TrimSpace(text.String()))
 	}
 	return "[" + strings.Join(items, ", ") + "]"
 }
