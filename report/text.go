@@ -48,6 +48,16 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 	return nil
 }
 
+// Reasons writes why jobs did not pass, and the warnings, as [Text] has them.
+func Reasons(w io.Writer, r *Report) error {
+	var b bytes.Buffer
+	writeReasons(&b, r)
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
 // Brief writes the result of a run in one line.
 func Brief(w io.Writer, r *Report) error {
 	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence()); err != nil {

@@ -237,6 +237,7 @@ func (o *runOptions) printMessage(w World, rep *report.Report, dir string) {
 		}
 	}
 	if !o.log.Quiet {
+		report.Reasons(w.Err, rep) //nolint:errcheck // see output
 		fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 	}
 }
