@@ -59,7 +59,8 @@ func connect(o wire.Options) (*wire.Endpoint, []option.RequestOption) {
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base),
 		option.WithHTTPClient(line.Client),
-		option.WithMaxRetries(0), // that is model.Retrying
+		option.WithMaxRetries(0),      // that is model.Retrying
+		option.WithoutOpenTelemetry(), // its spans could contain prompts, and variables configure them
 		option.WithHeader("User-Agent", cmp.Or(o.UserAgent, "millhand")),
 	}
 	switch {

@@ -162,11 +162,15 @@ func (a *decoder) grow(index int64, e sdk.MessageStreamEventUnion) error {
 		a.hidden += len(d.Signature)
 		g.signature.WriteString(d.Signature)
 	case "input_json_delta":
-		if d.PartialJSON == "" || g.kind != "tool_use" { // of a tool that the provider runs
+		input := d.PartialJSON
+		if raw := d.JSON.PartialJSON.Raw(); input == "" && strings.HasPrefix(raw, "{") { // some servers don't send it as text
+			input = raw
+		}
+		if input == "" || g.kind != "tool_use" { // of a tool that the provider runs
 			return nil
 		}
 		g.told = true
-		return a.call(wire.CallDelta{Index: index, Input: d.PartialJSON})
+		return a.call(wire.CallDelta{Index: index, Input: input})
 	}
 	return nil
 }

@@ -106,6 +106,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 		{"usage in strings", hello + stop + event(`{"choices":[],"usage":{"prompt_tokens":"10","completion_tokens":"2","total_tokens":"12"}}`) + done, said("hello")},
 		{"usage in fractions", hello + stop + event(`{"choices":[],"usage":{"prompt_tokens":10.0,"completion_tokens":2.0}}`) + done, said("hello")},
 		{"usage of the cache in strings", hello + stop + event(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":"4"}}`) + done, said("hello", func(r *model.Response) { r.Usage.CacheRead = 4 })},
+		{"usage of the cache in fractions", hello + stop + event(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":4.0}}`) + done, said("hello", func(r *model.Response) { r.Usage.CacheRead = 4 })},
 		{"a number as content", event(`{"choices":[{"delta":{"content":15}}]}`) + stop + counts + done, said("15")},
 		{"an index in a string", event(`{"choices":[{"index":"0","delta":{"content":"hello"}}]}`) + stop + counts + done, said("hello")},
 		{"usage before the finish", hello + counts + stop + done, said("hello")},

@@ -71,7 +71,9 @@ func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
 		if n != 0 {
 			break
 		}
-		n, _ = strconv.ParseInt(strings.Trim(extra[name].Raw(), `"`), 10, 64) // absent as a rule
+		if f, err := strconv.ParseFloat(strings.Trim(extra[name].Raw(), `"`), 64); err == nil && f > -1<<53 && f < 1<<53 { // absent as a rule
+			n = int64(f)
+		}
 	}
 	return n
 }

@@ -251,8 +251,8 @@ func (l *Endpoint) waitLimit(p Progress) time.Duration {
 }
 
 // maxLine returns the maximum bytes of one event: all of the content with JSON
-// escapes, and its envelope.
-func (c *attempt) maxLine() int { return 2*c.max + slackLimit }
+// escapes, and its envelope, as far as the SDKs read it.
+func (c *attempt) maxLine() int { return min(2*c.max+slackLimit, lineLimit) }
 
 // tooLarge returns the error of a response that exceeds the limit.
 func (c *attempt) tooLarge() error {

@@ -65,6 +65,7 @@ func (f *feed) add(kind string, data []byte) error {
 		}
 		return faults.Unreadable(err, data)
 	}
+	failed := kind == "error"
 	if own := gjson.GetBytes(data, "type"); f.attempt.endpoint.api.Typed && own.Str != "" {
 		kind = own.Str
 	} else if f.attempt.endpoint.api.Typed {
@@ -72,7 +73,7 @@ func (f *feed) add(kind string, data []byte) error {
 	}
 	fault := gjson.GetBytes(data, "error")
 	switch {
-	case kind == "error" || Present(fault.Raw):
+	case failed || kind == "error" || Present(fault.Raw):
 		return faults.Midstream(data)
 	case fault.Exists(): // any is the end to the SDK
 		data, _ = sjson.DeleteBytes(data, "error")

@@ -50,6 +50,7 @@ const (
 	minTokens     = 4 << 10                // output tokens that every response may have, for servers that don't count reasoning
 	tokenLimit    = 16                     // bytes of one token, on average over a response; prose has 4
 	slackLimit    = 4 << 20                // bytes of one event in addition to its content, such as a repeated request
+	lineLimit     = 31 << 20               // bytes of one event, of which the SDKs read 32 MiB
 	faultLimit    = 64 << 10               // bytes of an error's body
 	dialTimeout   = 30 * time.Second       // TCP and TLS, each
 	pingAfter     = 30 * time.Second       // silence on an HTTP/2 connection before it is probed

@@ -149,6 +149,7 @@ func breaks() []Case {
 		insertion("error-event", model.ClassUnavailable, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"),
 		insertion("busy-event", model.ClassRate, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}\n\n"),
 		insertion("bare-error-event", model.ClassUnavailable, "event: error\ndata: {\"message\":\"The server had an error\",\"code\":\"server_error\"}\n\n"),
+		insertion("bare-typed-error-event", model.ClassRate, "event: error\ndata: {\"type\":\"rate_limit_error\",\"message\":\"slow down\"}\n\n"),
 		insertion("page-in-stream", model.ClassProtocol, "data: <html>\n\n"),
 		insertion("number-in-stream", model.ClassProtocol, "data: [1]\n\n"),
 		insertion("nul", model.ClassProtocol, "data: \x00\x00\n\n"),
