@@ -71,8 +71,8 @@ func (e edits) barred(files []string) []permission.Decision {
 	for _, file := range files {
 		d, barred := e.profile.Bars(e.names(file)...)
 		if dir := e.repository(file); dir != "" && !barred {
-			if d, barred = e.profile.Bars(e.names(dir + "/.git/config")...); barred {
-				d.Request, d.Why = permission.Need("edit", e.names(file)...), "git uses "+dir+" as a repository (for rules it is "+dir+"/.git/config)"
+			if d, barred = e.profile.Bars(e.names(dir + "/.git/HEAD")...); barred {
+				d.Request, d.Why = permission.Need("edit", e.names(file)...), "git uses "+dir+" as a repository (for rules it is "+dir+"/.git/HEAD)"
 			}
 		}
 		if barred {

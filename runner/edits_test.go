@@ -70,7 +70,7 @@ func TestRepositoriesWithoutTheNameAreProtected(t *testing.T) {
 	}
 	judge := func(p permission.Profile, below string) (got []string) {
 		for _, d := range (edits{p, root, below}).barred(changed) {
-			if !strings.Contains(d.By(), "**/.git/config") || !strings.Contains(d.By(), "git uses ") {
+			if !strings.Contains(d.By(), "**/.git/HEAD") || !strings.Contains(d.By(), "git uses ") {
 				t.Errorf("%s: %s", d.Request.Subject(), d.By())
 			}
 			got = append(got, d.Request.Subject())
@@ -81,7 +81,7 @@ func TestRepositoriesWithoutTheNameAreProtected(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	allowed := build.Clone()
-	allowed.Rules = append(allowed.Rules, permission.Rule{Permission: "edit", Pattern: "bare/**", Effect: permission.Allow}, permission.Rule{Permission: "edit", Pattern: "w/common/.git/config", Effect: permission.Allow})
+	allowed.Rules = append(allowed.Rules, permission.Rule{Permission: "edit", Pattern: "bare/**", Effect: permission.Allow}, permission.Rule{Permission: "edit", Pattern: "w/common/.git/HEAD", Effect: permission.Allow})
 	if diff := cmp.Diff(want[6:], judge(allowed, "")); diff != "" {
 		t.Errorf("with rules (-want +got):\n%s", diff)
 	}

@@ -65,7 +65,7 @@ func Protected(source string) []Rule {
 	var rules []Rule
 	for _, glob := range []string{
 		".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".millhand/**",
-		"**/.git/config", "**/.gitmodules", "**/.gitattributes", "**/CODEOWNERS",
+		"**/.git/HEAD", "**/.gitmodules", "**/.gitattributes", "**/CODEOWNERS",
 		"**/AGENTS.md", "**/CLAUDE.md", ".opencode/**", ".claude/**", ".cursor/**", "opencode.json", ".mcp.json",
 		".vscode/**", ".idea/**", ".devcontainer/**", ".devcontainer.json", "**/.envrc",
 		".husky/**", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",

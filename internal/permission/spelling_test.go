@@ -13,7 +13,7 @@ func TestPresetsProtectFilesInEverySpelling(t *testing.T) {
 		".github/workflows/x.yml", ".github", ".github/", ".GITHUB/workflows/x.yml", ".git\u200chub/x", ".github./x", ".github /x",
 		".github::$INDEX_ALLOCATION/x", "GITHUB~1/x", "github~2/x", "GI7EBA~1/x", `.github\x`,
 		".gitlab-ci.yml", ".gitlab-ci.yml::$DATA", "GITLAB~1.YML", ".circleci/config.yml", "jenkinsfile", "JENKIN~1", "azure-pipelines.yml", "AZURE-~1.YML",
-		".buildkite/x", ".millhand/x", "a/.git/config", "a/.GIT/Config", ".gitmodules", "a/b/.gitModules", "GITMOD~1", "a/GI7EBA~1", ".gitattributes", "a/GITATT~1", "GI7D29~1", "CODEOWNERS", "docs/codeowners", "a/CODEOW~1",
+		".buildkite/x", ".millhand/x", "a/.git/HEAD", "a/.GIT/head", ".gitmodules", "a/b/.gitModules", "GITMOD~1", "a/GI7EBA~1", ".gitattributes", "a/GITATT~1", "GI7D29~1", "CODEOWNERS", "docs/codeowners", "a/CODEOW~1",
 		"AGENTS.md", "a/agents.MD", "a/AGENT\u017f.md", "CLAUDE.md.", "a/CLAUDE.md", ".opencode/x", ".claude/settings.json", "CLAUDE~1/settings.json", ".cursor/x", "opencode.json", "OPENCO~1.JSO", ".mcp.json", "MCP~1.JSO",
 		".vscode/tasks.json", ".VSCode/x", ".idea/x", ".devcontainer/devcontainer.json", ".devcontainer.json", ".envrc", "a/b/.ENVRC", ".husky/pre-commit",
 		".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yaml", ".bashrc", ".Zshenv", ".profile",
