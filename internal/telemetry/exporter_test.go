@@ -218,7 +218,7 @@ func TestFailures(t *testing.T) {
 // A signal ends the wait at the end of a run. One that has ended the run does not prevent that
 // its spans are sent.
 func TestSignal(t *testing.T) {
-	hanging := make(chan struct{})
+	hanging := make(chan struct{}, 10) // one for each request; only the first is waited for
 	c, fold := &fake.Collector{}, withSubagent()
 	addresses := []string{serve(t, c), serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // the end of the connection is noticed after it
