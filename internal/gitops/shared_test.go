@@ -23,8 +23,9 @@ func TestWorktreesShareWhatTheRepositoryHasRead(t *testing.T) {
 		}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pool of compressors
+	const most = 500 << 10
 	least := uint64(math.MaxUint64)
-	for i := range 5 { // with the race detector, pools forget at random
+	for i := 0; i < 40 && least > most; i++ { // with the race detector, pools forget at random
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		wt, err := r.AddWorktree(t.Context(), filepath.Join(t.TempDir(), "wt"), base)
@@ -39,7 +40,7 @@ func TestWorktreesShareWhatTheRepositoryHasRead(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
-	if least > 500<<10 {
+	if least > most {
 		t.Errorf("a worktree with a commit allocates %d KiB", least>>10)
 	}
 }
