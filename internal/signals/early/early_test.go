@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package early_test
 
 import (
 	"bufio"
@@ -16,7 +16,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/signals/early"
 )
 
 // asMain makes the test binary the program.
@@ -24,7 +26,7 @@ const asMain = "MILLHAND_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
-		main()
+		command.Start(early.Caught, command.SameSignal) // as main does
 	}
 	os.Exit(m.Run())
 }
