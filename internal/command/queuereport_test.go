@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -31,19 +30,7 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 	if _, err := k.queue.Submit(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := nats.Connect(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := js.ObjectStore(t.Context(), "millhand-files")
-	if err != nil {
-		t.Fatal(err)
-	}
+	js, object := stored(t, s)
 	passed := event.JobEnd{Outcome: event.Passed}
 	publish := func(id string, events []byte, result queue.Result) {
 		t.Helper()

@@ -37,14 +37,14 @@ func testWorker(t *testing.T, s *queuetest.Server) *worker {
 	return &worker{world: w, queue: q, dir: t.TempDir(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}}
 }
 
-// store stores the inputs of a run as a hostile submitter could, and returns the run.
-func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]string, o queuedOptions) *queue.Run {
+// stored connects to a server, and returns the store of files as anybody can write to it.
+func stored(t *testing.T, s *queuetest.Server) (jetstream.JetStream, jetstream.ObjectStore) {
 	t.Helper()
 	conn, err := nats.Connect(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +53,13 @@ func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js, files
+}
+
+// store stores the inputs of a run as a hostile submitter could, and returns the run.
+func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]string, o queuedOptions) *queue.Run {
+	t.Helper()
+	_, files := stored(t, s)
 	options, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
