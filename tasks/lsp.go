@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/policy"
@@ -124,7 +125,7 @@ func readLSP(v value) ([]definition[languageServer], bool) {
 	for _, e := range entries {
 		name := e.key.Value
 		switch {
-		case !serverName.MatchString(name):
+		case !serverName().MatchString(name):
 			e.keyProblem("invalid server name "+quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
 		case e.refused(policy.Extensions, "the language server "+quote(name), name):
 		default:
@@ -176,11 +177,13 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 }
 
 // fileExtension is the form of an extension of file names.
-var fileExtension = regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+var fileExtension = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+})
 
 func readExtension(v value) (string, bool) {
 	t, ok := v.filled()
-	if ok && !fileExtension.MatchString(t.s) {
+	if ok && !fileExtension().MatchString(t.s) {
 		v.problem("invalid extension "+quote(t.s), "write it with its dot, such as .go")
 		return "", false
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -50,7 +51,9 @@ type mcpServer struct {
 }
 
 // serverName is the form of a server's name: it is the start of its tools' names.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+})
 
 var (
 	mcpForm        = mapOf("NAME", typeOf((*mcpServer).keys), readServers)
@@ -66,7 +69,7 @@ func readServers(v value) ([]definition[mcpServer], bool) {
 		name := e.key.Value
 		same := func(d definition[mcpServer]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
-		case !serverName.MatchString(name):
+		case !serverName().MatchString(name):
 			e.keyProblem("invalid server name "+quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
 		case slices.ContainsFunc(all, same):
 			e.keyProblem(fmt.Sprintf("the server name %s differs from another only in case", quote(name)), "choose another")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -202,11 +203,13 @@ func closes(name string) bool {
 }
 
 // rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
-var rangeForm = regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
+var rangeForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
+})
 
 // takeRange cuts a range of lines from the name.
 func (m *Mention) takeRange() {
-	match := rangeForm.FindStringSubmatch(m.Name)
+	match := rangeForm().FindStringSubmatch(m.Name)
 	if match == nil {
 		return
 	}

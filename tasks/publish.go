@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -56,14 +57,16 @@ var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool
 	if !ok {
 		return "", false
 	}
-	if !accountName.MatchString(name) || strings.Contains(name, "..") {
+	if !accountName().MatchString(name) || strings.Contains(name, "..") {
 		v.problem("invalid account "+quote(name), "write auto, or the name of a user, an organization or a group")
 		return "", false
 	}
 	return name, true
 }}
 
-var accountName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(/[\pL\pN_][\pL\pN_.-]*)*$`)
+var accountName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(/[\pL\pN_][\pL\pN_.-]*)*$`)
+})
 
 // readPublish reads how a task's work is published.
 func readPublish(v value) (publish, bool) {

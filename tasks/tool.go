@@ -6,13 +6,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )
 
 // toolForm is what every provider accepts as the name of a tool.
-var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
+var toolForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
+})
 
 // readTools reads the custom tools of a manifest.
 func readTools(v value) ([]definition[CustomTool], bool) {
@@ -22,7 +25,7 @@ func readTools(v value) ([]definition[CustomTool], bool) {
 		name := e.key.Value
 		same := func(d definition[CustomTool]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
-		case !toolForm.MatchString(name):
+		case !toolForm().MatchString(name):
 			e.keyProblem("invalid tool name "+quote(name), "use up to 64 letters, digits, _ and -, starting with a letter")
 		case permission.Reserved(name):
 			e.keyProblem(fmt.Sprintf("the tool name %s is reserved", quote(name)), "choose another")

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
@@ -36,7 +37,9 @@ type Custom struct {
 }
 
 // customForm matches valid names of custom tools, which all providers accept.
-var customForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var customForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+})
 
 // custom is the Tool of a [Custom].
 type custom struct {
@@ -50,7 +53,7 @@ type custom struct {
 // NewCustom returns a custom tool, or an error if its description is invalid.
 func NewCustom(c Custom) (Tool, error) {
 	switch {
-	case !customForm.MatchString(c.Name):
+	case !customForm().MatchString(c.Name):
 		return nil, fmt.Errorf("invalid tool name %q: must be at most 64 letters, digits, hyphens and underscores", c.Name)
 	case strings.TrimSpace(c.Description) == "":
 		return nil, fmt.Errorf("tool %s has no description, so a model can't know when to use it", c.Name)

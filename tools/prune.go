@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
@@ -59,9 +60,11 @@ func pruneFiles(dir *files.Dir, before time.Time) (dirs []string, err error) {
 
 // isSavedFile reports whether a file has the name of a saved output.
 func isSavedFile(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && savedOutputName.MatchString(e.Name())
+	return e.Type().IsRegular() && savedOutputName().MatchString(e.Name())
 }
 
 // savedOutputName matches the name of a saved output: "output" or a tool's name,
 // and a number.
-var savedOutputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)
+var savedOutputName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)
+})

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -126,12 +127,14 @@ func IsReadOnly(name string) bool {
 // calledName matches names of tools with what some models and servers leave around them, from the templates
 // that present tools: a recipient, namespaces, tokens, the number of the call. No tool has other
 // characters in its name than those of the group.
-var calledName = regexp.MustCompile(`(?is)^(?:.*\bto=|<\|\w+\|>)?(?:(?:functions?|tools?|default_api)[./:])?([\w-]+)(?:<\|.*|:\d+|\(\))?$`)
+var calledName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)^(?:.*\bto=|<\|\w+\|>)?(?:(?:functions?|tools?|default_api)[./:])?([\w-]+)(?:<\|.*|:\d+|\(\))?$`)
+})
 
 // plainToolName returns the name of a tool that a model calls, without what surrounds it and without the names of OpenCode 2.
 func plainToolName(name string) string {
 	name = strings.TrimSpace(name)
-	if found := calledName.FindStringSubmatch(name); found != nil {
+	if found := calledName().FindStringSubmatch(name); found != nil {
 		name = found[1]
 	}
 	return permission.Alias(name)

@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/textcut"
 )
 
 // propertyForm matches the names of properties that all providers accept: Anthropic refuses a
 // request, and so every tool, because of one other name.
-var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var propertyForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+})
 
 // renames are the properties of an offered schema that have other names than in the tool's own one.
 // nil: none have.
@@ -44,7 +47,7 @@ func renameProperties(s map[string]any) (map[string]any, *renames) {
 func (r *renames) properties(out, props map[string]any) {
 	offered, names := map[string]any{}, map[string]string{}
 	for own := range props {
-		if propertyForm.MatchString(own) {
+		if propertyForm().MatchString(own) {
 			names[own] = own
 		}
 	}
@@ -97,7 +100,7 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 func offeredName(own string, used map[string]string) string {
 	const most = 60 // of 64; the rest is for a number
 	name := strings.Map(func(r rune) rune {
-		if propertyForm.MatchString(string(r)) {
+		if propertyForm().MatchString(string(r)) {
 			return r
 		}
 		return '_'

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Actors are those whose events start runs: the input allow-actors.
@@ -16,7 +17,9 @@ type Actors struct {
 }
 
 // login is the form of GitHub's logins; those of apps end in [bot].
-var login = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$`)
+var login = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$`)
+})
 
 // readActors parses the input allow-actors: write, * and logins, separated by spaces, commas or
 // lines.
@@ -29,7 +32,7 @@ func readActors(text string) (Actors, error) {
 			a.Writers = true
 		case word == "*":
 			a.Anybody = true
-		case login.MatchString(word):
+		case login().MatchString(word):
 			a.Names = append(a.Names, strings.ToLower(word))
 		default:
 			return a, fmt.Errorf("input allow-actors: invalid actor %q: use write (people with write access), * (all people) or a login such as octocat or dependabot[bot]", short(word))

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/urfave/cli/v2"
@@ -110,7 +111,9 @@ func split(all []cli.Flag, args []string) (flags, others []string, complete bool
 var (
 	undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
 	missingValue  = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
-	invalidValue  = regexp.MustCompile(`(?s)^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]*): (.*)$`)
+	invalidValue  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]*): (.*)$`)
+	})
 )
 
 // usageError returns the error for flags that the library refuses, with the fix.
@@ -124,7 +127,7 @@ func usageError(in *cli.Context, err error, _ bool) error {
 		text = "unknown flag " + given + cmp.Or(commandsWith(in.App, m[1]), nearFlag(m[1], c.Flags))
 	} else if m := missingValue.FindStringSubmatch(text); m != nil {
 		text = "flag needs an argument: " + dashes(m[1])
-	} else if m := invalidValue.FindStringSubmatch(text); m != nil {
+	} else if m := invalidValue().FindStringSubmatch(text); m != nil {
 		by, ok := lineOf(in.Context).variables[m[2]]
 		if !ok {
 			by = dashes(m[2])

@@ -132,7 +132,7 @@ func (s *Scanner) take(text string) {
 	s.n++
 	s.tail = pushed(s.tail, l, maxTail)
 	suspect := suspicious(text)
-	if suspect && summary.MatchString(text) {
+	if suspect && summary().MatchString(text) {
 		s.summary = pushed(s.summary, l, 3)
 	}
 	k, f := s.starts(text, suspect), s.open

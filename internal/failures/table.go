@@ -142,7 +142,9 @@ var words = []string{"error", "fail", "fatal", "panic", "exception", "assert", "
 var likely = regexp.MustCompile(`(?i)\b(?:errors?|fail(?:ed|ure)?|expected|assert\w*|panic|exception)\b`)
 
 // summary matches lines with the numbers of failed tests.
-var summary = regexp.MustCompile(`^(?:FAILED \(|FAIL\s|Tests(?: run)?:\s.*[Ff]ail|Test Suites:.* fail|test result: |=+ .*\d+ failed.* =+$|\d+ examples?, \d+ fail|# fail |ℹ fail |\s+Tests\s+\d+ failed|\d+% tests passed|\d+ tests completed, \d+ fail)`)
+var summary = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:FAILED \(|FAIL\s|Tests(?: run)?:\s.*[Ff]ail|Test Suites:.* fail|test result: |=+ .*\d+ failed.* =+$|\d+ examples?, \d+ fail|# fail |ℹ fail |\s+Tests\s+\d+ failed|\d+% tests passed|\d+ tests completed, \d+ fail)`)
+})
 
 // matches reports whether an expression, which may be nil, matches a line.
 func matches(r *regexp.Regexp, line string) bool { return r != nil && r.MatchString(line) }

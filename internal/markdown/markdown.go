@@ -22,7 +22,9 @@ const maxParsed = 16 << 10
 
 // nested matches the start of a line with more marks of quotes and lists than anybody writes, for which the parser would
 // take seconds.
-var nested = regexp.MustCompile(`(?m)^((?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){32})`)
+var nested = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^((?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){32})`)
+})
 
 // parsers are created once, since they are expensive: of texts and of single lines. They know
 // neither HTML nor definitions of references, which are text.
@@ -67,7 +69,7 @@ func Restricted(s string) string {
 	if len(s) > maxParsed {
 		return strings.Join(fenced("", s), "\n")
 	}
-	r := restricted{source: []byte(nested.ReplaceAllString(s, "$1\\"))}
+	r := restricted{source: []byte(nested().ReplaceAllString(s, "$1\\"))}
 	return printable.Disarm(strings.Join(r.blocks(blockParser().Parse(text.NewReader(r.source)), false, 0), "\n"))
 }
 

@@ -4,12 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
 
 // fileExtension is the form of an extension of files in a manifest.
-var fileExtension = regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+var fileExtension = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+})
 
 // languages converts the language servers.
 func (c *converter) languages(m mapping, n *node) {
@@ -44,7 +47,7 @@ func (c *converter) language(name string, s *node) (server mapping, why string) 
 		command = append(command, w.text())
 	}
 	for _, e := range s.get("extensions").items {
-		if fileExtension.MatchString(e.text()) {
+		if fileExtension().MatchString(e.text()) {
 			extensions = append(extensions, e.text())
 		} else {
 			c.note(e, "lsp.%s.extensions %q is not converted: write an extension with its dot", name, e.text())
@@ -52,7 +55,7 @@ func (c *converter) language(name string, s *node) (server mapping, why string) 
 	}
 	known := c.known.LanguageServer(name)
 	switch {
-	case !serverName.MatchString(name):
+	case !serverName().MatchString(name):
 		return server, "a name has up to 32 letters, digits, _ and -"
 	case command == nil && !known:
 		return server, "it has no command, and millhand has none for this name"

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -55,7 +56,9 @@ var (
 )
 
 // restricts matches names of keys that may restrict agents.
-var restricts = regexp.MustCompile(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
+var restricts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)permi|den(y|ie)|allow|tools?|disab|enab|block|restrict|read[-_]?only|sandbox|polic|forb|approv|confirm|protect|guard|limit|trust|whitelist|blacklist|exclu|effect|decision|^rules?$|^asks?$|^version$`)
+})
 
 // restrictsFile matches names of files in .opencode that may restrict agents.
 var restrictsFile = regexp.MustCompile(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
@@ -144,7 +147,7 @@ func (g *guard) keys(n *node, at, title string) {
 		top, empty := at == "", v.list && v.items == nil // examine knows the keys at the top
 		switch {
 		case slices.Contains(data, below) || slices.Contains(understood, below):
-		case !name && !top && !empty && restricts.MatchString(key):
+		case !name && !top && !empty && restricts().MatchString(key):
 			g.stop(v, "unknown key %s", full)
 		default:
 			g.keys(v, below, full)

@@ -5,12 +5,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/redact"
 )
 
 // serverName is the form of a server's name in a manifest.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+})
 
 // toolPrefixes returns the prefixes of the names of the tools of all servers that are converted and enabled.
 func toolPrefixes(n *node) []string {
@@ -27,7 +30,7 @@ func toolPrefixes(n *node) []string {
 func unconvertible(name string, s *node) string {
 	remote := isRemote(s)
 	switch {
-	case !serverName.MatchString(name):
+	case !serverName().MatchString(name):
 		return "a name has up to 32 letters, digits, _ and -"
 	case remote && s.get("url").text() == "":
 		return "it has no URL"
@@ -122,14 +125,16 @@ func (c *converter) serverVariables(server mapping, at, key string, n *node) {
 }
 
 var (
-	secretName  = regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
+	secretName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
+	})
 	secretValue = regexp.MustCompile(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
 )
 
 // mayBeKey reports whether a variable may have a key: by its name, or by its value, which is a known form of keys, has a URL with
 // credentials, or is long and looks random.
 func mayBeKey(name, value string) bool {
-	return value == "" || secretName.MatchString(name) || redact.New(nil).Text(value) != value ||
+	return value == "" || secretName().MatchString(name) || redact.New(nil).Text(value) != value ||
 		secretValue.MatchString(value) && (len(value) >= 16 || strings.Contains(value, "://"))
 }
 

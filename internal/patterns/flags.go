@@ -179,7 +179,9 @@ func widenedFile(f *file) string {
 	return "mode " + f.oldMode + " → " + f.mode
 }
 
-var errorName = regexp.MustCompile(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
+var errorName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:err|error|exc|exception|e|ex)$|[a-z](?:Err|Error)$|^err[A-Z0-9]|_err(?:or)?$`)
+})
 
 // inverses are tokens that invert a condition if one replaces another.
 var inverses = []string{"==", "!=", "===", "!==", "<", ">", "<=", ">=", "&&", "||", "true", "false", "True", "False", "and", "or", "is"}
@@ -210,7 +212,7 @@ func (e *edit) risk() (Kind, string) {
 	return "", ""
 }
 
-func isError(t token) bool { return t.kind == nameKind && errorName.MatchString(t.text) }
+func isError(t token) bool { return t.kind == nameKind && errorName().MatchString(t.text) }
 
 func count(tokens []token, match func(token) bool) (n int) {
 	for _, t := range tokens {

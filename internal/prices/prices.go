@@ -179,7 +179,9 @@ func index(text string) rows {
 
 // version matches what may follow the name of a model without making it another
 // model.
-var version = regexp.MustCompile(`(?:-(?:latest|preview|exp|beta|customtools)|[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{3,4})|-v\d(?::\d)?)+$`)
+var version = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:-(?:latest|preview|exp|beta|customtools)|[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d\d-\d\d|\d{3,4})|-v\d(?::\d)?)+$`)
+})
 
 // find returns the row of a model: by its name, or by that of which it is a version.
 func (r rows) find(id string) (string, bool) {
@@ -187,7 +189,7 @@ func (r rows) find(id string) (string, bool) {
 		return of.exact, true
 	}
 	for from := 0; from < len(id); {
-		at := version.FindStringIndex(id[from:])
+		at := version().FindStringIndex(id[from:])
 		if at == nil {
 			break
 		}

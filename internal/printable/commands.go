@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -27,10 +28,12 @@ const (
 )
 
 var (
-	anywhere   = regexp.MustCompile(hashes + `|` + section)
-	everywhere = regexp.MustCompile(`(?m)` + usual + `|` + group + `|` + colons + `|` + hashes + `|` + section)
+	anywhere   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(hashes + `|` + section) })
+	everywhere = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)` + usual + `|` + group + `|` + colons + `|` + hashes + `|` + section)
+	})
 	usualStart = regexp.MustCompile(usual)
-	hashesOnly = regexp.MustCompile(hashes)
+	hashesOnly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(hashes) })
 )
 
 // Disarm breaks the commands of CIs by a space: the text of a model, a command or a
@@ -39,7 +42,7 @@ func Disarm(s string) string {
 	if !mayCommand(s) {
 		return s
 	}
-	return everywhere.ReplaceAllStringFunc(s, breakCommand)
+	return everywhere().ReplaceAllStringFunc(s, breakCommand)
 }
 
 // mayCommand is a fast test for texts without any of the characters.
@@ -56,7 +59,7 @@ func mayCommand(s string) bool {
 }
 
 // DisarmInside is [Disarm] for text that is not at the start of a line.
-func DisarmInside(s string) string { return anywhere.ReplaceAllStringFunc(s, breakCommand) }
+func DisarmInside(s string) string { return anywhere().ReplaceAllStringFunc(s, breakCommand) }
 
 func breakCommand(found string) string {
 	at := len(found) - 1
@@ -101,5 +104,5 @@ func EscapeHashes(text []byte, escape string) []byte {
 	if bytes.Count(text, []byte("#")) < 2 {
 		return text
 	}
-	return hashesOnly.ReplaceAll(text, []byte("${1}"+escape+"${2}"))
+	return hashesOnly().ReplaceAll(text, []byte("${1}"+escape+"${2}"))
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // testNames are names of test files in languages without names of their own.
-var testNames = regexp.MustCompile(`^(?:test_.*|tests?|spec|Test[A-Z].*|.*[._-](?:tests?|specs?|unittest)|.*[A-Za-z0-9](?:Tests?|Spec)|.*[a-z0-9]IT)\.[^.]+$`)
+var testNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:test_.*|tests?|spec|Test[A-Z].*|.*[._-](?:tests?|specs?|unittest)|.*[A-Za-z0-9](?:Tests?|Spec)|.*[a-z0-9]IT)\.[^.]+$`)
+})
 
 // language is how tests are written in a language. Patterns are applied to texts without
 // comments and contents of strings.

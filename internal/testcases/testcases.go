@@ -48,7 +48,7 @@ func IsTest(file string) bool {
 	if in(ignoredDirs) {
 		return false
 	}
-	names := testNames
+	names := testNames()
 	if l := languageOf(file); l != nil && l.names != nil {
 		names = l.names
 	}

@@ -6,13 +6,18 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // block is a message that is one code block of a kind that models use for calls, after their reasoning.
-var block = regexp.MustCompile("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
+var block = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?s)^```(json|tool_code|tool_calls?)[ \t]*\n(.*?)\\s*(?:```)?$")
+})
 
 var (
-	after = regexp.MustCompile(`(?:\s|</s>|` + special + `)+$`)
+	after = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:\s|</s>|` + special + `)+$`)
+	})
 	alone = regexp.MustCompile(`^ {0,3}\{\s*(?:"|$)`) // at the start of a line
 )
 
@@ -24,7 +29,7 @@ func Only(text string, known func(name string) bool) string {
 		text = after
 	}
 	text = trim(text)
-	text = text[:len(text)-len(after.FindString(text))]
+	text = text[:len(text)-len(after().FindString(text))]
 	if name := only(text, known); name != "" {
 		return name
 	}
@@ -38,7 +43,7 @@ func Only(text string, known func(name string) bool) string {
 }
 
 func only(text string, known func(name string) bool) string {
-	if m := block.FindStringSubmatch(text); m != nil && !strings.Contains(m[2], "\n```") {
+	if m := block().FindStringSubmatch(text); m != nil && !strings.Contains(m[2], "\n```") {
 		if text = strings.TrimSpace(m[2]); m[1] != "json" && !strings.HasPrefix(text, "{") {
 			return pick(python(text), known)
 		}

@@ -14,7 +14,7 @@ const maxStarts = 200
 // call of a known name. The last call may be truncated.
 func Ends(text string, known func(name string) bool) string {
 	text = trim(text)
-	at := positions(text, starts)
+	at := positions(text, starts())
 	for _, i := range at[max(0, len(at)-maxStarts):] {
 		if name := calls(text[i:], known); name != "" {
 			return name
@@ -25,9 +25,11 @@ func Ends(text string, known func(name string) bool) string {
 
 // starts is where calls can start: the first of their tags, a list of calls in Python's syntax, or a name and its arguments,
 // of which the server has removed the tags.
-var starts = regexp.MustCompile(special + `|<` + prefix + `(?:` + outer + `>|function=|` + named + `\s)|<\|tool_call>|` +
-	`<start_function_call>|\[TOOL_(?:CALLS|REQUEST)\]|\bfunctools\[|(?:\b(?:commentary|analysis) )?\bto=functions\.|\bfunctions\.[\w.-]+:\d|^\s*\[|` +
-	`^` + name + `(?:\[ARGS\])?\{\s*["}]`)
+var starts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(special + `|<` + prefix + `(?:` + outer + `>|function=|` + named + `\s)|<\|tool_call>|` +
+		`<start_function_call>|\[TOOL_(?:CALLS|REQUEST)\]|\bfunctools\[|(?:\b(?:commentary|analysis) )?\bto=functions\.|\bfunctions\.[\w.-]+:\d|^\s*\[|` +
+		`^` + name + `(?:\[ARGS\])?\{\s*["}]`)
+})
 
 const (
 	special = `<[|｜][^<>\s]{1,40}[|｜]>` // a token of a chat template
@@ -81,8 +83,10 @@ func leading(line string) string {
 }
 
 // tags are what surrounds and separates calls.
-var tags = regexp.MustCompile(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + outer + `>|</?function>|</` + prefix + `invoke>|` +
-	`<\|tool_call>|<tool_call\|>|<(?:start|end)_function_call>|<start_function_response>|\[/?(?:END_)?TOOL_(?:CALLS|REQUEST)\]|functools|</s>|<end_of_turn>|<turn\|>|</think>)+`)
+var tags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\s|[,;\]]|` + special + `|</?` + prefix + outer + `>|</?function>|</` + prefix + `invoke>|` +
+		`<\|tool_call>|<tool_call\|>|<(?:start|end)_function_call>|<start_function_response>|\[/?(?:END_)?TOOL_(?:CALLS|REQUEST)\]|functools|</s>|<end_of_turn>|<turn\|>|</think>)+`)
+})
 
 // form is how models write one call, after its outermost tags.
 type form struct {
@@ -110,7 +114,7 @@ var forms = sync.OnceValue(func() []form {
 func calls(s string, known func(string) bool) (first string) {
 	tagged := false
 	for {
-		around := tags.FindString(s)
+		around := tags().FindString(s)
 		tagged, s = tagged || strings.ContainsAny(around, "<[f"), s[len(around):]
 		if s == "" {
 			return first

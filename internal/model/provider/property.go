@@ -4,10 +4,13 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // propertyForm matches the names of properties that Anthropic accepts.
-var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var propertyForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+})
 
 // Refuses returns the name of a property of an output schema for which the provider refuses each
 // request, and whether there is one.
@@ -35,7 +38,7 @@ func refused(v any) (property string, found bool) {
 			case "properties":
 				properties, _ := sub.(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(properties)) {
-					if !propertyForm.MatchString(name) {
+					if !propertyForm().MatchString(name) {
 						return name, true
 					}
 					if property, found = refused(properties[name]); found {

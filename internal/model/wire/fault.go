@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -207,11 +208,13 @@ var telling = map[string]model.ErrorClass{
 
 // tooLong matches messages of providers without a code about a conversation that is
 // too long.
-var tooLong = regexp.MustCompile(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
-	`|exceeds? (the |model |its )?(maximum )?(available )?context (window|length|limit|size)` +
-	`|context window exceeds|greater than the context length|exceed(ed|s)? (the )?model('s)? token limit` +
-	`|(prompt|input) is too long|input token count.{0,60}exceeds|reduce the length of the messages` +
-	`|request entity too large|exceeds the limit of \d+ tokens`)
+var tooLong = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
+		`|exceeds? (the |model |its )?(maximum )?(available )?context (window|length|limit|size)` +
+		`|context window exceeds|greater than the context length|exceed(ed|s)? (the )?model('s)? token limit` +
+		`|(prompt|input) is too long|input token count.{0,60}exceeds|reduce the length of the messages` +
+		`|request entity too large|exceeds the limit of \d+ tokens`)
+})
 
 func classify(status int, said complaint) model.ErrorClass {
 	for _, code := range []string{said.code, said.kind} {
@@ -221,7 +224,7 @@ func classify(status int, said complaint) model.ErrorClass {
 	}
 	switch status {
 	case 0, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		if tooLong.MatchString(said.message) {
+		if tooLong().MatchString(said.message) {
 			return model.ClassContext
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,9 +33,11 @@ const (
 
 // permanentTLS matches the failures of handshakes, by either end, that a retry doesn't change.
 // Their types are internal to crypto/tls.
-var permanentTLS = regexp.MustCompile(`tls: (protocol version not supported|handshake failure|insufficient security level|inappropriate fallback` +
-	`|unrecognized name|access denied|no application protocol|certificate required|(bad|unsupported|revoked|expired|unknown) certificate` +
-	`|server selected unsupported|server chose an unconfigured|server does not support|no supported versions)`)
+var permanentTLS = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`tls: (protocol version not supported|handshake failure|insufficient security level|inappropriate fallback` +
+		`|unrecognized name|access denied|no application protocol|certificate required|(bad|unsupported|revoked|expired|unknown) certificate` +
+		`|server selected unsupported|server chose an unconfigured|server does not support|no supported versions)`)
+})
 
 // remedy returns what to change after a failure of the connection to to that lasts until the
 // configuration changes; "" for other failures.
@@ -60,7 +63,7 @@ func remedy(to *url.URL, err error) string {
 		return strings.Replace(useHTTP, "the server", server, 1)
 	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // a TLS alert
 		return useHTTPS
-	case permanentTLS.MatchString(err.Error()):
+	case permanentTLS().MatchString(err.Error()):
 		return server + " and millhand have no TLS version, cipher or certificate in common: " + server + " must support TLS 1.2 or later, without a certificate of the client"
 	}
 	return ""
@@ -142,7 +145,9 @@ func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Resp
 
 // plainToTLS matches how servers respond to HTTP requests at a port for HTTPS: Go, nginx, Apache and
 // others, all with status 400.
-var plainToTLS = regexp.MustCompile(`(?i)http request .{0,20}https (server|port)|plain http to an? (ssl|tls)|requires (ssl|tls)|combination of host and port requires tls`)
+var plainToTLS = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)http request .{0,20}https (server|port)|plain http to an? (ssl|tls)|requires (ssl|tls)|combination of host and port requires tls`)
+})
 
 // refusedBefore returns what to change after the response of a proxy, or of a server that expects
 // TLS, instead of the model's; "" for other responses.
@@ -150,7 +155,7 @@ func refusedBefore(resp *http.Response, text string) string {
 	switch {
 	case resp.StatusCode == http.StatusProxyAuthRequired && resp.Request != nil:
 		return proxyCredentials(resp.Request.URL)
-	case resp.StatusCode == http.StatusBadRequest && resp.Request != nil && resp.Request.URL.Scheme == "http" && plainToTLS.MatchString(text):
+	case resp.StatusCode == http.StatusBadRequest && resp.Request != nil && resp.Request.URL.Scheme == "http" && plainToTLS().MatchString(text):
 		return useHTTPS
 	}
 	return ""
