@@ -216,7 +216,7 @@ func (a *decoder) Body(data []byte) error {
 	}
 	a.usage.start(body.Usage)
 	a.served = body.Model
-	a.usage.final = body.Usage.JSON.OutputTokens.Valid()
+	_, a.usage.final = wire.Count(body.Usage.JSON.OutputTokens.Raw())
 	a.stop = body.StopReason
 	return nil
 }
@@ -317,13 +317,14 @@ type counts struct {
 }
 
 func (u *counts) start(s sdk.Usage) {
-	if !s.JSON.InputTokens.Valid() {
+	input, ok := wire.Count(s.JSON.InputTokens.Raw())
+	if !ok {
 		return
 	}
-	u.known = true
-	u.input, u.output, u.thought = s.InputTokens, s.OutputTokens, s.OutputTokensDetails.ThinkingTokens
-	u.cacheRead, u.cacheWrite = s.CacheReadInputTokens, s.CacheCreationInputTokens
-	u.cacheWriteLong = s.CacheCreation.Ephemeral1hInputTokens
+	u.known, u.input = true, input
+	u.output, u.thought = wire.Detail(s.JSON.OutputTokens.Raw()), wire.Detail(s.OutputTokensDetails.JSON.ThinkingTokens.Raw())
+	u.cacheRead, u.cacheWrite = wire.Detail(s.JSON.CacheReadInputTokens.Raw()), wire.Detail(s.JSON.CacheCreationInputTokens.Raw())
+	u.cacheWriteLong = wire.Detail(s.CacheCreation.JSON.Ephemeral1hInputTokens.Raw())
 	var terms []string
 	if s.Speed == sdk.UsageSpeedFast {
 		terms = append(terms, "fast")
@@ -335,25 +336,23 @@ func (u *counts) start(s sdk.Usage) {
 		terms = append(terms, "batch")
 	}
 	u.terms = strings.Join(terms, " ")
-	u.searches = s.ServerToolUse.WebSearchRequests
+	u.searches = wire.Detail(s.ServerToolUse.JSON.WebSearchRequests.Raw())
 }
 
 func (u *counts) add(s sdk.MessageDeltaUsage) {
-	u.known = u.known || s.JSON.InputTokens.Valid()
-	u.final = u.final || s.JSON.OutputTokens.Valid()
-	for to, field := range map[*int64]struct {
-		n     int64
-		valid bool
-	}{
-		&u.input:      {s.InputTokens, s.JSON.InputTokens.Valid()},
-		&u.output:     {s.OutputTokens, s.JSON.OutputTokens.Valid()},
-		&u.cacheRead:  {s.CacheReadInputTokens, s.JSON.CacheReadInputTokens.Valid()},
-		&u.cacheWrite: {s.CacheCreationInputTokens, s.JSON.CacheCreationInputTokens.Valid()},
-		&u.thought:    {s.OutputTokensDetails.ThinkingTokens, s.JSON.OutputTokensDetails.Valid()},
-		&u.searches:   {s.ServerToolUse.WebSearchRequests, s.ServerToolUse.JSON.WebSearchRequests.Valid()},
+	_, input := wire.Count(s.JSON.InputTokens.Raw())
+	_, output := wire.Count(s.JSON.OutputTokens.Raw())
+	u.known, u.final = u.known || input, u.final || output
+	for to, raw := range map[*int64]string{
+		&u.input:      s.JSON.InputTokens.Raw(),
+		&u.output:     s.JSON.OutputTokens.Raw(),
+		&u.cacheRead:  s.JSON.CacheReadInputTokens.Raw(),
+		&u.cacheWrite: s.JSON.CacheCreationInputTokens.Raw(),
+		&u.thought:    s.OutputTokensDetails.JSON.ThinkingTokens.Raw(),
+		&u.searches:   s.ServerToolUse.JSON.WebSearchRequests.Raw(),
 	} {
-		if field.valid {
-			*to = field.n
+		if n, ok := wire.Count(raw); ok {
+			*to = n
 		}
 	}
 }

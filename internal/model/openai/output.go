@@ -278,17 +278,16 @@ func (o *output) conclude(body responses.Response) error {
 // usageOfResponse converts the usage unchanged: input includes cached tokens, output
 // includes reasoning.
 func usageOfResponse(u responses.ResponseUsage) *money.Usage {
-	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
-		return nil
-	}
+	input, ok := wire.Count(u.JSON.InputTokens.Raw())
+	output, told := wire.Count(u.JSON.OutputTokens.Raw())
 	got := money.Usage{
-		Input:      u.InputTokens,
-		Output:     u.OutputTokens,
-		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
-		CacheRead:  u.InputTokensDetails.CachedTokens,
-		CacheWrite: u.InputTokensDetails.CacheWriteTokens,
+		Input:      input,
+		Output:     output,
+		Reasoning:  wire.Detail(u.OutputTokensDetails.JSON.ReasoningTokens.Raw()),
+		CacheRead:  wire.Detail(u.InputTokensDetails.JSON.CachedTokens.Raw()),
+		CacheWrite: wire.Detail(u.InputTokensDetails.JSON.CacheWriteTokens.Raw()),
 	}
-	if !wire.Plausible(got) {
+	if !ok || !told || !wire.Plausible(got) {
 		return nil
 	}
 	return &got

@@ -1,9 +1,8 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
-	"strconv"
-	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/respjson"
@@ -19,21 +18,23 @@ import (
 // OpenAI's prompt_tokens include cached ones and its completion_tokens include
 // reasoning. Servers that count otherwise are found out by their total.
 func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
-	if !u.JSON.PromptTokens.Valid() {
+	input, ok := wire.Count(u.JSON.PromptTokens.Raw())
+	output, told := wire.Count(u.JSON.CompletionTokens.Raw())
+	if !ok {
 		return nil, nil
 	}
 	got := money.Usage{
-		Input:      u.PromptTokens,
-		Output:     u.CompletionTokens,
-		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
-		CacheRead:  firstOf(u.PromptTokensDetails.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
-		CacheWrite: firstOf(u.PromptTokensDetails.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
+		Input:      input,
+		Output:     output,
+		Reasoning:  wire.Detail(u.CompletionTokensDetails.JSON.ReasoningTokens.Raw()),
+		CacheRead:  firstOf(u.PromptTokensDetails.JSON.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
+		CacheWrite: firstOf(u.PromptTokensDetails.JSON.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
 	}
 	if !wire.Plausible(got) {
 		return nil, nil
 	}
-	got = inclusive(got, u.TotalTokens)
-	if got.Output == 0 && !u.JSON.CompletionTokens.Valid() {
+	got = inclusive(got, wire.Detail(u.JSON.TotalTokens.Raw()))
+	if got.Output == 0 && !told {
 		return nil, nil // not reported, which is not the same as nothing
 	}
 	return &got, costOf(u.JSON.ExtraFields)
@@ -65,15 +66,11 @@ func inclusive(u money.Usage, total int64) money.Usage {
 	return u
 }
 
-// firstOf returns n, or the first of the fields by which other servers name it.
-func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
+// firstOf returns a count, or the first of the fields by which other servers name it.
+func firstOf(count respjson.Field, extra map[string]respjson.Field, names ...string) int64 {
+	n := wire.Detail(count.Raw())
 	for _, name := range names {
-		if n != 0 {
-			break
-		}
-		if f, err := strconv.ParseFloat(strings.Trim(extra[name].Raw(), `"`), 64); err == nil && f > -1<<53 && f < 1<<53 { // absent as a rule
-			n = int64(f)
-		}
+		n = cmp.Or(n, wire.Detail(extra[name].Raw())) // absent as a rule
 	}
 	return n
 }
