@@ -205,6 +205,8 @@ func (a *decoder) Body(data []byte) error {
 	if err := wire.Decode(data, &body); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
+	a.usage.start(body.Usage)
+	_, a.usage.final = wire.Count(body.Usage.JSON.OutputTokens.Raw())
 	if body.Type == "error" || len(body.Error) > 0 && string(body.Error) != "null" {
 		return a.faults.Midstream(data)
 	}
@@ -214,11 +216,17 @@ func (a *decoder) Body(data []byte) error {
 			return err
 		}
 	}
-	a.usage.start(body.Usage)
 	a.served = body.Model
-	_, a.usage.final = wire.Count(body.Usage.JSON.OutputTokens.Raw())
 	a.stop = body.StopReason
 	return nil
+}
+
+// Failed implements [wire.Decoder].
+func (a *decoder) Failed(data []byte) {
+	var e sdk.MessageStreamEventUnion
+	if wire.Decode(data, &e) == nil {
+		a.usage.add(e.Usage)
+	}
 }
 
 // stops maps the stop reasons. Others are unknown.

@@ -85,9 +85,23 @@ func (a *decoder) Body(data []byte) error {
 		return a.faults.Unreadable(err, data)
 	}
 	if wire.Present(chunk.JSON.ExtraFields["error"].Raw()) {
+		a.fail(chunk)
 		return a.faults.Midstream(data)
 	}
 	return a.Event(chunk)
+}
+
+// Failed implements [wire.Decoder].
+func (a *decoder) Failed(data []byte) {
+	var chunk sdk.ChatCompletionChunk
+	if wire.Decode(data, &chunk) == nil {
+		a.fail(chunk)
+	}
+}
+
+// fail reads the usage of a chunk that is an error, which nothing follows.
+func (a *decoder) fail(chunk sdk.ChatCompletionChunk) {
+	a.counted = a.count(chunk) || a.counted
 }
 
 // Event implements [wire.Decoder].
@@ -97,6 +111,7 @@ func (a *decoder) Event(chunk sdk.ChatCompletionChunk) error {
 	}
 	for _, choice := range chunk.Choices {
 		if fault := choice.JSON.ExtraFields["error"].Raw(); wire.Present(fault) {
+			a.fail(chunk)
 			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
 		}
 		if err := a.add(choice); err != nil {
@@ -211,8 +226,8 @@ func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.
 	return p
 }
 
-// count reads the usage of a chunk, if any. Groq sends it in x_groq.
-func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
+// count reads the usage of a chunk, and reports whether it has any. Groq sends it in x_groq.
+func (a *decoder) count(chunk sdk.ChatCompletionChunk) bool {
 	a.tier, a.served = cmp.Or(string(chunk.ServiceTier), a.tier), cmp.Or(chunk.Model, a.served)
 	u := chunk.Usage
 	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
@@ -223,11 +238,12 @@ func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
 	}
 	usage, cost := usageOf(u)
 	if usage == nil {
-		return
+		return false
 	}
 	usage.Terms = terms(a.tier)
 	a.usage, a.costUSD = usage, cost
 	a.counted = a.finish != ""
+	return true
 }
 
 // finishes maps the finish reasons of providers. Others are unknown.

@@ -117,6 +117,7 @@ func (o *output) Body(data []byte) error {
 		return o.faults.Unreadable(err, data)
 	}
 	if wire.Present(body.JSON.Error.Raw()) {
+		o.count(body)
 		return o.faults.Midstream(data)
 	}
 	if body.Status == "" {
@@ -124,6 +125,14 @@ func (o *output) Body(data []byte) error {
 	}
 	o.events++
 	return o.conclude(body)
+}
+
+// Failed implements [wire.Decoder].
+func (o *output) Failed(data []byte) {
+	var e responses.ResponseStreamEventUnion
+	if wire.Decode(data, &e) == nil {
+		o.count(e.Response)
+	}
 }
 
 // at returns the item with an index, or the last one without an index.
@@ -237,14 +246,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 // conclude adds the last event, which repeats the complete response.
 func (o *output) conclude(body responses.Response) error {
 	o.served = body.Model
-	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
-		o.usage.Terms = terms(string(body.ServiceTier))
-		for _, it := range body.Output {
-			if it.Type == "web_search_call" {
-				o.usage.Searches++
-			}
-		}
-	}
+	o.count(body)
 	if body.Status == responses.ResponseStatusFailed || wire.Present(body.JSON.Error.Raw()) {
 		said := body.JSON.Error.Raw()
 		if !wire.Present(said) {
@@ -273,6 +275,19 @@ func (o *output) conclude(body responses.Response) error {
 		}
 	}
 	return nil
+}
+
+// count reads the usage of a response.
+func (o *output) count(body responses.Response) {
+	if o.usage = usageOfResponse(body.Usage); o.usage == nil {
+		return
+	}
+	o.usage.Terms = terms(string(body.ServiceTier))
+	for _, it := range body.Output {
+		if it.Type == "web_search_call" {
+			o.usage.Searches++
+		}
+	}
 }
 
 // usageOfResponse converts the usage unchanged: input includes cached tokens, output

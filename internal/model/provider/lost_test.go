@@ -48,6 +48,22 @@ func TestTheUsageOfAFailedResponse(t *testing.T) {
 			event(`{"type":"response.failed","response":{"status":"failed","error":{"message":"no"},"usage":{"input_tokens":100,"output_tokens":40,"input_tokens_details":{"cached_tokens":60}}}}`),
 			&money.Charge{Usage: told},
 		},
+		{
+			"responses: a failure whose error is beside the response", "openai-responses",
+			event(`{"type":"response.failed","error":{"message":"no"},"response":{"status":"failed","usage":{"input_tokens":100,"output_tokens":40,"input_tokens_details":{"cached_tokens":60}}}}`),
+			&money.Charge{Usage: told},
+		},
+		{"responses: an error alone", "openai-responses", event(`{"type":"error","message":"busy"}`), nil},
+		{"chat: an error with usage", "openrouter", event(chatText) + event(`{"error":{"message":"no"},`+chatUsage+`}`), &money.Charge{Usage: told, CostUSD: &usd}},
+		{"chat: an error with usage, which no text precedes", "openrouter", event(`{"error":{"message":"no"},` + chatUsage + `}`), &money.Charge{Usage: told, CostUSD: &usd}},
+		{"chat: an error of a choice with usage", "openrouter", event(`{"choices":[{"index":0,"error":{"message":"no"},"delta":{}}],` + chatUsage + `}`), &money.Charge{Usage: told, CostUSD: &usd}},
+		{"chat: an error after usage on the way", "openrouter", event(`{"choices":[{"index":0,"delta":{"content":"hel"}}],`+chatUsage+`}`) + event(`{"error":{"message":"no"}}`), &money.Charge{Usage: told, CostUSD: &usd, Estimated: true}},
+		{
+			"messages: an error with usage", "anthropic",
+			event(message) + event(messageStart) + event(`{"type":"error","error":{"message":"no"},"usage":{"output_tokens":40}}`),
+			&money.Charge{Usage: money.Usage{Input: 100, Output: 40, CacheRead: 60, CacheWrite: 10}},
+		},
+		{"messages: an error after the head", "anthropic", event(message) + event(`{"type":"error","error":{"message":"no"}}`), &money.Charge{Usage: money.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
 		{"messages: nothing came", "anthropic", "", nil},
 		// The API's input does not include what was cached.
 		{"messages: the head has the input", "anthropic", event(message) + event(messageStart), &money.Charge{Usage: money.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
@@ -74,5 +90,29 @@ func TestTheUsageOfAFailedResponse(t *testing.T) {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// The same for responses that were not streamed.
+func TestTheUsageOfAFailedBody(t *testing.T) {
+	want := model.Response{Lost: &money.Charge{Usage: money.Usage{Input: 100, Output: 40}}}
+	for _, test := range []struct{ kind, body string }{
+		{"openrouter", `{"error":{"message":"no"},"usage":{"prompt_tokens":100,"completion_tokens":40}}`},
+		{"openrouter", `{"choices":[{"error":{"message":"no"},"message":{"content":"hel"}}],"usage":{"prompt_tokens":100,"completion_tokens":40}}`},
+		{"openai-responses", `{"id":"r","status":"failed","error":{"message":"no"},"usage":{"input_tokens":100,"output_tokens":40}}`},
+		{"anthropic", `{"type":"message","error":{"message":"no"},"usage":{"input_tokens":100,"output_tokens":40}}`},
+	} {
+		server := wiretest.New(nil)
+		server.Fault = func(int) wiretest.Fault {
+			return wiretest.Fault{Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: test.body}
+		}
+		m, err := provider.Open(provider.Config{Kind: test.kind, BaseURL: wiretest.Serve(t, server), Model: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.Stream(t.Context(), model.Request{}, nil)
+		if diff := cmp.Diff(want, got); err == nil || diff != "" {
+			t.Errorf("%s %s: error %v (-want +got):\n%s", test.kind, test.body, err, diff)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 // progress is what a response has so far: a [Decoder] without the type of its events.
 type progress interface {
 	Body(data []byte) error
+	Failed(data []byte)
 	End()
 	Progress() Progress
 	Size() int

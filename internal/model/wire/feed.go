@@ -74,6 +74,7 @@ func (f *feed) add(kind string, data []byte) error {
 	fault := gjson.GetBytes(data, "error")
 	switch {
 	case failed || kind == "error" || Present(fault.Raw):
+		f.attempt.decoder.Failed(data)
 		return faults.Midstream(data)
 	case fault.Exists(): // any is the end to the SDK
 		data, _ = sjson.DeleteBytes(data, "error")

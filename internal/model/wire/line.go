@@ -86,6 +86,8 @@ type Decoder[T any] interface {
 	End()
 	// Body decodes a response that was not streamed.
 	Body(data []byte) error
+	// Failed reads the usage that was sent with an error: an event, or the body of a response.
+	Failed(data []byte)
 	// Progress reports how much of the response was received.
 	Progress() Progress
 	// Size returns the number of bytes of content so far. Keep-alives have none.
