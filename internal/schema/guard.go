@@ -31,12 +31,34 @@ type measured struct {
 	objects, references  int
 	structured           int  // in the list with the most
 	long                 bool // a number has too many digits
-	counts               bool // lengths in the values are limited, as of keywords
+}
+
+// role is what a value is to a schema.
+type role int
+
+const (
+	data   role = iota // also a document
+	schema             // keywords, or a list of schemas
+	named              // schemas by their names
+)
+
+// of returns the role of the value of a key.
+func (r role) of(key string) role {
+	if r != schema {
+		return map[role]role{data: data, named: schema}[r]
+	}
+	switch key {
+	case "const", "enum", "default", "examples":
+		return data
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+		return named
+	}
+	return schema // also of an unknown keyword: a reference may point to it
 }
 
 // value measures a value and returns it with numbers that the library can hold, and
 // whether it is another one.
-func (m *measured) value(v any, depth int) (any, bool) {
+func (m *measured) value(v any, depth int, is role) (any, bool) {
 	m.values++
 	m.depth = max(m.depth, depth)
 	switch v := v.(type) {
@@ -46,17 +68,17 @@ func (m *measured) value(v any, depth int) (any, bool) {
 		n := m.number(v)
 		return n, n != v
 	case []any:
-		return m.list(v, depth)
+		return m.list(v, depth, is)
 	case map[string]any:
-		return m.object(v, depth)
+		return m.object(v, depth, is)
 	}
 	return v, false
 }
 
-func (m *measured) list(list []any, depth int) (any, bool) {
+func (m *measured) list(list []any, depth int, is role) (any, bool) {
 	var other []any
 	for i, item := range list {
-		if limited, differs := m.value(item, depth+1); differs {
+		if limited, differs := m.value(item, depth+1, is); differs {
 			if other == nil {
 				other = slices.Clone(list)
 			}
@@ -69,14 +91,14 @@ func (m *measured) list(list []any, depth int) (any, bool) {
 	return list, false
 }
 
-func (m *measured) object(obj map[string]any, depth int) (any, bool) {
+func (m *measured) object(obj map[string]any, depth int, is role) (any, bool) {
 	m.objects++
 	var other map[string]any
 	for key, v := range obj {
 		m.bytes += len(key)
 		m.keyword(key, v)
-		limited, differs := m.value(v, depth+1)
-		if n, ok := limited.(json.Number); ok && m.counts && isCount(key) && tooMany(n) {
+		limited, differs := m.value(v, depth+1, is.of(key))
+		if n, ok := limited.(json.Number); ok && is == schema && isCount(key) && tooMany(n) {
 			limited, differs = json.Number("2147483647"), true
 		}
 		if differs {
@@ -150,8 +172,8 @@ func tooMany(n json.Number) bool {
 // limitSchema returns a schema with numbers that the library can hold, or why
 // it is refused.
 func limitSchema(doc any, size int) (any, Other) {
-	m := measured{counts: true}
-	limited, _ := m.value(doc, 0)
+	var m measured
+	limited, _ := m.value(doc, 0, schema)
 	switch {
 	case m.depth > maxNesting:
 		return nil, "schema nested too deeply"

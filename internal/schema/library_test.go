@@ -64,8 +64,39 @@ func TestLibraryTruncatesLengths(t *testing.T) {
 	if _, err := library(t, `{"maxLength": 18446744073709551615}`, "text"); err == nil {
 		t.Error("the library does not truncate lengths")
 	}
-	if err := verdict(t, `{"const": {"maxLength": 3}}`, `{"maxLength": 3}`); err != nil {
-		t.Error(err)
+}
+
+// Lengths in values are data: only those of keywords are limited, wherever a schema is.
+func TestLengthsInValues(t *testing.T) {
+	const long = `{"maxLength": 99999999999}`
+	for _, schema := range []string{
+		`{"const": {"maxLength": 3}}`, `{"enum": [3, {"maxLength": 3}]}`,
+		`{"const": ` + long + `}`, `{"enum": [3, ` + long + `]}`, `{"enum": [{"properties": ` + long + `}, ` + long + `]}`,
+		`{"properties": {"maxLength": {"const": 99999999999}}}`, `{"allOf": [{"const": ` + long + `}]}`,
+		`{"default": ` + long + `, "examples": [` + long + `], "const": ` + long + `}`,
+	} {
+		doc := long
+		if strings.Contains(schema, "3}") {
+			doc = `{"maxLength": 3}`
+		}
+		if err := verdict(t, schema, doc); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+		if err := verdict(t, schema, `{"maxLength": 2147483647}`); err == nil {
+			t.Errorf("%s accepts another number", schema)
+		}
+	}
+	const longest = `{"maxLength": 18446744073709551615}`
+	for _, schema := range []string{
+		`{"properties": {"const": ` + longest + `, "default": ` + longest + `, "properties": ` + longest + `}}`,
+		`{"$defs": {"enum": ` + longest + `}, "$ref": "#/$defs/enum"}`, `{"dependentSchemas": {"const": ` + longest + `}, "patternProperties": {"const": ` + longest + `}}`,
+		`{"other": ` + longest + `, "$ref": "#/other"}`,
+	} {
+		for _, doc := range []string{`{"const": "text", "default": "text", "properties": "text"}`, `"text"`} {
+			if err := verdict(t, schema, doc); err != nil {
+				t.Errorf("%s, %s: %v", schema, doc, err)
+			}
+		}
 	}
 }
 
