@@ -71,6 +71,15 @@ func TestOutputsCanBePrinted(t *testing.T) {
 	}
 }
 
+// The message is what the step summary shows: no hyperlink hides its target.
+func TestTheFinalMessageIsRestricted(t *testing.T) {
+	message := "# Done\n\nSee [the report](https://evil.example/a?b) and ![x](https://evil.example/i.png), <b>@ada</b>, closes #12.\n\n/approve\n\n- [x] all"
+	got := values(t, event.ExitOK, &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, message)}})["final-message"]
+	if want := markdown.Restricted(message); got != want || strings.Contains(got, "](") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOutputsOfASingleJob(t *testing.T) {
 	rep := &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, "Done.")}}
 	rep.Jobs[0].Output = json.RawMessage("{\n \"a\": 1}")

@@ -37,23 +37,27 @@ type measured struct {
 type role int
 
 const (
-	data   role = iota // also a document
-	schema             // keywords, or a list of schemas
-	named              // schemas by their names
+	isData   role = iota // also a document
+	isSchema             // keywords, or a list of schemas
+	isNamed              // schemas by their names
 )
 
 // of returns the role of the value of a key.
 func (r role) of(key string) role {
-	if r != schema {
-		return map[role]role{data: data, named: schema}[r]
+	switch r {
+	case isData:
+		return isData
+	case isNamed:
+		return isSchema
+	case isSchema:
 	}
 	switch key {
 	case "const", "enum", "default", "examples":
-		return data
+		return isData
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
-		return named
+		return isNamed
 	}
-	return schema // also of an unknown keyword: a reference may point to it
+	return isSchema // also of an unknown keyword: a reference may point to it
 }
 
 // value measures a value and returns it with numbers that the library can hold, and
@@ -98,7 +102,7 @@ func (m *measured) object(obj map[string]any, depth int, is role) (any, bool) {
 		m.bytes += len(key)
 		m.keyword(key, v)
 		limited, differs := m.value(v, depth+1, is.of(key))
-		if n, ok := limited.(json.Number); ok && is == schema && isCount(key) && tooMany(n) {
+		if n, ok := limited.(json.Number); ok && is == isSchema && isCount(key) && tooMany(n) {
 			limited, differs = json.Number("2147483647"), true
 		}
 		if differs {
@@ -173,7 +177,7 @@ func tooMany(n json.Number) bool {
 // it is refused.
 func limitSchema(doc any, size int) (any, Other) {
 	var m measured
-	limited, _ := m.value(doc, 0, schema)
+	limited, _ := m.value(doc, 0, isSchema)
 	switch {
 	case m.depth > maxNesting:
 		return nil, "schema nested too deeply"

@@ -82,7 +82,7 @@ func (s *Schema) compile(doc any) (faults Faults) {
 // [Faults].
 func (s *Schema) Validate(doc any) (err error) {
 	var in measured
-	limited, _ := in.value(doc, 0, data)
+	limited, _ := in.value(doc, 0, isData)
 	switch {
 	case in.values > maxValues || in.bytes > maxBytes:
 		return Faults{{Kind: Other("the document is too large for the check against the schema")}}
