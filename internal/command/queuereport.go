@@ -84,7 +84,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 	ended, since := 0, w.Now()
 	for {
 		began := w.Now()
-		n, err := q.Ended(ctx, r.ID)
+		n, err := q.Ended(ctx, r)
 		if err != nil {
 			return fail(event.ExitUnavailable, "%w", err)
 		}
@@ -118,7 +118,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 // queuedParts writes the events of each job to a directory of its own, with its files, and
 // returns these as parts of a merged run.
 func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.Dir) ([]report.Input, error) {
-	results, err := q.Results(ctx, r.ID)
+	results, err := q.Results(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,26 +132,25 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 		return nil, err
 	}
 	has := map[string]bool{}
-	err = q.EachLog(ctx, r, func(key string, text []byte) error {
+	err = q.EachLog(ctx, r, func(key string, text []byte, end *queue.Result) error {
 		if len(text) == 0 {
 			return nil // claimed a moment ago
 		}
 		has[key] = true
 		j := r.Jobs[r.Index(key)]
-		err := checkEvents(r, j, text)
-		if err == nil {
-			var data []byte
-			if data, err = q.Files(ctx, results[key]); err != nil && !errors.Is(err, queue.ErrInvalid) {
-				return err
-			}
-			if err == nil && len(data) > 0 {
-				if err = unpack(data, dir.Sub(key)); err != nil && !errors.Is(err, queue.ErrInvalid) {
-					return err // of this machine
-				}
-			}
+		if err := checkEvents(r, j, text); err != nil { // the other jobs have their reports
+			return add(key, endText(r, j, unproven(r, err.Error())))
 		}
-		if err != nil { // the other jobs have their reports
-			text = endText(r, j, unproven(r, err.Error()))
+		result := results[key]
+		if end != nil { // the stored one can be of somebody who did not run the job
+			result = *end
+		}
+		err := addJobFiles(ctx, q, result, dir, key)
+		if errors.Is(err, queue.ErrInvalid) {
+			text, err = endedAs(text, j.ID, unproven(r, err.Error()).End)
+		}
+		if err != nil {
+			return err
 		}
 		return add(key, text)
 	})
@@ -163,7 +162,7 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 		if !ended || has[j.Key] {
 			continue
 		}
-		if result.End.Outcome == event.Passed {
+		if result.End.Outcome == event.Passed || forged(result.End) {
 			result = unproven(r, "it has no events")
 		}
 		if err := add(j.Key, endText(r, j, result)); err != nil {
@@ -171,6 +170,42 @@ func queuedParts(ctx context.Context, q *queue.Queue, r *queue.Run, dir *files.D
 		}
 	}
 	return parts, nil
+}
+
+// addJobFiles writes the files of a job below a directory: all, or none if they are invalid.
+func addJobFiles(ctx context.Context, q *queue.Queue, result queue.Result, dir *files.Dir, key string) error {
+	data, err := q.Files(ctx, result)
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	if err = unpack(data, dir.Sub(key)); errors.Is(err, queue.ErrInvalid) {
+		err = errors.Join(err, dir.RemoveAll(key))
+	}
+	return err
+}
+
+// endedAs returns the events of a job with another end: what it did and what it cost stays in its report, without the
+// files that its own end names.
+func endedAs(text []byte, job string, end event.JobEnd) ([]byte, error) {
+	var out bytes.Buffer
+	sink, ended, last := event.JSONL(&out), false, event.Event{}
+	_, err := event.Read(bytes.NewReader(text), func(e event.Event) error {
+		switch {
+		case e.JobEnd != nil:
+			own := *e.JobEnd
+			own.Outcome, own.Reason, own.Code, own.Cause, own.ExitCode = end.Outcome, end.Reason, end.Code, end.Cause, end.ExitCode
+			own.Patch, own.PatchSHA256 = "", ""
+			e.JobEnd, ended = &own, true
+		case e.RunEnd != nil:
+			e.RunEnd = &event.RunEnd{Outcome: end.ExitCode.OutcomeOf(), ExitCode: end.ExitCode}
+		}
+		last = e
+		return sink.Emit(e)
+	})
+	if err == nil && !ended {
+		err = sink.Emit(event.Event{Type: event.JobEnded, Seq: last.Seq + 1, Time: last.Time, Job: job, JobEnd: &end})
+	}
+	return out.Bytes(), err
 }
 
 // unproven is the result of a job whose records in the queue are not those that a worker stores.
@@ -186,6 +221,8 @@ func checkEvents(r *queue.Run, j queue.Job, text []byte) error {
 		switch s := e.Run; {
 		case e.Job != "" && e.Job != j.ID:
 			return fmt.Errorf("events of job %q", e.Job)
+		case e.JobEnd != nil && forged(*e.JobEnd):
+			return fmt.Errorf("outcome %q with exit code %d", e.JobEnd.Outcome, e.JobEnd.ExitCode)
 		case s == nil:
 		case s.ID != r.ID || s.PlanHash != own.PlanHash || s.Shard == nil || own.Shard == nil || *s.Shard != *own.Shard:
 			return errors.New("events of another run")
@@ -195,6 +232,11 @@ func checkEvents(r *queue.Run, j queue.Job, text []byte) error {
 		return nil
 	})
 	return err
+}
+
+// forged reports whether the end of a job contradicts itself: the run would exit with 0 without a job that passed.
+func forged(end event.JobEnd) bool {
+	return end.Outcome != event.Skipped && (end.Outcome == event.Passed) != (end.ExitCode == event.ExitOK)
 }
 
 // planText is the stream of a run of which no job has run: all of them are elsewhere.

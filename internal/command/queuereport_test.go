@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/queue/queuetest"
 )
@@ -23,7 +24,7 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 	s := queuetest.Start(t)
 	k := testWorker(t, s)
 	r := &queue.Run{ID: "r", Lease: time.Minute, MaxDeliveries: 3, Start: event.Run{ID: "r", PlanHash: "h"}}
-	for _, id := range []string{"honest", "no_events", "garbage", "of_another", "another_run", "another_plan", "no_files", "bad_files", "bad_archive", "end"} {
+	for _, id := range []string{"honest", "no_events", "garbage", "of_another", "another_run", "another_plan", "no_files", "bad_files", "bad_archive", "end", "no_exit", "no_exit_in_events"} {
 		r.Jobs = append(r.Jobs, queue.Job{ID: id, Key: "k-" + id})
 		r.Start.Jobs = append(r.Start.Jobs, event.PlannedJob{ID: id})
 	}
@@ -31,7 +32,8 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	js, object := stored(t, s)
-	passed := event.JobEnd{Outcome: event.Passed}
+	cost := money.Dollar / 4
+	passed := event.JobEnd{Outcome: event.Passed, Turns: 2, CostUSD: &cost, Patch: "patches/x.patch"}
 	publish := func(id string, events []byte, result queue.Result) {
 		t.Helper()
 		text, err := json.Marshal(result)
@@ -63,18 +65,20 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		}
 		return bytes.ReplaceAll(bytes.Join(lines, []byte("\n")), []byte(old), []byte(other))
 	}
-	archive := func(name string) []byte {
+	archive := func(names ...string) []byte {
 		var text bytes.Buffer
 		z := gzip.NewWriter(&text)
 		a := tar.NewWriter(z)
-		if err := a.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
+		for _, name := range names {
+			if err := a.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		a.Close()
 		z.Close()
 		return text.Bytes()
 	}
-	for name, data := range map[string][]byte{"garbage": []byte("garbage"), "outside": archive("patches/../../x")} {
+	for name, data := range map[string][]byte{"garbage": []byte("garbage"), "outside": archive("patches/x.patch", "patches/../../x")} {
 		if _, err := object.PutBytes(t.Context(), name, data); err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +92,9 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 	publish("no_files", events("no_files"), queue.Result{End: passed, Files: "files/gone"})
 	publish("bad_files", events("bad_files"), queue.Result{End: passed, Files: "garbage"})
 	publish("bad_archive", events("bad_archive"), queue.Result{End: passed, Files: "outside"})
+	odd := event.JobEnd{Outcome: "great"} // with exit code 0
+	publish("no_exit", nil, queue.Result{Job: "no_exit", End: odd})
+	publish("no_exit_in_events", endText(r, r.Jobs[r.Index("k-no_exit_in_events")], queue.Result{End: odd, At: time.Now()}), queue.Result{End: odd})
 	publish("end", nil, queue.Result{Job: "end", End: event.CodeInternal.End("")})
 
 	dir, err := files.MakeTemp(t.TempDir(), "parts-")
@@ -116,6 +123,11 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		case j.ID == "honest" && j.Outcome != event.Passed, j.ID != "honest" && j.Outcome != event.Error,
 			j.Outcome == event.Error && j.ID != "end" && !strings.Contains(j.Reason, "invalid result in the queue: "):
 			t.Errorf("%s: %s %q", j.ID, j.Outcome, j.Reason)
+		}
+		if strings.HasSuffix(j.ID, "_files") || j.ID == "bad_archive" { // what it did and cost stays
+			if j.Turns != 2 || j.CostUSD == nil || *j.CostUSD != cost || j.Patch != "" || dir.Exists("k-"+j.ID+"/patches") {
+				t.Errorf("%s: %d turns, cost %v, patch %q", j.ID, j.Turns, j.CostUSD, j.Patch)
+			}
 		}
 	}
 }

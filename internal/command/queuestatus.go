@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,13 +38,15 @@ type runState struct {
 	State     string                `json:"state"` // running, cancelled or ended
 	Jobs      jobCounts             `json:"jobs"`
 	Outcomes  map[event.Outcome]int `json:"outcomes"` // of jobs that have ended
-	Spent     money.USD             `json:"spent_usd"`
-	Reserved  money.USD             `json:"reserved_usd"` // for requests in flight
+	Spent     *money.USD            `json:"spent_usd"`    // null if unknown
+	Reserved  *money.USD            `json:"reserved_usd"` // for requests in flight; null if unknown
 	MaxCost   *money.USD            `json:"max_cost_usd"` // null without a limit
 	// Remaining is the expected time until the last job ends, in milliseconds; null if unknown.
 	Remaining *int64         `json:"remaining_ms"`
 	Running   []runningJob   `json:"running"`
 	Workers   []queue.Worker `json:"workers"` // all of the server
+	// Invalid is why the cost is unknown: somebody else has written the record of the budget.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 // jobCounts are the jobs of a run by their state.
@@ -75,7 +78,7 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 		if err != nil {
 			return fail(event.ExitUnavailable, "%w", err)
 		}
-		if now := fmt.Sprint(s.Jobs, s.Spent, len(s.Workers)); now != last {
+		if now := fmt.Sprint(s.Jobs, s.cost(), len(s.Workers)); now != last {
 			last = now
 			if err := printState(w, o, s); err != nil {
 				return err
@@ -101,7 +104,7 @@ func printState(w World, o queueStatusOptions, s *runState) error {
 
 // stateOf collects the state of a run.
 func stateOf(ctx context.Context, w World, q *queue.Queue, r *queue.Run) (*runState, error) {
-	results, err := q.Results(ctx, r.ID)
+	results, err := q.Results(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,8 @@ func stateOf(ctx context.Context, w World, q *queue.Queue, r *queue.Run) (*runSt
 		return nil, err
 	}
 	sums, limit, err := q.Money(ctx, r.ID)
-	if err != nil {
+	unknown := err
+	if err != nil && !errors.Is(err, queue.ErrInvalid) {
 		return nil, err
 	}
 	cancelled, err := q.Cancelled(ctx, r.ID)
@@ -118,16 +122,21 @@ func stateOf(ctx context.Context, w World, q *queue.Queue, r *queue.Run) (*runSt
 		return nil, err
 	}
 	s := &runState{
-		Run: r.ID, Manifest: r.Manifests, Submitted: r.Submitted, State: "running", Outcomes: map[event.Outcome]int{}, Spent: sums.Spent, Reserved: sums.Reserved,
+		Run: r.ID, Manifest: r.Manifests, Submitted: r.Submitted, State: "running", Outcomes: map[event.Outcome]int{},
 		Running: []runningJob{}, Workers: append([]queue.Worker{}, workers...),
+	}
+	if unknown == nil {
+		s.Spent, s.Reserved = &sums.Spent, &sums.Reserved
+	} else {
+		s.Invalid = unknown.Error()
 	}
 	if limit > 0 {
 		s.MaxCost = &limit
 	}
 	ended := map[string]bool{}
-	for _, result := range results {
+	for key, result := range results {
 		s.Outcomes[result.End.Outcome]++
-		ended[result.Job] = true
+		ended[r.Jobs[r.Index(key)].ID] = true
 	}
 	slots := 0
 	for _, worker := range workers {
@@ -161,6 +170,21 @@ func remaining(elapsed time.Duration, jobs jobCounts, slots int) *int64 {
 	return &ms
 }
 
+// cost describes the cost of a run and its limit.
+func (s *runState) cost() string {
+	if s.Spent == nil {
+		return "cost unknown: " + printable.Line(s.Invalid, 200)
+	}
+	text := "cost $" + s.Spent.String()
+	if *s.Reserved > 0 {
+		text += fmt.Sprintf(", $%s reserved for requests in flight", *s.Reserved)
+	}
+	if s.MaxCost != nil {
+		text += fmt.Sprintf(", of at most $%s", *s.MaxCost)
+	}
+	return text
+}
+
 // writeState prints the state of a run for people.
 func writeState(out io.Writer, now time.Time, s *runState) error {
 	var b strings.Builder
@@ -169,14 +193,7 @@ func writeState(out io.Writer, now time.Time, s *runState) error {
 	if s.Remaining != nil {
 		fmt.Fprintf(&b, "; about %s left", figures.Duration(*s.Remaining))
 	}
-	fmt.Fprintf(&b, "\ncost $%s", s.Spent)
-	if s.Reserved > 0 {
-		fmt.Fprintf(&b, ", $%s reserved for requests in flight", s.Reserved)
-	}
-	if s.MaxCost != nil {
-		fmt.Fprintf(&b, ", of at most $%s", *s.MaxCost)
-	}
-	b.WriteString("\n")
+	b.WriteString("\n" + s.cost() + "\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Running) > 0 {
 		fmt.Fprintln(t, "\nJOB\tDELIVERY\tFOR\tWORKER\tHOST")

@@ -9,8 +9,11 @@ import (
 	"hash/crc32"
 	"io"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Sink receives events in the order of the stream. A Sink is called by one
@@ -139,10 +142,34 @@ func ReadLines(r io.Reader, fn func(e Event, line []byte) error) (torn int, err 
 		if has {
 			line[len(text)-1] = frame[0] // unframed has replaced it
 		}
+		if e.refunds() {
+			return 0, fmt.Errorf("read event stream, line %d: negative cost", n)
+		}
 		if err := fn(e, line); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// refunds reports whether an event has a negative cost, which no version of millhand has written: budgets that count it
+// would permit to spend more.
+func (e *Event) refunds() bool {
+	var costs []*money.USD
+	if t := e.Turn; t != nil {
+		costs = append(costs, t.CostUSD, t.Reserved)
+		for _, c := range []*money.Charge{t.Lost, t.Request} {
+			if c != nil {
+				costs = append(costs, c.CostUSD)
+			}
+		}
+	}
+	if e.JobEnd != nil {
+		costs = append(costs, e.JobEnd.CostUSD)
+	}
+	if e.Run != nil && e.Run.Resumed != nil {
+		costs = append(costs, &e.Run.Resumed.CostUSD)
+	}
+	return slices.ContainsFunc(costs, func(c *money.USD) bool { return c != nil && *c < 0 })
 }
 
 // frame starts the last field of a line: the length in bytes of the text before it, and

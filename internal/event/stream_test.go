@@ -285,3 +285,29 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Whoever writes an event could otherwise give a budget back what it has spent.
+func TestNegativeCostsAreRefused(t *testing.T) {
+	less, zero := -money.Dollar, money.USD(0)
+	for want, events := range map[string][]Event{
+		"line 1: negative cost": {
+			{Type: TurnEnded, Turn: &Turn{CostUSD: &less}},
+			{Type: TurnStarted, Turn: &Turn{Reserved: &less}},
+			{Type: TurnStarted, Turn: &Turn{Request: &money.Charge{CostUSD: &less}}},
+			{Type: TurnEnded, Turn: &Turn{Lost: &money.Charge{CostUSD: &less}}},
+			{Type: JobEnded, JobEnd: &JobEnd{CostUSD: &less}},
+			{Type: RunStarted, Run: &Run{Resumed: &Resumed{CostUSD: less}}},
+		},
+		"": {{Type: TurnEnded, Turn: &Turn{CostUSD: &zero}}, {Type: JobEnded, JobEnd: &JobEnd{}}},
+	} {
+		for _, e := range events {
+			line, err := Line(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := collect(string(line) + "\n"); err == nil && want != "" || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+}

@@ -30,12 +30,16 @@ func TestQueueOfManyJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
+	r, err := q.Run(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
 	began := time.Now()
 	for machine := range 2 {
 		m.start(machine, nil, "--jobs", "2")
 	}
 	m.progress(func() int {
-		n, err := q.Ended(t.Context(), id)
+		n, err := q.Ended(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -395,7 +395,11 @@ func (m *machines) results(id string) map[string]queue.Result {
 		m.t.Fatal(err)
 	}
 	defer q.Close()
-	byKey, err := q.Results(m.t.Context(), id)
+	r, err := q.Run(m.t.Context(), id)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	byKey, err := q.Results(m.t.Context(), r)
 	if err != nil {
 		m.t.Fatal(err)
 	}

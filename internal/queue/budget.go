@@ -32,6 +32,15 @@ func (a *account) sums(except string) money.Sums {
 	return all
 }
 
+// negative reports whether an amount is less than nothing, which would permit others to spend more than the limit.
+func (a *account) negative() bool {
+	least := min(a.Limit, a.Spent)
+	for _, s := range a.Held {
+		least = min(least, s.Spent, s.Reserved, money.USD(s.Requests))
+	}
+	return least < 0
+}
+
 func budgetKey(run string) string { return "budget." + run }
 
 func holder(key string, delivery int) string { return key + "/" + strconv.Itoa(delivery) }
@@ -56,8 +65,11 @@ func (q *Queue) account(ctx context.Context, run string) (a account, revision ui
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	case err == nil:
-		if err = json.Unmarshal(entry.Value(), &a); err != nil {
-			err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		if err = json.Unmarshal(entry.Value(), &a); err == nil && a.negative() {
+			err = errors.New("negative amount")
+		}
+		if err != nil {
+			a, err = account{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	}
 	if err != nil {
@@ -95,7 +107,8 @@ func (q *Queue) change(ctx context.Context, run string, edit func(*account) (boo
 	}
 }
 
-// Money is the budget of a run: its costs and reservations, and its limit, 0 for none.
+// Money is the budget of a run: its costs and reservations, and its limit, 0 for none. The error is ErrInvalid if its
+// record is.
 func (q *Queue) Money(ctx context.Context, run string) (sums money.Sums, limit money.USD, err error) {
 	a, _, err := q.account(ctx, run)
 	return a.sums(""), a.Limit, err

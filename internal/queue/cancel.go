@@ -15,12 +15,12 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 	if _, err := q.state.PutString(ctx, "cancel."+r.ID, why); err != nil {
 		return 0, fmt.Errorf("cancel run %s: %w", r.ID, err)
 	}
-	results, err := q.Results(ctx, r.ID)
+	results, err := q.Results(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	a, _, err := q.account(ctx, r.ID)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrInvalid) {
 		return 0, err
 	}
 	queued, err := q.subjects(ctx, "*.*")
@@ -42,6 +42,8 @@ func (q *Queue) Cancel(ctx context.Context, r *Run, why string) (left int, err e
 		by, seq, err := q.queuedAs(ctx, queued[j.Key], j)
 		if err == nil && by == r.ID {
 			err = q.takeOut(ctx, seq)
+		} else if errors.Is(err, ErrInvalid) { // a worker removes it
+			err = nil
 		}
 		if err != nil {
 			return left, fmt.Errorf("take job %s out of the queue: %w", j.ID, err)
@@ -88,7 +90,9 @@ func (q *Queue) Over(ctx context.Context, r *Run) (bool, error) {
 		return false, err
 	}
 	a, _, err := q.account(ctx, r.ID)
-	if err != nil || len(a.holders()) == 0 {
+	switch {
+	case errors.Is(err, ErrInvalid): // the workers show what they run
+	case err != nil || len(a.holders()) == 0:
 		return err == nil, err
 	}
 	workers, err := q.Workers(ctx)

@@ -124,7 +124,7 @@ func (q *Queue) ordered(ctx context.Context, msg jetstream.Msg) (*Run, Job, erro
 		return nil, Job{}, err
 	}
 	i := r.Index(o.Key)
-	if i < 0 {
+	if i < 0 || msg.Subject() != q.jobSubject(r.class(r.Jobs[i]), o.Key) { // another subject has workers without its variables
 		return nil, Job{}, errors.Join(fmt.Errorf("run %s has no job %q", r.ID, o.Key), msg.TermWithReason("unknown job"))
 	}
 	return r, r.Jobs[i], nil

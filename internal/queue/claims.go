@@ -179,6 +179,9 @@ func (c *Claims) refresh(ctx context.Context) error {
 			continue // somebody else's
 		}
 		consumer, err := c.q.jobs.Consumer(ctx, class)
+		if errors.Is(err, jetstream.ErrNotPullConsumer) || errors.Is(err, jetstream.ErrConsumerNotFound) {
+			continue // somebody else's, or just removed
+		}
 		if err != nil {
 			return err
 		}

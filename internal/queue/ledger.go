@@ -132,9 +132,9 @@ func (l *Ledger) listen(ctx context.Context) error {
 		keys[j.ID] = j.Key
 	}
 	shown := map[string]string{}
-	err = l.claim.q.entries(ctx, "worker.*", func(_ string, value []byte) error {
+	err = l.claim.q.entries(ctx, "worker.*", func(entry jetstream.KeyValueEntry) error {
 		var w Worker
-		json.Unmarshal(value, &w) //nolint:errcheck // of another version if it is invalid
+		json.Unmarshal(entry.Value(), &w) //nolint:errcheck // of another version if it is invalid
 		for _, j := range w.Jobs {
 			if j.Run == l.claim.Run.ID {
 				shown[holder(keys[j.Job], j.Delivery)] = w.ID + " " + w.At.String()

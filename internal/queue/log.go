@@ -39,12 +39,20 @@ type jobLog struct {
 	deliveries []Delivery
 	last       uint64 // sequence number of the last message; 0 for none
 	end        *Result
+	size       int // of all messages, in bytes
 }
+
+// maxLog limits the log of a job, in bytes, in which a message without data counts, too: whoever writes to the server
+// exhausts neither the memory nor the time of those who read it.
+const maxLog = 512 << 20
 
 // add adds a message. It ignores one that no worker appends: somebody else wrote it, who would
 // otherwise stop everybody who reads the log.
 func (l *jobLog) add(seq uint64, at time.Time, header nats.Header, data []byte) {
 	l.last = seq
+	if l.size += len(data) + 1<<10; l.size > maxLog {
+		return
+	}
 	number, err := strconv.Atoi(header.Get(headerDelivery))
 	if err != nil || l.end != nil {
 		return
@@ -99,13 +107,15 @@ func (q *Queue) readLog(ctx context.Context, run, key string) (*jobLog, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the log of job %s: %w", key, err)
 		}
-		l.add(msg.Sequence, msg.Time, msg.Header, msg.Data)
+		if l.add(msg.Sequence, msg.Time, msg.Header, msg.Data); l.size > maxLog {
+			return nil, fmt.Errorf("read the log of job %s: %w: larger than %d bytes", key, ErrInvalid, maxLog)
+		}
 	}
 }
 
-// EachLog calls fn with the events of each job of a run that has any, by its key. Only logs without a
-// result are in memory at the same time.
-func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte) error) error {
+// EachLog calls fn with the events of each job of a run that has any, by its key, and with the result that its log has,
+// nil for none: the stored one can be somebody else's. Only logs without a result are in memory at the same time.
+func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []byte, end *Result) error) error {
 	logs := map[string]*jobLog{}
 	for _, j := range r.Jobs {
 		logs[j.Key] = &jobLog{}
@@ -122,14 +132,14 @@ func (q *Queue) EachLog(ctx context.Context, r *Run, fn func(key string, text []
 		}
 		text := l.text
 		l.text = nil
-		return fn(key, text)
+		return fn(key, text, l.end)
 	})
 	if err != nil {
 		return fmt.Errorf("read the events of run %s: %w", r.ID, err)
 	}
 	for _, j := range r.Jobs {
 		if l := logs[j.Key]; l.last > 0 && l.end == nil {
-			if err := fn(j.Key, l.text); err != nil {
+			if err := fn(j.Key, l.text, nil); err != nil {
 				return err
 			}
 		}
@@ -166,7 +176,7 @@ func (q *Queue) each(ctx context.Context, s jetstream.Stream, subject string, fn
 		}
 		meta, err := msg.Metadata()
 		if err == nil {
-			pending = meta.NumPending // fewer if some were removed meanwhile
+			pending = min(pending-1, meta.NumPending) // fewer if some were removed meanwhile; those that are added don't count
 			err = fn(meta.Sequence.Stream, meta.Timestamp, msg.Subject(), msg.Headers(), msg.Data())
 		}
 		if err != nil {

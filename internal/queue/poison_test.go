@@ -54,7 +54,7 @@ func TestForeignMessagesStopNobody(t *testing.T) {
 			_, err := js.PublishMsg(t.Context(), c.msg)
 			must(t, err)
 			work(t, q, r)
-			results, err := q.Results(t.Context(), "r1")
+			results, err := q.Results(t.Context(), r)
 			must(t, err)
 			for key, result := range results {
 				want := event.Passed
@@ -65,7 +65,7 @@ func TestForeignMessagesStopNobody(t *testing.T) {
 					t.Errorf("%s: %+v", key, result.End)
 				}
 			}
-			must(t, q.EachLog(t.Context(), r, func(_ string, text []byte) error {
+			must(t, q.EachLog(t.Context(), r, func(_ string, text []byte, _ *queue.Result) error {
 				if string(text) == "garbage" {
 					t.Error("it is in the events of a job")
 				}
@@ -82,7 +82,7 @@ func work(t *testing.T, q *queue.Queue, r *queue.Run) {
 	t.Helper()
 	c := claims(t, q, "w1")
 	for deadline := time.Now().Add(time.Minute); ; {
-		n, err := q.Ended(t.Context(), r.ID)
+		n, err := q.Ended(t.Context(), r)
 		must(t, err)
 		if n == len(r.Jobs) {
 			return

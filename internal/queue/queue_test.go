@@ -150,7 +150,7 @@ func TestJobsAreDeliveredOnceAndInOrder(t *testing.T) {
 	finish(t, second, event.Failed)
 	finish(t, third, event.Passed)
 	none(t, c)
-	results, err := q.Results(t.Context(), "r1")
+	results, err := q.Results(t.Context(), first.Run)
 	if err != nil || len(results) != 3 || results["k-c"].End.Outcome != event.Failed || results["k-c"].Worker != "w" {
 		t.Errorf("results %+v, %v", results, err)
 	}
@@ -158,7 +158,7 @@ func TestJobsAreDeliveredOnceAndInOrder(t *testing.T) {
 	if err != nil || string(files) != "files of b" {
 		t.Errorf("files %q, %v", files, err)
 	}
-	if n, err := q.Ended(t.Context(), "r1"); n != 3 || err != nil {
+	if n, err := q.Ended(t.Context(), first.Run); n != 3 || err != nil {
 		t.Errorf("%d ended, %v", n, err)
 	}
 	if done := submit(t, q, run("r3", "a", "c")); done.Queued != 2 {
@@ -170,10 +170,11 @@ func TestPresentJobsAreSkipped(t *testing.T) {
 	t.Parallel()
 	q := open(t, queuetest.Start(t))
 	submit(t, q, run("r1", "a"))
-	if done := submit(t, q, run("r2", "a", "b needs a", "c")); done.Present["r1"] != 1 || done.Queued != 1 || done.Waiting != 1 {
+	r2 := run("r2", "a", "b needs a", "c")
+	if done := submit(t, q, r2); done.Present["r1"] != 1 || done.Queued != 1 || done.Waiting != 1 {
 		t.Errorf("submitted %+v", done)
 	}
-	results, err := q.Results(t.Context(), "r2")
+	results, err := q.Results(t.Context(), r2)
 	if err != nil || results["k-a"].End.Outcome != event.Skipped || !strings.Contains(results["k-a"].End.Reason, "r1") {
 		t.Errorf("results %+v, %v", results, err)
 	}
@@ -291,7 +292,7 @@ func TestALostLeaseIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = q.EachLog(t.Context(), r, func(key string, text []byte) error {
+	err = q.EachLog(t.Context(), r, func(key string, text []byte, _ *queue.Result) error {
 		texts[key] = string(text)
 		return nil
 	})
@@ -403,7 +404,7 @@ func TestTheServerRestarts(t *testing.T) {
 	}
 	finish(t, claim, event.Passed)
 	finish(t, next(t, c), event.Passed)
-	err := q.EachLog(t.Context(), r, func(key string, text []byte) error {
+	err := q.EachLog(t.Context(), r, func(key string, text []byte, _ *queue.Result) error {
 		if key == "k-"+claim.Job.ID && !bytes.Equal(text, append(line, "{}\n"...)) {
 			t.Errorf("the log has %d bytes, want %d", len(text), len(line)+3)
 		}

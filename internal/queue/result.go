@@ -84,28 +84,36 @@ func parseResult(data []byte) (r Result, err error) {
 	return r, nil
 }
 
-// Results returns the results of a run, by the key of the job.
-func (q *Queue) Results(ctx context.Context, run string) (map[string]Result, error) {
-	all, prefix := map[string]Result{}, q.resultSubject(run, "")
+// Results returns the results of the jobs of a run, by their keys.
+func (q *Queue) Results(ctx context.Context, r *Run) (map[string]Result, error) {
+	all, prefix := map[string]Result{}, q.resultSubject(r.ID, "")
 	err := q.each(ctx, q.results, prefix+"*", func(_ uint64, at time.Time, subject string, _ nats.Header, data []byte) error {
-		key := subject[len(prefix):]
-		all[key] = resultOf(key, at, data)
+		if key := subject[len(prefix):]; r.Index(key) >= 0 {
+			all[key] = resultOf(key, at, data)
+		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the results of run %s: %w", run, err)
+		return nil, fmt.Errorf("read the results of run %s: %w", r.ID, err)
 	}
 	return all, nil
 }
 
 // Ended returns how many jobs of a run have a result.
-func (q *Queue) Ended(ctx context.Context, run string) (n int, err error) {
+func (q *Queue) Ended(ctx context.Context, r *Run) (n int, err error) {
+	prefix := q.resultSubject(r.ID, "")
 	err = retry(ctx, func(ctx context.Context) error {
-		info, err := q.results.Info(ctx, jetstream.WithSubjectFilter(q.resultSubject(run, "*")))
-		if err == nil {
-			n = len(info.State.Subjects)
+		info, err := q.results.Info(ctx, jetstream.WithSubjectFilter(prefix+"*"))
+		if err != nil {
+			return err
 		}
-		return err
+		n = 0
+		for subject := range info.State.Subjects {
+			if r.Index(subject[len(prefix):]) >= 0 { // the others are somebody else's
+				n++
+			}
+		}
+		return nil
 	})
 	return n, err
 }

@@ -258,8 +258,11 @@ func (q *Queue) queuedAs(ctx context.Context, subject string, j Job) (run string
 		return "", 0, fmt.Errorf("look for job %s in the queue: %w", j.ID, err)
 	}
 	var o order
-	if err := json.Unmarshal(msg.Data, &o); err != nil {
-		return "", 0, fmt.Errorf("message of job %s in the queue: %w", j.ID, err)
+	if err = json.Unmarshal(msg.Data, &o); err == nil && !isName(o.Run) {
+		err = fmt.Errorf("invalid run %q", o.Run)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("message of job %s: %w, which a worker removes: %w", j.ID, ErrInvalid, err)
 	}
 	return o.Run, msg.Sequence, nil
 }

@@ -51,17 +51,25 @@ func (q *Queue) Leave(ctx context.Context, id string) error {
 }
 
 // Workers returns the workers that are not silent, by id. Those that are silent for an hour are
-// removed.
+// removed. Only the server's clock decides: those of machines differ.
 func (q *Queue) Workers(ctx context.Context) ([]Worker, error) {
+	info, err := q.jobs.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := info.TimeStamp
+	if now.IsZero() { // of a server before 2.10
+		now = q.now()
+	}
 	var all []Worker
-	err := q.entries(ctx, "worker.*", func(key string, value []byte) error {
+	err = q.entries(ctx, "worker.*", func(entry jetstream.KeyValueEntry) error {
 		var w Worker
-		if json.Unmarshal(value, &w) != nil {
+		if json.Unmarshal(entry.Value(), &w) != nil {
 			return nil //nolint:nilerr // somebody else's, or of another version
 		}
-		switch silent := q.now().Sub(w.At); {
-		case silent.Abs() > time.Hour:
-			return q.state.Purge(ctx, key)
+		switch silent := now.Sub(entry.Created()); {
+		case silent > time.Hour:
+			return q.state.Purge(ctx, entry.Key())
 		case silent < Silence:
 			all = append(all, w)
 		}
@@ -72,7 +80,7 @@ func (q *Queue) Workers(ctx context.Context) ([]Worker, error) {
 }
 
 // entries calls fn for each entry of the state whose key matches.
-func (q *Queue) entries(ctx context.Context, keys string, fn func(key string, value []byte) error) error {
+func (q *Queue) entries(ctx context.Context, keys string, fn func(jetstream.KeyValueEntry) error) error {
 	watcher, err := q.state.Watch(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return err
@@ -84,7 +92,7 @@ func (q *Queue) entries(ctx context.Context, keys string, fn func(key string, va
 			if !open || entry == nil { // nil after the last one that exists
 				return nil
 			}
-			if err := fn(entry.Key(), entry.Value()); err != nil {
+			if err := fn(entry); err != nil {
 				return err
 			}
 		case <-ctx.Done():
