@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -342,6 +343,11 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.tree.Root(), j.opts.Trees.discard))
 	case s.linked():
 		errs = append(errs, s.handOver())
+	case s.tree == nil && !s.inPlace: // its checkout failed or was ended, which does not report what it could not remove
+		dir := filepath.Join(j.opts.Work, "trees", j.spec.ID)
+		if _, err := os.Lstat(dir); err == nil {
+			errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, dir, j.opts.Trees.discard))
+		}
 	}
 	j.outputs().Remove(".") //nolint:errcheck // removed only if empty
 	if err := errors.Join(errs...); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -97,6 +98,36 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 		t.Errorf("without allow_dirty: %+v, %v", end, p.dirty)
 	}
 	j.releaseSite(t.Context(), p, false)
+}
+
+// A checkout that was ended, because the job needs no files or was cancelled, reports nothing itself.
+func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	p, end := j.prepare(t.Context())
+	if end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	dir := p.tree.Root()
+	if err := p.space.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.tree, p.space = nil, nil
+	j.releaseSite(t.Context(), p, false)
+	if _, err := os.Lstat(dir); err == nil || len(p.origin.Worktrees()) > 0 || s.warnings() != "" {
+		t.Errorf("left: %v, registered: %v, warnings: %s", err, p.origin.Worktrees(), s.warnings())
+	}
+	inside := filepath.Join(dir, "repository") // which is not removed
+	git(t, s.repo, "clone", "-q", s.repo, inside)
+	origin, err := gitops.Open(inside, s.opts.Git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.origin = origin
+	j.releaseSite(t.Context(), p, false)
+	if !strings.Contains(s.warnings(), "clean up after the job: remove worktree "+dir) {
+		t.Errorf("warnings: %s", s.warnings())
+	}
 }
 
 func TestInPlaceBaseIsCommitOfPreviousJob(t *testing.T) {
