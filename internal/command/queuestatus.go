@@ -37,7 +37,7 @@ type runState struct {
 	Submitted time.Time             `json:"submitted"`
 	State     string                `json:"state"` // running, cancelled or ended
 	Jobs      jobCounts             `json:"jobs"`
-	Outcomes  map[event.Outcome]int `json:"outcomes"` // of jobs that have ended
+	Outcomes  map[event.Outcome]int `json:"outcomes"`     // of jobs that have ended
 	Spent     *money.USD            `json:"spent_usd"`    // null if unknown
 	Reserved  *money.USD            `json:"reserved_usd"` // for requests in flight; null if unknown
 	MaxCost   *money.USD            `json:"max_cost_usd"` // null without a limit

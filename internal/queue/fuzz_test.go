@@ -88,3 +88,16 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+// Whoever appends to a log exhausts no memory.
+func TestLogsAreBounded(t *testing.T) {
+	l := &jobLog{size: maxLog - 2<<10}
+	first := nats.Header{headerDelivery: {"1"}, headerWorker: {"w"}, headerSize: {"0"}}
+	more := nats.Header{headerDelivery: {"1"}}
+	for i, header := range []nats.Header{first, more, more} {
+		l.add(uint64(i+1), time.Time{}, header, []byte("x"))
+	}
+	if string(l.text) != "x" || l.last != 3 {
+		t.Errorf("text %q, last %d", l.text, l.last)
+	}
+}
