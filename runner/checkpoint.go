@@ -28,6 +28,7 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 type saver struct {
 	work *work
 	last gitops.Saved
+	ran  bool // something else than built-in tools may have changed files
 }
 
 func (s *saver) save(ctx context.Context) string {
@@ -52,6 +53,7 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	files, only := w.tree.Written()
 	w.site.diff.written(files)
 	if !only || !alone(w) {
+		s.ran = true
 		return w.site.save(ctx, w.job.opts)
 	}
 	store, err := w.site.openStore(w.job.opts)
@@ -77,19 +79,23 @@ func (s *saver) start() (gitops.Saved, error) {
 
 // found returns what the job has changed, as the last search before a state was saved found it, or without one if only
 // built-in tools wrote files; nil if that is not known, or if files can have changed since. The processes of a command at level A
-// end with it, and nobody else knows the worktree. In the user's own tree only the files that tools wrote
-// are the job's: what else differs was changed by the user. Custom tools can claim to be read-only.
-func (s *saver) found(ctx context.Context) *gitops.ChangeSet {
+// end with it. What changes later in the user's own tree was changed by the user. Custom tools can claim to be read-only.
+func (s *saver) found(ctx context.Context) *found {
 	w := s.work
-	known := s.last.Named || w.site.linked() && w.job.opts.Level == sandbox.Full
-	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() {
+	known := !s.ran || w.job.opts.Level == sandbox.Full
+	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.before != w.site.comparedWith() {
 		return nil
 	}
 	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
-	if err != nil {
+	if err != nil || changes == nil {
 		return nil // the search will report it
 	}
-	return changes
+	f := &found{}
+	if w.site.staysIgnored() {
+		f.ignored = s.last.Left
+	}
+	f.changes, f.leftOut = w.site.diff.split(changes)
+	return f
 }
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,
@@ -100,7 +106,8 @@ func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w
 func (s *site) saved(o *Options) gitops.Checkpoints {
 	return gitops.Checkpoints{
 		Repo: s.tree, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
-		Secret: func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
+		LeftOut: s.inPlace,
+		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
 	}
 }
 
@@ -164,6 +171,9 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		s.untracked.left = left
 	}
 	if s.before.Equal(s.committed) {
+		if s.before.Complete() {
+			s.before = s.committed
+		}
 		return s.tree.RootTree(s.base)
 	}
 	saved, err := s.save(ctx, j.opts)

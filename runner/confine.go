@@ -253,6 +253,9 @@ func (c *Confinement) first(g CommandEnv) {
 			caches = []string{c.remove}
 		}
 		c.growth = sandbox.NewDiskMonitor(g.growing(), caches, g.Limits.Disk, g.Now)
+		if !g.confines() {
+			c.growth.Start()
+		}
 	}
 }
 
@@ -268,6 +271,7 @@ func (c *Confinement) Confine() proc.Confine {
 		return nil
 	}
 	return func(args, env []string, dir string) (*proc.Confined, error) {
+		c.growth.Measure()
 		inside, err := c.box.Confine(args, env, dir)
 		if err != nil {
 			return nil, c.checkStart(err)

@@ -179,6 +179,9 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	case err != nil:
 		return fault(event.CodeEnvironment, err)
 	}
+	if !(early{j}).onlyCalls() { // commands will run
+		box.growth.Start()
+	}
 	for _, l := range box.Unopened(g) {
 		j.warn(l.Why.Error())
 	}
@@ -200,7 +203,7 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 	if s.inPlace {
 		s.tree = s.origin
 		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
-		err = s.takeTree(ctx, j.plan.AllowDirty || onlyReads(j.plan, j.spec))
+		err = s.takeTree(ctx, &j.start, j.plan.AllowDirty || onlyReads(j.plan, j.spec))
 	} else {
 		err = s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
 	}
@@ -262,14 +265,21 @@ func refOf(spec tasks.Job, head gitdir.Head, base string) string {
 	return ""
 }
 
-// takeTree uses the repository's own tree, which is locked, as the workspace.
-func (s *site) takeTree(ctx context.Context, allowDirty bool) error {
+// takeTree uses the repository's own tree, which is locked, as the workspace. If it may be dirty, the
+// start of the job gets whether it is clean.
+func (s *site) takeTree(ctx context.Context, at *start, allowDirty bool) error {
 	head, err := s.origin.Git.Head() // read again: an earlier job may have committed
 	if err != nil {
 		return err
 	}
 	s.base = head.Hash
-	if allowDirty {
+	switch {
+	case !allowDirty:
+	case s.first:
+		var found status
+		found, err = statusOf(ctx, s.tree, s.below)
+		s.dirty, at.clean = found.dirty, found.clean
+	default: // an earlier job may have changed the index
 		s.dirty, err = dirtyBelow(ctx, s.tree, s.below)
 	}
 	return err

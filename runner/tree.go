@@ -69,13 +69,9 @@ type cleanTree struct {
 }
 
 func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, err error) {
-	var began time.Time
-	if now := repo.Git.Env.Now; now != nil {
-		began = now()
-	}
 	found, err := repo.Status(ctx)
-	if found.AtHead {
-		s.clean = cleanTree{found.Head, began, found.Left}
+	if now := repo.Git.Env.Now; now != nil && found.AtHead {
+		s.clean = cleanTree{found.Head, now(), found.Left}
 	}
 	s.dirty, s.files = inDirectory(found.Dirty, below), found.Files
 	return s, err

@@ -107,9 +107,7 @@ func noteFound(ctx context.Context, w *work) {
 	}
 	if w.sessions.totals().Calls == 0 {
 		w.site.diff.found = &found{changes: &gitops.ChangeSet{}}
-	} else if changes := w.saver.found(ctx); changes != nil {
-		f := &found{}
-		f.changes, f.leftOut = w.site.diff.split(changes)
+	} else if f := w.saver.found(ctx); f != nil {
 		w.site.diff.found = f
 	}
 }

@@ -22,6 +22,8 @@ import (
 type Checkpoints struct {
 	Repo  *Repo
 	Store string // the directory, which must exist
+	// LeftOut makes searches record what they leave out.
+	LeftOut bool
 	// Secret reports whether a file contains a secret: it is not saved.
 	Secret func(content []byte) bool
 }
@@ -29,6 +31,7 @@ type Checkpoints struct {
 // Saved is a state of a working tree that was saved.
 type Saved struct {
 	Tree  string           // its hash
+	Left  *LeftOut         // what the last search left out; nil if that is not recorded
 	after map[string]state // of the paths that differed from the base, also of those that were left out
 	found *ChangeSet       // from the snapshot, without its list of changes; nil if they were not searched for
 
@@ -114,6 +117,10 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 	defer tree.close()
 	w := tree.walkFrom(from)
 	w.largest = maxFileSize
+	var left *LeftOut
+	if c.LeftOut {
+		left = leftOutOf(w)
+	}
 	if err := w.runAll(ctx); err != nil {
 		return Saved{}, err
 	}
@@ -126,7 +133,7 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 		return Saved{}, err
 	}
 	cs := &ChangeSet{from: from, edits: edits}
-	return c.store(tree, cs, w.refused, Saved{Tree: before})
+	return c.store(tree, cs, w.refused, Saved{Tree: before, Left: left})
 }
 
 // saveFiles reports whether the files could be saved without a search.
@@ -222,7 +229,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	}
 	objects := c.Repo.Git.Objects.With(c.Store)
 	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
-	return Saved{Tree: hash.String(), after: after, found: found}, err
+	return Saved{Tree: hash.String(), Left: last.Left, after: after, found: found}, err
 }
 
 // storeFile stores the content of a changed path, unless it contains a secret.
@@ -253,6 +260,9 @@ func (r *Repo) RootTree(commit string) (string, error) {
 func (s *Snapshot) Equal(other *Snapshot) bool {
 	return s == other || maps.Equal(s.files(), other.files())
 }
+
+// Complete reports whether a snapshot of a working tree has all of its files.
+func (s *Snapshot) Complete() bool { return len(s.refused)+len(s.skipped) == 0 }
 
 // Has reports whether the state with a hash can be restored.
 func (c Checkpoints) Has(hash string) bool {

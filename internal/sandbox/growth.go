@@ -23,7 +23,8 @@ type DiskMonitor struct {
 	limit int64
 	now   func() time.Time
 
-	measured chan struct{} // closed when before and most are known
+	start    func()        // starts the first measurement, once
+	measured chan struct{} // closed at its end
 	cancel   context.CancelFunc
 	before   int64 // bytes used at the start
 	err      error
@@ -42,18 +43,51 @@ const (
 	diskRest  = 20
 )
 
-// NewDiskMonitor starts measuring directories, which may grow by limit bytes in total from
-// now on. None may contain another. Those in caches are not visible to commands, except for
+// NewDiskMonitor returns a monitor of directories, which may grow by limit bytes in total from
+// the first measurement on. None may contain another. Those in caches are not visible to commands, except for
 // directories in them. The caller closes it.
 func NewDiskMonitor(dirs, caches []string, limit int64, now func() time.Time) *DiskMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &DiskMonitor{dirs: dirs, caches: caches, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
-	go func() {
-		defer close(g.measured)
-		g.before, g.err = g.used(ctx)
-		g.lost()
-	}()
+	g.lost()
+	g.start = sync.OnceFunc(func() {
+		go func() {
+			defer close(g.measured)
+			g.before, g.err = g.used(ctx)
+		}()
+	})
 	return g
+}
+
+// Start starts the first measurement, unless it was started before.
+func (g *DiskMonitor) Start() {
+	if g != nil {
+		g.start()
+	}
+}
+
+// maxFirst is how long a command waits for the first measurement. Only in a very large tree, what it
+// writes meanwhile may not count.
+const maxFirst = 2 * time.Second
+
+// Measure is called before a command starts. It starts the first measurement, if that was not started
+// before, and waits for its end.
+func (g *DiskMonitor) Measure() {
+	if g == nil {
+		return
+	}
+	g.start()
+	select {
+	case <-g.measured:
+		return
+	default:
+	}
+	wait := time.NewTimer(maxFirst)
+	defer wait.Stop()
+	select {
+	case <-g.measured:
+	case <-wait.C:
+	}
 }
 
 // Add measures further directories that are missing or empty: all that is in them counts. They
@@ -78,6 +112,7 @@ func (g *DiskMonitor) watched() (visible, all []string) {
 func (g *DiskMonitor) Close() {
 	if g != nil {
 		g.cancel()
+		g.start()
 		<-g.measured
 	}
 }
@@ -86,6 +121,7 @@ func (g *DiskMonitor) Close() {
 // ErrDiskLimit if they exceed the limit. If they exceeded it before the command, the command
 // can clean up, but must not let them grow.
 func (g *DiskMonitor) Monitor(ctx context.Context) error {
+	g.start()
 	select {
 	case <-g.measured:
 	case <-ctx.Done():
@@ -137,6 +173,7 @@ func (g *DiskMonitor) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
+	g.start()
 	<-g.measured
 	if g.err != nil {
 		return g.err

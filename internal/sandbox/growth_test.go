@@ -25,7 +25,7 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
 	g := NewDiskMonitor([]string{p.workspace, p.tmp}, nil, 1<<20, time.Now)
 	defer g.Close()
-	<-g.measured
+	g.Measure()
 	watched := make(chan error)
 	go func() { watched <- g.Monitor(t.Context()) }()
 	fill(t, filepath.Join(p.workspace, "small"), 1<<19)
@@ -54,7 +54,7 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
-	<-g.measured
+	g.Measure()
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
 	for over := 1; over < 4; over++ {
 		if err := g.Check(t.Context()); !errors.Is(err, ErrDiskLimit) || g.Exceeded() != over {
@@ -85,7 +85,7 @@ func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
-	<-g.measured
+	g.Measure()
 	g.most.bytes += 1 << 20 // as if the disk had lost that; others use it, too
 	ctx, cancel := context.WithCancel(t.Context())
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)

@@ -94,6 +94,7 @@ func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
 				s := inside(t, spec, level)
 				g := NewDiskMonitor([]string{p.workspace, p.tmp}, []string{cache}, 8_000_000, time.Now)
 				defer g.Close()
+				g.Measure()
 				var out bytes.Buffer
 				cmd, l := start(t, s, &out, []string{"CACHE=" + cache}, p.workspace, "bash", "-c", line)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -114,7 +115,7 @@ func TestDiskLimitIgnoresOthers(t *testing.T) {
 	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace, p.tmp}, nil, 8_000_000, time.Now)
 	defer g.Close()
-	<-g.measured
+	g.Measure()
 	if out := unguarded(t, p.outside, `exec 3>f; rm f; head -c 9000000 /dev/zero >&3; sleep 100 >/dev/null 2>&1 & echo $! >pid`); out != "" {
 		t.Fatal(out)
 	}
