@@ -5,27 +5,34 @@ package browser
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/launcher"
-	"github.com/go-rod/rod/lib/proto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
 
 	"github.com/millhand/millhand/internal/e2e/scripts"
 )
 
 func TestMain(m *testing.M) { scripts.Main(m) }
 
-// chromium starts a browser; the test is skipped without one, unless MILLHAND_REQUIRE names it.
-func chromium(tb testing.TB) *rod.Browser {
+// chromium starts a browser; the test is skipped without one, unless MILLHAND_REQUIRE names it. The
+// context opens tabs. All processes of the browser are killed at the end of the test, and if this process ends.
+func chromium(tb testing.TB) context.Context {
 	tb.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -40,89 +47,107 @@ func chromium(tb testing.TB) *rod.Browser {
 		}
 		tb.Skip("no Chromium found")
 	}
-	// Root can't use the browser's own sandbox, and the pages are of this test.
-	l := launcher.New().Bin(program).Leakless(false).NoSandbox(true).HeadlessNew(true).UserDataDir(tb.TempDir()).
-		Set("disable-dev-shm-usage").Set("hide-scrollbars").Set("force-color-profile", "srgb")
-	address, err := l.Context(tb.Context()).Launch()
-	if err != nil {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, // root can't use the browser's own sandbox, and the pages are of this test
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+			cmd.SysProcAttr = group()
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		}))
+	allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()), options...)
+	tb.Cleanup(end)
+	ctx, cancel := chromedp.NewContext(allocator)
+	tb.Cleanup(func() {
+		limited, stop := context.WithTimeout(ctx, time.Minute)
+		defer stop()
+		if err := chromedp.Cancel(limited); err != nil { // the browser removes its files
+			tb.Errorf("end %s: %v", program, err)
+		}
+		cancel() // kills it
+	})
+	if err := chromedp.Do(ctx); err != nil {
 		tb.Fatalf("start %s: %v", program, err)
 	}
-	b := rod.New().ControlURL(address)
-	if err := b.Connect(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		b.Close()
-		l.Kill()
-		l.Cleanup()
-	})
-	return b
+	return ctx
 }
 
 // opened is a page with what it logged and requested.
 type opened struct {
-	*rod.Page
-	t testing.TB
+	ctx   context.Context
+	close func()
+	t     testing.TB
 
 	mu       sync.Mutex
 	messages []string
 	requests []string
 }
 
-// open opens a file at a width, in light or dark colours.
-func open(tb testing.TB, b *rod.Browser, file string, width int, scheme string) *opened {
+// open opens a URL at a width, in light or dark colours.
+func open(tb testing.TB, browser context.Context, url string, width int64, scheme string) *opened {
 	tb.Helper()
-	tab, err := b.Page(proto.TargetCreateTarget{})
-	if err != nil {
+	tab, closeTab := chromedp.NewContext(browser)
+	tb.Cleanup(closeTab)
+	p := &opened{t: tb, close: closeTab}
+	if err := chromedp.Listen(tab, p.record); err != nil { // this opens the tab, which would end at a time limit
 		tb.Fatal(err)
 	}
-	p := &opened{Page: tab.Timeout(2 * time.Minute), t: tb}
-	tb.Cleanup(func() { tab.Close() })
-	record := func(list *[]string, s string) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		*list = append(*list, s)
-	}
-	ctx, cancel := context.WithCancel(tb.Context())
-	done := make(chan struct{})
-	wait := tab.Context(ctx).EachEvent(
-		func(e *proto.RuntimeConsoleAPICalled) {
-			for _, a := range e.Args {
-				record(&p.messages, a.Value.String())
-			}
-		},
-		func(e *proto.RuntimeExceptionThrown) { record(&p.messages, e.ExceptionDetails.Text) },
-		func(e *proto.LogEntryAdded) { record(&p.messages, e.Entry.Text) },
-		func(e *proto.PageJavascriptDialogOpening) { record(&p.messages, "dialog: "+e.Message) },
-		func(e *proto.NetworkRequestWillBeSent) { record(&p.requests, e.Request.URL) },
-	)
-	go func() { defer close(done); wait() }()
-	tb.Cleanup(func() { cancel(); <-done })
-	err = errors.Join(
-		proto.RuntimeEnable{}.Call(tab), proto.LogEnable{}.Call(tab), proto.NetworkEnable{}.Call(tab), proto.PageEnable{}.Call(tab),
-		tab.SetViewport(&proto.EmulationSetDeviceMetricsOverride{Width: width, Height: 900, DeviceScaleFactor: 1}),
-		proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}.Call(tab),
-	)
-	if err == nil {
-		err = p.Navigate("file://" + file)
-	}
-	if err == nil {
-		err = p.WaitLoad()
-	}
-	if err != nil {
-		tb.Fatalf("open %s: %v", file, err)
-	}
+	var cancel context.CancelFunc
+	p.ctx, cancel = context.WithTimeout(tab, 2*time.Minute)
+	tb.Cleanup(cancel)
+	p.do(chromedp.EmulateViewport(width, 900))
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	p.do(chromedp.Navigate(url))
 	return p
+}
+
+// record saves what an event reports about the page.
+func (p *opened) record(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		for _, a := range e.Args {
+			p.messages = append(p.messages, string(a.Value)+a.Description)
+		}
+	case *runtime.EventExceptionThrown:
+		p.messages = append(p.messages, e.ExceptionDetails.Text)
+	case *cdplog.EventEntryAdded:
+		p.messages = append(p.messages, e.Entry.Text)
+	case *page.EventJavascriptDialogOpening:
+		p.messages = append(p.messages, "dialog: "+e.Message)
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, e.Request.URL)
+	}
+}
+
+// run runs an action in the page, and returns its result.
+func run[T any](p *opened, action chromedp.Action[T]) T {
+	p.t.Helper()
+	result, err := chromedp.Run(p.ctx, action)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return result
+}
+
+func (p *opened) do(action chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	run(p, action)
+}
+
+// call runs a command of the DevTools protocol in the page.
+func call[P, R any](p *opened, command cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	return run(p, func(ctx context.Context, tab *chromedp.Target) (R, error) { return cdp.Call(ctx, tab, command, params) })
 }
 
 // js evaluates a function in the page and returns its result as text.
 func (p *opened) js(function string, args ...any) string {
 	p.t.Helper()
-	result, err := p.Eval(function, args...)
+	list, err := json.Marshal(append([]any{}, args...))
 	if err != nil {
-		p.t.Fatalf("%s: %v", function, err)
+		p.t.Fatal(err)
 	}
-	return result.Value.String()
+	return fmt.Sprint(run(p, chromedp.Evaluate[any](fmt.Sprintf("(%s)(...%s)", function, list), chromedp.EvalAwaitPromise)))
 }
 
 // quiet checks that the page logged nothing and requested only itself.
@@ -144,11 +169,7 @@ func (p *opened) picture(dir, name string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	data, err := p.Screenshot(true, &proto.PageCaptureScreenshot{Format: proto.PageCaptureScreenshotFormatPng})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644)
-	}
-	if err != nil {
-		p.t.Errorf("screenshot %s: %v", name, err)
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), run(p, chromedp.FullScreenshot(100)), 0o644); err != nil {
+		p.t.Error(err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/report"
@@ -50,8 +52,8 @@ func TestPatterns(t *testing.T) {
 		pictures = t.TempDir()
 	}
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int{390, 1400} {
-			p := open(t, b, file, width, scheme)
+		for _, width := range []int64{390, 1400} {
+			p := open(t, b, "file://"+file, width, scheme)
 			p.js(`() => { for (const d of document.querySelectorAll("details")) d.open = true; }`)
 			p.picture(pictures, fmt.Sprintf("patterns-%s-%d", scheme, width))
 			axe(t, p)
@@ -61,7 +63,7 @@ func TestPatterns(t *testing.T) {
 			p.quiet()
 		}
 	}
-	p := open(t, b, file, 900, "light")
+	p := open(t, b, "file://"+file, 900, "light")
 	text := p.js(`() => document.querySelector(".patterns").textContent`)
 	for _, want := range []string{"Read the changes of 1 (8 %)", "ioutil.ReadFile → os.ReadFile", "12 repositories, 12 edits", `</script><script>alert(1)</script>`, `\u{202e}gnp.exe`, "added nolint"} {
 		if !strings.Contains(text, want) {
@@ -72,9 +74,7 @@ func TestPatterns(t *testing.T) {
 		t.Errorf("%s elements of hostile texts", n)
 	}
 	p.js(`() => document.querySelector('.patterns a[href="#job=migrate-7"]').click()`)
-	if err := p.WaitElementsMoreThan("tr.detail .job", 0); err != nil {
-		t.Fatal(err)
-	}
+	p.do(chromedp.WaitReady("tr.detail .job"))
 	if got := p.js(`() => document.querySelector("tr.detail").previousSibling.querySelector("button").textContent`); got != "migrate-7" {
 		t.Errorf("%s is open", got)
 	}

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/proto"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 
 	"github.com/millhand/millhand/internal/e2e/scripts"
 )
@@ -56,16 +57,16 @@ func TestReport(t *testing.T) {
 }
 
 // appearance opens the page at three widths and in both themes.
-func appearance(t *testing.T, b *rod.Browser, file string) {
+func appearance(t *testing.T, b context.Context, file string) {
 	t.Helper()
 	pictures := os.Getenv("MILLHAND_PICTURES") // where they are looked at later
 	if pictures == "" {
 		pictures = t.TempDir()
 	}
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int{390, 900, 1400} {
+		for _, width := range []int64{390, 900, 1400} {
 			t.Run(fmt.Sprintf("%s at %d", scheme, width), func(t *testing.T) {
-				p := open(t, b, file, width, scheme)
+				p := open(t, b, "file://"+file, width, scheme)
 				p.picture(pictures, fmt.Sprintf("table-%s-%d", scheme, width))
 				axe(t, p)
 				p.js(`async () => {
@@ -88,9 +89,9 @@ func appearance(t *testing.T, b *rod.Browser, file string) {
 }
 
 // documented opens a job as docs/report.png shows it, and draws it with -draw.
-func documented(t *testing.T, b *rod.Browser, file string) {
+func documented(t *testing.T, b context.Context, file string) {
 	t.Helper()
-	p := open(t, b, file, 1100, "light")
+	p := open(t, b, "file://"+file, 1100, "light")
 	p.js(`() => { const e = document.getElementById("filter"); e.value = "rename"; e.dispatchEvent(new Event("input")); }`)
 	p.js(`async () => {
 		document.querySelector("#jobs tbody th > button").click();
@@ -104,13 +105,10 @@ func documented(t *testing.T, b *rod.Browser, file string) {
 	if !*draw {
 		return
 	}
-	data, err := p.Screenshot(true, &proto.PageCaptureScreenshot{
-		Format: proto.PageCaptureScreenshotFormatPng, CaptureBeyondViewport: true, Clip: &proto.PageViewport{Width: 1100, Height: 1500, Scale: 1},
+	picture := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		CaptureBeyondViewport: new(true), Clip: &page.Viewport{Width: 1100, Height: 1500, Scale: 1},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(scripts.Root(t), "docs", "report.png"), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(scripts.Root(t), "docs", "report.png"), picture.Data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -142,9 +140,9 @@ func axe(t *testing.T, p *opened) {
 }
 
 // table sorts, filters and groups the table of jobs, and opens all of them.
-func table(t *testing.T, b *rod.Browser, file string) {
+func table(t *testing.T, b context.Context, file string) {
 	t.Helper()
-	p := open(t, b, file, 1400, "light")
+	p := open(t, b, "file://"+file, 1400, "light")
 	order := func() string {
 		return p.js(`() => [...document.querySelectorAll("#jobs tbody tr:not(.detail) th")].map((th) => th.textContent).slice(0, 3).join(" ")`)
 	}
@@ -191,12 +189,10 @@ func table(t *testing.T, b *rod.Browser, file string) {
 }
 
 // addressed opens the page at a job, as a pull request refers to it.
-func addressed(t *testing.T, b *rod.Browser, file string) {
+func addressed(t *testing.T, b context.Context, file string) {
 	t.Helper()
-	p := open(t, b, file+"#job=research-api", 900, "light")
-	if err := p.WaitElementsMoreThan("tr.detail .job", 0); err != nil {
-		t.Fatal(err)
-	}
+	p := open(t, b, "file://"+file+"#job=research-api", 900, "light")
+	p.do(chromedp.WaitReady("tr.detail .job"))
 	if got := p.js(`() => document.querySelector("tr.detail").previousSibling.cells[1].textContent`); got != "research-api" {
 		t.Errorf("%s is open", got)
 	}
@@ -207,7 +203,7 @@ func addressed(t *testing.T, b *rod.Browser, file string) {
 		t.Errorf("the button controls %s", got)
 	}
 	p.quiet()
-	p = open(t, b, file+"#job=research%", 900, "light") // an address that was cut
+	p = open(t, b, "file://"+file+"#job=research%", 900, "light") // an address that was cut
 	if got := p.js(`() => document.querySelectorAll("tr.detail").length + " " + document.querySelectorAll("#jobs thead button").length`); !strings.HasPrefix(got, "0 ") {
 		t.Errorf("%s jobs are open", got)
 	}

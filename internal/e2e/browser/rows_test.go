@@ -2,14 +2,15 @@ package browser
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
-	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/proto"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -71,11 +72,11 @@ func TestRows(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) { staticRows(t, b) })
 }
 
-func addedRows(t *testing.T, b *rod.Browser) {
+func addedRows(t *testing.T, b context.Context) {
 	t.Helper()
 	small, large := bulk(t, 200), bulk(t, 2000)
-	_, limit := inTable(open(t, b, small, 1400, "light"))
-	p := open(t, b, large, 1400, "light")
+	_, limit := inTable(open(t, b, "file://"+small, 1400, "light"))
+	p := open(t, b, "file://"+large, 1400, "light")
 	if rows, elements := inTable(p); rows != 100 || elements > limit+50 { // reasons name a few jobs
 		t.Errorf("%d rows and %d elements, with 200 jobs %d", rows, elements, limit)
 	}
@@ -123,19 +124,15 @@ func addedRows(t *testing.T, b *rod.Browser) {
 }
 
 // laterRow opens the page at a job whose row is not in the table yet, and prints it.
-func laterRow(t *testing.T, b *rod.Browser) {
+func laterRow(t *testing.T, b context.Context) {
 	t.Helper()
-	p := open(t, b, bulk(t, 250)+"#job=task-177", 1400, "light")
-	if err := p.WaitElementsMoreThan("tr.detail .job", 0); err != nil {
-		t.Fatal(err)
-	}
+	p := open(t, b, "file://"+bulk(t, 250)+"#job=task-177", 1400, "light")
+	p.do(chromedp.WaitReady("tr.detail .job"))
 	if got := p.js(`() => document.querySelector("tr.detail").previousSibling.querySelector("button").textContent + ": " + document.querySelector(".job .md").textContent.trim()`); got != "task-177: The end of 177." {
 		t.Errorf("%s is open", got)
 	}
-	if pdf, err := p.PDF(&proto.PagePrintToPDF{}); err != nil {
-		t.Fatal(err)
-	} else if err := pdf.Close(); err != nil {
-		t.Fatal(err)
+	if pdf := run(p, chromedp.PrintToPDF()); !bytes.HasPrefix(pdf, []byte("%PDF-")) {
+		t.Errorf("printed: %.20q", pdf)
 	}
 	if rows, _ := inTable(p); rows != 250 {
 		t.Errorf("%d rows are printed", rows)
@@ -144,18 +141,12 @@ func laterRow(t *testing.T, b *rod.Browser) {
 }
 
 // staticRows reads the page in a browser that runs no scripts.
-func staticRows(t *testing.T, b *rod.Browser) {
+func staticRows(t *testing.T, b context.Context) {
 	t.Helper()
 	file := bulk(t, 300)
-	p := open(t, b, file, 1400, "light")
-	if err := (proto.EmulationSetScriptExecutionDisabled{Value: true}).Call(p); err != nil {
-		t.Fatal(err)
-	}
-	loaded := p.WaitNavigation(proto.PageLifecycleEventNameLoad)
-	if err := p.Navigate("file://" + file); err != nil {
-		t.Fatal(err)
-	}
-	loaded()
+	p := open(t, b, "file://"+file, 1400, "light")
+	call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.do(chromedp.Navigate("file://" + file))
 	if got := p.js(`() => [...document.querySelectorAll(".jobs")].map((t) => t.tBodies[0].rows.length + " " + (t.getBoundingClientRect().height > 1000)).join(", ")`); got != "100 true, 200 true" {
 		t.Errorf("rows of the tables: %s", got)
 	}

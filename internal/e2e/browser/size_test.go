@@ -2,14 +2,13 @@ package browser
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
-
-	"github.com/go-rod/rod"
 
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/rundir"
@@ -84,13 +83,13 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // loaded returns the milliseconds until a page is loaded and painted.
-func loaded(b *testing.B, browser *rod.Browser, file string) float64 {
+func loaded(b *testing.B, browser context.Context, file string) float64 {
 	b.Helper()
-	p := open(b, browser, file, 1400, "light")
+	p := open(b, browser, "file://"+file, 1400, "light")
 	ms, err := strconv.ParseFloat(p.js(`() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))`), 64)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.Close()
+	p.close()
 	return ms
 }

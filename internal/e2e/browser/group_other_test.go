@@ -1,0 +1,7 @@
+//go:build !linux
+
+package browser
+
+import "syscall"
+
+func group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
