@@ -156,7 +156,7 @@ func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
 
 // rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
 func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
-	r, err := reopen(p.world, p.dir)
+	r, err := reopen(ctx, p.world, p.dir)
 	if err != nil {
 		return done, err
 	}

@@ -190,10 +190,8 @@ func (p *followedPull) settle(ctx context.Context) error {
 		if !p.pr.Conflict || p.pr.Mergeable != forge.MergeUnknown || p.pr.State != forge.Open {
 			return nil
 		}
-		select {
-		case <-time.After(conflictWait):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := p.world.Sleep.For(ctx, conflictWait); err != nil {
+			return err
 		}
 		pr, err := p.client.Get(ctx, p.at, p.pr.Number)
 		if err != nil {

@@ -109,7 +109,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if err := forked.Narrow(c.plan); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
-	return start(ctx, w, o, c, starting{id: id, log: log, past: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
+	return start(ctx, w, o, c, starting{id: id, log: log, past: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
 }
 
 // forkReports returns the report directory of a fork; "" for the default. That of the other

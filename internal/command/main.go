@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/printable"
 )
@@ -21,12 +22,15 @@ type World struct {
 	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
 	Now      func() time.Time
 	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
-	// Sleep waits between requests to forges; nil is a timer.
-	Sleep func(context.Context, time.Duration) error
+	// Sleep waits between requests to forges, and for locks.
+	Sleep clock.Sleep
 	// System are the directories of the system in which private files are hidden from commands;
 	// empty for all of them.
 	System []string
 }
+
+// clock returns how time is read and waited for.
+func (w World) clock() clock.Clock { return clock.Clock{Now: w.Now, Sleep: w.Sleep} }
 
 // failure is an error with its exit code. Its message is empty if it has been
 // printed already.

@@ -32,7 +32,7 @@ func mergeCommand(w World) *cli.Command {
 			&cli.StringFlag{Name: "report-dir", Destination: &o.reportDir, Usage: "Write the reports into `DIR` (required)"},
 			failOnFlag(&o.failOn, ""),
 		},
-		Action: act(o.parse, func(context.Context) error { return mergeReports(w, *o) }),
+		Action: act(o.parse, func(ctx context.Context) error { return mergeReports(ctx, w, *o) }),
 	}
 }
 
@@ -45,12 +45,12 @@ func (o *mergeOptions) parse(args []string) error {
 }
 
 // mergeReports writes all files that the complete run would have written.
-func mergeReports(w World, o mergeOptions) error {
+func mergeReports(ctx context.Context, w World, o mergeOptions) error {
 	parts, err := findParts(o.dirs, o.reportDir)
 	if err != nil {
 		return err
 	}
-	out, err := rundir.Claim(o.reportDir, "merge", w.Now)
+	out, err := rundir.Claim(ctx, o.reportDir, "merge", w.clock())
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}

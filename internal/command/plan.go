@@ -341,7 +341,7 @@ func jobJSON(j tasks.Job) jobDocument {
 	doc := jobDocument{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name, Agent: j.Agent,
 		Prompt: j.Prompt, Setup: append([]string{}, j.Setup...), Verify: []verifyDocument{}, Attempts: j.Attempts, Needs: append([]string{}, j.Needs...),
-		Limits:  limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures), some(l.Disk), some(l.Memory), some(l.Processes)},
+		Limits:  limitsDocument{some(l.Turns), some(l.CostUSD), some(limitOf(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures), some(l.Disk), some(l.Memory), some(l.Processes)},
 		Publish: string(j.Publish), Baseline: some(string(j.Baseline)),
 	}
 	if j.Commit != nil {
@@ -351,7 +351,7 @@ func jobJSON(j tasks.Job) jobDocument {
 		doc.Script = &j.Script.File
 	}
 	for _, v := range j.Verify {
-		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, clock(v.Time)})
+		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, limitOf(v.Time)})
 	}
 	return doc
 }
@@ -364,7 +364,7 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-func clock(d time.Duration) string {
+func limitOf(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}

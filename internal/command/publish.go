@@ -117,7 +117,7 @@ func publishRun(ctx context.Context, w World, o publishOptions) error {
 	if p.jobs, err = selectJobs(p.saved.report.Jobs, o.jobs); err != nil {
 		return err
 	}
-	out, err := rundir.Reopen(p.saved.dir, w.Now)
+	out, err := rundir.Reopen(ctx, p.saved.dir, w.clock())
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}

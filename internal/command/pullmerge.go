@@ -71,10 +71,8 @@ func (r *publishedRun) merge(ctx context.Context, j report.Job, o mergePullsOpti
 		if reason != undecided {
 			break
 		}
-		select {
-		case <-time.After(mergeableWait):
-		case <-ctx.Done():
-			return r.failed(row, context.Cause(ctx))
+		if err := r.world.Sleep.For(ctx, mergeableWait); err != nil {
+			return r.failed(row, err)
 		}
 		if row, pr, client, at = r.begin(ctx, j); client == nil {
 			return row

@@ -52,7 +52,7 @@ func (v *revertingPulls) close() {
 }
 
 // open opens the report directory, for the commits of the jobs.
-func (v *revertingPulls) open() (err error) {
+func (v *revertingPulls) open(ctx context.Context) (err error) {
 	if v.out != nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (v *revertingPulls) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if v.out, err = rundir.Reopen(dir, v.world.Now); err != nil {
+	if v.out, err = rundir.Reopen(ctx, dir, v.world.clock()); err != nil {
 		return err
 	}
 	if _, err := v.out.Events(v.state.Emit); err != nil {
@@ -101,7 +101,7 @@ func (v *revertingPulls) revert(ctx context.Context, j report.Job) pullRow {
 		row.Result = "would revert"
 		return row
 	}
-	if err := v.open(); err != nil {
+	if err := v.open(ctx); err != nil {
 		return v.failed(row, err)
 	}
 	saved := v.state.jobs[j.ID]

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/queue"
@@ -58,7 +59,7 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 			return err
 		}
 	}
-	out, err := rundir.Claim(o.reportDir, "queue", w.Now)
+	out, err := rundir.Claim(ctx, o.reportDir, "queue", w.clock())
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -107,10 +108,8 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 		if over {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return failure{exitOf(context.Cause(ctx)), context.Cause(ctx)}
-		case <-time.After(pollAgain(w.Now().Sub(began))):
+		if err := clock.Wait(ctx, pollAgain(w.Now().Sub(began))); err != nil {
+			return failure{exitOf(err), err}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
@@ -87,10 +88,8 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 		if !o.watch || s.State == "ended" || s.State == "cancelled" && s.Jobs.Running == 0 {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return failure{exitOf(context.Cause(ctx)), context.Cause(ctx)}
-		case <-time.After(pollAgain(w.Now().Sub(began))):
+		if err := clock.Wait(ctx, pollAgain(w.Now().Sub(began))); err != nil {
+			return failure{exitOf(err), err}
 		}
 	}
 }

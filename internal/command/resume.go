@@ -37,7 +37,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	out, err := rundir.Reopen(dir, w.Now)
+	out, err := rundir.Reopen(ctx, dir, w.clock())
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}

@@ -72,11 +72,11 @@ type reopened struct {
 
 // reopen locks the report directory of a run and reads its events. The caller closes the
 // directory.
-func reopen(w World, run string) (r reopened, err error) {
+func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 	if r.dir, err = findRun(run); err != nil {
 		return r, failure{event.ExitUsage, err}
 	}
-	if r.out, err = rundir.Reopen(r.dir, w.Now); err != nil {
+	if r.out, err = rundir.Reopen(ctx, r.dir, w.clock()); err != nil {
 		return r, failure{event.ExitUsage, err}
 	}
 	r.past = &runner.Past{}
@@ -92,7 +92,7 @@ func reopen(w World, run string) (r reopened, err error) {
 
 // revertSession reverts a job of a run.
 func revertSession(ctx context.Context, w World, given revertOptions) error {
-	r, err := reopen(w, given.run)
+	r, err := reopen(ctx, w, given.run)
 	if err != nil {
 		return err
 	}

@@ -272,7 +272,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		}
 		return resume(ctx, w, o, log)
 	}
-	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, o.id, w.Now) }})
+	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, o.id, w.clock()) }})
 }
 
 // starting is a run that is started or resumed.

@@ -61,7 +61,7 @@ func runsCommands(w World) []*cli.Command {
 				&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
 				&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
 			},
-			Action: act(prune.parse, func(context.Context) error { return pruneRuns(w, *prune) }),
+			Action: act(prune.parse, func(ctx context.Context) error { return pruneRuns(ctx, w, *prune) }),
 		},
 	}
 }
@@ -147,7 +147,7 @@ func columns(r rundir.Saved) []string {
 	}
 }
 
-func pruneRuns(w World, o pruneRunsOptions) error {
+func pruneRuns(ctx context.Context, w World, o pruneRunsOptions) error {
 	_, runs, err := findRuns(w, o.dir)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func pruneRuns(w World, o pruneRunsOptions) error {
 	for i, r := range runs {
 		old := o.olderThan == 0 || w.Now().Sub(r.StartedAt) > o.olderThan
 		if i >= o.keep && old && r.Removable() {
-			p.prune(r)
+			p.prune(ctx, r)
 		}
 	}
 	p.pruneLeftovers()
@@ -218,12 +218,12 @@ func leftover(l rundir.Leftover) string {
 }
 
 // prune removes one run, unless a new one has started in its directory.
-func (p *pruning) prune(r rundir.Saved) {
+func (p *pruning) prune(ctx context.Context, r rundir.Saved) {
 	size := rundir.DiskUse(r.Dir)
 	verb := "would remove"
 	if !p.dry {
 		verb = "removed"
-		err := rundir.Remove(r.Dir, p.world.Now())
+		err := rundir.Remove(ctx, r.Dir, p.world.clock())
 		if errors.Is(err, rundir.ErrInUse) || errors.Is(err, fs.ErrNotExist) {
 			return // a new run started there, or another process removed it
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"
@@ -77,7 +78,7 @@ func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 	saveRun(t, filepath.Join(dir, "three"), "three", at(3), true)
 	os.Remove(filepath.Join(dir, "three", "report.json"))
 	saveRun(t, filepath.Join(dir, "four"), "four", at(4), false)
-	lock, err := rundir.TakeLock(filepath.Join(dir, "four"), "four", noon())
+	lock, err := rundir.TakeLock(t.Context(), filepath.Join(dir, "four"), "four", clock.Clock{Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestPruneReportsRemovedRunsAndFreedSpace(t *testing.T) {
 func TestActiveRunIsNotRemoved(t *testing.T) {
 	dir := t.TempDir()
 	going := saveRun(t, filepath.Join(dir, "going"), "going", noon().AddDate(0, 0, -9), false)
-	lock, err := rundir.TakeLock(going, "going", noon())
+	lock, err := rundir.TakeLock(t.Context(), going, "going", clock.Clock{Now: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestActiveRunIsNotRemoved(t *testing.T) {
 	}
 	// A run that started after the list was read.
 	p := pruning{world: World{Out: io.Discard, Now: noon}}
-	p.prune(rundir.Saved{Dir: going, Outcome: rundir.Unfinished})
+	p.prune(t.Context(), rundir.Saved{Dir: going, Outcome: rundir.Unfinished})
 	if p.errs != nil || p.removed != 0 || !exists(going) {
 		t.Errorf("%d removed, %v", p.removed, p.errs)
 	}

@@ -386,7 +386,7 @@ func gitEnv(w World) gitdir.Env {
 	if err != nil {
 		program = ""
 	}
-	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
+	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now, Sleep: w.Sleep}
 }
 
 type toolsOptions struct {

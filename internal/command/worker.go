@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
@@ -72,7 +73,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	if err := os.Mkdir(k.dir, 0o700); err != nil {
 		return fail(event.ExitUsage, "create a directory for jobs: %w", err)
 	}
-	lock, err := rundir.TakeLock(k.dir, "worker-"+k.id, w.Now())
+	lock, err := rundir.TakeLock(ctx, k.dir, "worker-"+k.id, w.clock())
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -114,10 +115,8 @@ func (o *workerOptions) await(ctx context.Context, w World) (*queue.Queue, error
 			last = err.Error()
 			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
 		}
-		select {
-		case <-ctx.Done():
-			return nil, failure{exitOf(context.Cause(ctx)), fmt.Errorf("wait for the queue: %w", context.Cause(ctx))}
-		case <-time.After(pollRun):
+		if err := clock.Wait(ctx, pollRun); err != nil {
+			return nil, failure{exitOf(err), fmt.Errorf("wait for the queue: %w", err)}
 		}
 	}
 }
@@ -160,10 +159,7 @@ func (k *worker) loop(ctx context.Context) error {
 			}
 			k.lacking(claims.Lacks(ctx))
 		} else {
-			select {
-			case <-time.After(min(wait, time.Second)):
-			case <-ctx.Done():
-			}
+			_ = clock.Wait(ctx, min(wait, time.Second)) // whether ctx has ended is asked below
 		}
 		switch {
 		case ctx.Err() != nil && claim == nil:
@@ -309,10 +305,7 @@ func (k *worker) listen(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			k.say("watch the queue: %v", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pollRun):
-		}
+		_ = clock.Wait(ctx, pollRun) // the loop ends with ctx
 	}
 }
 

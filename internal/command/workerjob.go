@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
@@ -198,9 +199,9 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 		}
 		return claim.Append(line, durable)
 	}}
-	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(reports, s.id, k.world.Now) }
+	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.id, k.world.clock()) }
 	if len(claim.Log) > 0 {
-		past, out, err := reopenJob(reports, claim.Log, k.world.Now)
+		past, out, err := reopenJob(ctx, reports, claim.Log, k.world.clock())
 		if err != nil {
 			return end, err
 		}
@@ -239,7 +240,7 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 
 // reopenJob makes a report directory with the events of earlier deliveries. The job is started
 // again, unless they have made its commit.
-func reopenJob(dir string, events []byte, now func() time.Time) (*runner.Past, *rundir.Dir, error) {
+func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*runner.Past, *rundir.Dir, error) {
 	reports, err := files.MakeOwn(dir, 0o755)
 	if err != nil {
 		return nil, nil, err
@@ -248,7 +249,7 @@ func reopenJob(dir string, events []byte, now func() time.Time) (*runner.Past, *
 	if err := reports.WriteNew("events.jsonl", events); err != nil {
 		return nil, nil, err
 	}
-	out, err := rundir.Reopen(dir, now)
+	out, err := rundir.Reopen(ctx, dir, c)
 	if err != nil {
 		return nil, nil, err
 	}

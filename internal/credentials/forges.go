@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/githubapp"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/keys"
@@ -38,9 +39,9 @@ type Options struct {
 	Environ   []string // environment of key commands
 	Untrusted bool     // the manifest does not decide which host gets a token
 	Now       func() time.Time
-	Sleep     func(context.Context, time.Duration) error // between attempts to create a token; nil: a timer
-	Hold      func(token string)                         // called with each new token before it is used, to redact it
-	Proxy     func(*http.Request) (*url.URL, error)      // of requests to create tokens; nil: no proxy
+	Sleep     clock.Sleep                           // between attempts to create a token
+	Hold      func(token string)                    // called with each new token before it is used, to redact it
+	Proxy     func(*http.Request) (*url.URL, error) // of requests to create tokens; nil: no proxy
 }
 
 // NewForges returns the credentials of a plan's git hosts.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // ErrHeld is the error of [Try] if the lock is held through another open file.
@@ -53,10 +55,8 @@ func Wait(ctx context.Context, f *os.File, mode Mode) error {
 		if err := Try(f, mode); !errors.Is(err, ErrHeld) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if clock.Wait(ctx, pause) != nil {
 			return fmt.Errorf("wait for the lock %s: %w", f.Name(), ctx.Err())
-		case <-time.After(pause):
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeM
 		if tries == giteaMerges || !errors.As(err, &refused) || refused.Status != http.StatusMethodNotAllowed || !strings.Contains(refused.Message, "try again later") {
 			return err
 		}
-		if err := g.Sleep(ctx, giteaMergeWait); err != nil {
+		if err := g.Sleep.For(ctx, giteaMergeWait); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Kind is the software of a forge.
@@ -41,8 +43,7 @@ type Options struct {
 	Proxy     func(*http.Request) (*url.URL, error) // as in http.Transport; not called for loopback; may be nil
 	UserAgent string
 	Now       func() time.Time
-	// Sleep waits, or returns the context's cause when that ends first. nil: it does.
-	Sleep func(ctx context.Context, d time.Duration) error
+	Sleep     clock.Sleep // between requests
 	// Notify is called before a retry with its reason, concurrently. May be nil.
 	Notify func(text string)
 }

@@ -80,9 +80,6 @@ func newSender(o Options, base *url.URL, headers func(http.Header, string)) *sen
 		transport.Proxy = nil
 	}
 	s.client = &http.Client{Transport: transport, CheckRedirect: redirect}
-	if s.Sleep == nil {
-		s.Sleep = sleep
-	}
 	return s
 }
 
@@ -205,7 +202,7 @@ func (e *exchange) once(ctx context.Context) (*response, error) {
 		<-e.s.writing
 	}()
 	if d := e.s.nextWrite.Sub(e.s.Now()); d > 0 { // at most the pause, if the clock was set back
-		if err := e.s.Sleep(ctx, min(d, writePause)); err != nil {
+		if err := e.s.Sleep.For(ctx, min(d, writePause)); err != nil {
 			return nil, err
 		}
 	}
@@ -365,7 +362,7 @@ func (e *exchange) wait(ctx context.Context, d time.Duration) error {
 	if e.waited += d; e.waited > patience {
 		return e.fail(nil, ErrLimited, fmt.Sprintf("not waiting for more than %s", patience), e.s.Now().Add(d))
 	}
-	return e.s.Sleep(ctx, d)
+	return e.s.Sleep.For(ctx, d)
 }
 
 func (e *exchange) note(text string) {
@@ -405,15 +402,4 @@ func final(err error) bool {
 	var unknown *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	return errors.Is(err, errRedirect) || errors.Is(err, errTooLarge) || errors.As(err, &certificate) || errors.As(err, &unknown) && unknown.IsNotFound
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

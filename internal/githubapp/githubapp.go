@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/textcut"
 )
 
@@ -45,8 +46,7 @@ type App struct {
 	API       string // base URL of the API, without a slash at the end
 	Transport http.RoundTripper
 	Now       func() time.Time
-	// Sleep waits between attempts, or returns the context's cause. nil: a timer.
-	Sleep func(ctx context.Context, d time.Duration) error
+	Sleep     clock.Sleep // between attempts
 }
 
 // ParseKey returns the private key in a PEM text as GitHub issues it. Line breaks may be
@@ -141,7 +141,7 @@ func (a *App) request(ctx context.Context, method, path string, into any) error 
 		case n == attempts-1 || wait > longestWait:
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
-		if err := a.sleep(ctx, wait); err != nil {
+		if err := a.Sleep.For(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -161,18 +161,6 @@ func (a *App) delay(err error, n int) (wait time.Duration, again bool) {
 		return 0, false
 	}
 	return firstWait << n, errors.As(err, new(*lostError))
-}
-
-func (a *App) sleep(ctx context.Context, d time.Duration) error {
-	if a.Sleep != nil {
-		return a.Sleep(ctx, d)
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 var errRedirect = errors.New("redirect not supported")

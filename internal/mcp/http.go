@@ -18,6 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Remote is a server that is used over HTTP.
@@ -277,7 +279,7 @@ func (c *httpConn) stream(ctx context.Context, resp *http.Response, id jsonrpc.I
 			return &lostError{errors.New("the connection ended before the response")}
 		}
 		last = s.last
-		if !wait(ctx, cmp.Or(s.retry, firstDelay)) {
+		if clock.Wait(ctx, cmp.Or(s.retry, firstDelay)) != nil {
 			return ctx.Err()
 		}
 		if resp, err = c.do(ctx, http.MethodGet, nil, last); err != nil {
@@ -311,7 +313,7 @@ func (c *httpConn) listen() {
 				delay = firstDelay
 			}
 		}
-		if !wait(c.life, max(delay, s.retry)) {
+		if clock.Wait(c.life, max(delay, s.retry)) != nil {
 			return
 		}
 	}
@@ -321,18 +323,6 @@ const (
 	firstDelay = time.Second // before a stream is opened again
 	maxDelay   = time.Minute
 )
-
-// wait waits, and reports whether ctx has not ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // read delivers the messages of a stream until its end, or until the response to a request.
 func (c *httpConn) read(ctx context.Context, s *events, body io.Reader, id *jsonrpc.ID) (found bool, err error) {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // LimitPolicy configures how a [Limiter] delays requests.
@@ -38,7 +40,7 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 		Patience: 120 * time.Second,
 		Total:    10 * time.Minute,
 		Now:      now,
-		Sleep:    sleep,
+		Sleep:    clock.Wait,
 	}
 }
 

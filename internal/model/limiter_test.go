@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -149,7 +150,7 @@ func TestRefusedRequestIsSentAfterRetryAfter(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{250 * time.Millisecond: 250 * time.Millisecond, 0: shortestPause, -1: shortestPause} {
 		synctest.Test(t, func(t *testing.T) {
 			l := refusing(limits())
-			m := Retrying(Limited(&named{errs: []error{failing(ClassRate, asked)}}, l, nil), RetryPolicy{Retries: 1, Patience: time.Minute, Total: time.Minute, Sleep: sleep, Rand: func() float64 { return 0 }}, nil)
+			m := Retrying(Limited(&named{errs: []error{failing(ClassRate, asked)}}, l, nil), RetryPolicy{Retries: 1, Patience: time.Minute, Total: time.Minute, Sleep: clock.Wait, Rand: func() float64 { return 0 }}, nil)
 			began := time.Now()
 			if _, err := m.Stream(t.Context(), Request{}, nil); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -46,7 +47,7 @@ func DefaultRetryPolicy() RetryPolicy {
 		Longest:  30 * time.Second,
 		Patience: 120 * time.Second,
 		Total:    5 * time.Minute,
-		Sleep:    sleep,
+		Sleep:    clock.Wait,
 		Rand:     rand.Float64,
 	}
 }
@@ -219,18 +220,4 @@ func (p RetryPolicy) backoff(retry int) time.Duration {
 		limit *= 2
 	}
 	return time.Duration(p.Rand() * float64(min(limit, p.Longest)))
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil { // a short wait would hide it
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // MachineError is the error of a program that could not be started because the machine refused what
@@ -92,10 +94,8 @@ func patiently(ctx context.Context, start func() error) error {
 		if try == startTries || !errors.As(err, new(*MachineError)) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if clock.Wait(ctx, startPause) != nil {
 			return err
-		case <-time.After(startPause):
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -81,14 +82,12 @@ func (p *Publication) createFork(ctx context.Context) error {
 		if err == nil && len(branches) > 0 {
 			return nil
 		}
-		select {
-		case <-time.After(wait):
-			wait += wait / 2
-		case <-within.Done():
+		if clock.Wait(within, wait) != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			return fmt.Errorf("the new fork %s has no branches after %s (%w); it is used when the job is published again", p.Pull.Fork, forkTimeout, err)
 		}
+		wait += wait / 2
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -144,10 +145,8 @@ func (p *Publication) push(ctx context.Context) error {
 			return err
 		}
 		p.warn(fmt.Sprintf("%v; retrying", err))
-		select {
-		case <-time.After(time.Duration(try) * wait):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := clock.Wait(ctx, time.Duration(try)*wait); err != nil {
+			return err
 		}
 	}
 }

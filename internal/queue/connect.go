@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Options are the server and the credentials for it.
@@ -192,13 +194,8 @@ func retry(ctx context.Context, request func(ctx context.Context) error) error {
 	}
 }
 
-// pause waits between two tries of a request.
-func pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(retryPause):
-	}
-}
+// pause waits between two tries of a request, which notice that ctx has ended.
+func pause(ctx context.Context) { _ = clock.Wait(ctx, retryPause) }
 
 // temporary reports whether a request can succeed when it is repeated.
 func temporary(err error) bool {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/printable"
@@ -36,25 +38,30 @@ type holder struct {
 	Since  time.Time `json:"since"`
 }
 
-// TakeLock locks a report directory for a run, without waiting. Child processes do not
-// inherit the lock. The error wraps [ErrInUse] if another process holds it. A file
+// TakeLock locks a report directory for a run. It waits only for children of a holder that has
+// ended. Child processes do not inherit the lock. The error wraps [ErrInUse] if another process holds it. A file
 // system without locks is an error too, because runs could overlap unnoticed.
-func TakeLock(dir, runID string, since time.Time) (*Lock, error) {
-	return takeLock(dir, holder{Holder: holderOf(runID), Since: since})
+func TakeLock(ctx context.Context, dir, runID string, c clock.Clock) (*Lock, error) {
+	return takeLock(dir, holder{Holder: holderOf(runID), Since: c.Now()}, soon(ctx, c.Sleep))
+}
+
+// lockNew locks a directory that this process has just created.
+func lockNew(dir, runID string, since time.Time) (*Lock, error) {
+	return takeLock(dir, holder{Holder: holderOf(runID), Since: since}, claim)
 }
 
 // holderOf names a run as the holder of a lock.
 func holderOf(runID string) string { return "run " + runID }
 
 // takeLock is TakeLock for any holder. It sets the holder's process.
-func takeLock(dir string, by holder) (*Lock, error) {
+func takeLock(dir string, by holder, claim func(*os.File) error) (*Lock, error) {
 	for {
 		f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, fmt.Errorf("lock the report directory: %w", err)
 		}
 		current := false
-		if err = claimSoon(f); err == nil {
+		if err = claim(f); err == nil {
 			current, err = stillThere(f)
 		}
 		if err == nil && current {
@@ -101,23 +108,27 @@ func inUse(dir string) (bool, holder, error) {
 	return false, holder{}, fmt.Errorf("check for an active run in %s: %w", dir, err)
 }
 
-// The time that claimSoon waits for the children of a process that was killed.
+// The time that soon waits for the children of a process that was killed.
 const (
 	orphanWait  = 10 * time.Second
 	orphanPause = 20 * time.Millisecond
 )
 
-// claimSoon is claim, but waits if the process that holds the lock has ended: then a child of it
+// soon is claim, but waits if the process that holds the lock has ended: then a child of it
 // that was just started, and has not executed its program yet, still has the file open.
-func claimSoon(f *os.File) error {
-	for range orphanWait / orphanPause {
-		err := claim(f)
-		if !errors.Is(err, filelock.ErrHeld) || !readHolder(f).ended() {
-			return err
+func soon(ctx context.Context, sleep clock.Sleep) func(*os.File) error {
+	return func(f *os.File) error {
+		for range orphanWait / orphanPause {
+			err := claim(f)
+			if !errors.Is(err, filelock.ErrHeld) || !readHolder(f).ended() {
+				return err
+			}
+			if err := sleep.For(ctx, orphanPause); err != nil {
+				return err
+			}
 		}
-		time.Sleep(orphanPause)
+		return claim(f)
 	}
-	return claim(f)
 }
 
 // ended reports whether the holder was a process of this machine that has ended. A process of

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,15 +14,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 func TestLockErrorNamesTheHolder(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := TakeLock(dir, "one", noon())
+	lock, err := TakeLock(t.Context(), dir, "one", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = TakeLock(dir, "two", noon())
+	_, err = TakeLock(t.Context(), dir, "two", at(noon))
 	if !errors.Is(err, ErrInUse) {
 		t.Fatalf("got %v, want in use", err)
 	}
@@ -37,7 +40,7 @@ func TestLockErrorNamesTheHolder(t *testing.T) {
 	if held, _, err := inUse(dir); err != nil || held {
 		t.Errorf("inUse after close: %v, %v; want false", held, err)
 	}
-	again, err := TakeLock(dir, "two", noon())
+	again, err := TakeLock(t.Context(), dir, "two", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,7 @@ func TestDirectoryWithoutLockIsNotInUse(t *testing.T) {
 // A command that outlives its run must not hold the lock.
 func TestChildrenDoNotInheritALock(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := TakeLock(dir, "one", noon())
+	lock, err := TakeLock(t.Context(), dir, "one", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,7 @@ func TestInUseDoesNotBlockTakeLock(t *testing.T) {
 		})
 	}
 	for range 300 {
-		lock, err := TakeLock(dir, "one", noon())
+		lock, err := TakeLock(t.Context(), dir, "one", at(noon))
 		if err != nil {
 			t.Error(err)
 			break
@@ -116,7 +119,7 @@ func TestLockIsExclusive(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
-				lock, err := TakeLock(dir, "one", noon())
+				lock, err := TakeLock(t.Context(), dir, "one", at(noon))
 				if errors.Is(err, ErrInUse) {
 					continue
 				}
@@ -171,7 +174,7 @@ func TestOnlyRegularFilesAreLocked(t *testing.T) {
 			if err := plant(filepath.Join(dir, lockFile)); err != nil {
 				t.Fatal(err)
 			}
-			if lock, err := TakeLock(dir, "one", noon()); err == nil {
+			if lock, err := TakeLock(t.Context(), dir, "one", at(noon)); err == nil {
 				lock.Close()
 				t.Error("locked")
 			}
@@ -180,7 +183,7 @@ func TestOnlyRegularFilesAreLocked(t *testing.T) {
 			}
 		})
 	}
-	if _, err := TakeLock(filepath.Join(t.TempDir(), "missing"), "one", noon()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := TakeLock(t.Context(), filepath.Join(t.TempDir(), "missing"), "one", at(noon)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }
@@ -217,7 +220,7 @@ func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := TakeLock(dir, "one", noon())
+	lock, err := TakeLock(t.Context(), dir, "one", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,13 +232,23 @@ func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
 	if err := errors.Join(lock.file.Truncate(0), func() error { _, err := lock.file.WriteAt([]byte(text), 0); return err }()); err != nil {
 		t.Fatal(err)
 	}
-	var held sync.WaitGroup
-	held.Go(func() {
-		time.Sleep(100 * time.Millisecond)
-		lock.file.Close()
-	})
-	again, err := TakeLock(dir, "two", noon())
-	held.Wait()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	pauses, stopped := 0, errors.New("stopped")
+	sleep := func(ctx context.Context, d time.Duration) error {
+		if pauses++; d != orphanPause || pauses > 3 {
+			t.Fatalf("pause %d is %s", pauses, d)
+		}
+		if pauses == 1 {
+			cancel(stopped)
+		} else if pauses == 3 {
+			lock.file.Close()
+		}
+		return context.Cause(ctx)
+	}
+	if _, err := TakeLock(ctx, dir, "two", clock.Clock{Now: noon, Sleep: sleep}); !errors.Is(err, stopped) {
+		t.Fatalf("after the end of the context: %v", err)
+	}
+	again, err := TakeLock(t.Context(), dir, "two", clock.Clock{Now: noon, Sleep: sleep})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestPlantedReportsAreNotResumed(t *testing.T) {
 			if err := run(filepath.Join(victim, privateReports)); err != nil {
 				t.Fatal(err)
 			}
-			lock, err := TakeLock(reports, holderOf(id), time.Now())
+			lock, err := TakeLock(t.Context(), reports, holderOf(id), at(time.Now))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,33 +1,34 @@
 package rundir
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files"
 )
 
 // Reopen locks the report directory of a run that is resumed. The caller closes the result.
-func Reopen(path string, now func() time.Time) (*Dir, error) {
+func Reopen(ctx context.Context, path string, c clock.Clock) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the report directory %s: %w", path, err)
 	}
-	d := &Dir{path: abs, now: now, resumed: true}
+	d := &Dir{path: abs, now: c.Now, resumed: true}
 	base, below := splitOwn(abs)
 	if d.dir, err = files.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}
 	id, private := privateOf(abs)
 	if private == "" {
-		id = describeRun(abs, now()).ID
+		id = describeRun(abs, c.Now()).ID
 	}
-	if d.lock, err = TakeLock(d.path, id, now()); err != nil {
+	if d.lock, err = TakeLock(ctx, d.path, id, c); err != nil {
 		d.dir.Close()
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestReopenAfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			dir := filepath.Join(tree, name)
-			d, err := Claim(dir, "r-00000001", noon)
+			d, err := Claim(t.Context(), dir, "r-00000001", at(noon))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +38,7 @@ func TestReopenAfterAKill(t *testing.T) {
 			}
 			d.lock.file.Close() // as the kernel does
 			d.working.file.Close()
-			again, err := Reopen(dir, noon)
+			again, err := Reopen(t.Context(), dir, at(noon))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestReopenAfterAKill(t *testing.T) {
 			}
 			again.lock.file.Close()
 			again.working.file.Close()
-			if again, err = Reopen(dir, noon); err != nil {
+			if again, err = Reopen(t.Context(), dir, at(noon)); err != nil {
 				t.Fatal(err)
 			}
 			if !IsRun(dir) {
@@ -77,7 +77,7 @@ func withFixedSessions(t *testing.T) (d *Dir, dir string) {
 	t.Setenv("TMPDIR", t.TempDir())
 	tree := t.TempDir()
 	dir = filepath.Join(tree, "out")
-	d, err := Claim(dir, "r-00000001", noon)
+	d, err := Claim(t.Context(), dir, "r-00000001", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +96,13 @@ func TestReopenAgain(t *testing.T) {
 	sessions := filepath.Join(d.dir.Path(), "sessions")
 	d.lock.file.Close() // as the kernel does
 	d.working.file.Close()
-	if _, err := Reopen(dir, noon); err == nil {
+	if _, err := Reopen(t.Context(), dir, at(noon)); err == nil {
 		t.Fatal("no error")
 	}
 	if err := os.Chmod(sessions, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Reopen(dir, noon)
+	again, err := Reopen(t.Context(), dir, at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package rundir
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/failpoint"
@@ -64,19 +66,19 @@ type Dir struct {
 // Claim locks the report directory at path, and creates it if necessary. The default
 // directory (an empty path) is unique to the run and created by Begin. The caller
 // closes the result.
-func Claim(path, id string, now func() time.Time) (*Dir, error) {
+func Claim(ctx context.Context, path, id string, c clock.Clock) (*Dir, error) {
 	if path == "" {
 		abs, err := filepath.Abs(filepath.Join(".millhand", "runs", id))
 		if err != nil {
 			return nil, fmt.Errorf("create the report directory: %w", err)
 		}
-		return &Dir{path: abs, now: now}, nil
+		return &Dir{path: abs, now: c.Now}, nil
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("create the report directory %s: %w", path, err)
 	}
-	d := &Dir{path: abs, now: now}
+	d := &Dir{path: abs, now: c.Now}
 	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
 		d.made = true
 	}
@@ -89,7 +91,7 @@ func Claim(path, id string, now func() time.Time) (*Dir, error) {
 	if d.dir, err = files.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
 	}
-	d.lock, err = TakeLock(d.path, id, d.now())
+	d.lock, err = TakeLock(ctx, d.path, id, c)
 	return d, err
 }
 
@@ -120,7 +122,7 @@ func (d *Dir) claimDefault(id string) (err error) {
 			f.Close()
 		}
 	}
-	d.lock, err = TakeLock(d.path, id, d.now())
+	d.lock, err = lockNew(d.path, id, d.now())
 	return err
 }
 
@@ -242,7 +244,7 @@ func (d *Dir) makeWork(id string) error {
 	if err != nil {
 		return err
 	}
-	if d.working, err = TakeLock(unlocked, id, d.now()); err != nil {
+	if d.working, err = lockNew(unlocked, id, d.now()); err != nil {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
 	err = os.Rename(unlocked, work)

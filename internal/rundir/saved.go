@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
@@ -278,8 +280,8 @@ func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 
 // Remove removes the directory of a run, its events last: if it is interrupted, the
 // directory is still a run that can be removed.
-func Remove(dir string, now time.Time) error {
-	lock, err := takeLock(dir, holder{Holder: "millhand report prune", Since: now})
+func Remove(ctx context.Context, dir string, c clock.Clock) error {
+	lock, err := takeLock(dir, holder{Holder: "millhand report prune", Since: c.Now()}, soon(ctx, c.Sleep))
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/report"
 )
 
 // noon is the current time in the tests.
+// at is a clock in whose tests nothing waits.
+func at(now func() time.Time) clock.Clock { return clock.Clock{Now: now} }
+
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
 // Every report is moved aside with its run, so that none is taken for a report of the next one.
@@ -51,7 +55,7 @@ func TestPreviousRunIsNotActiveWhileTheNextStarts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), events.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := TakeLock(dir, "next", noon())
+	lock, err := TakeLock(t.Context(), dir, "next", at(noon))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
 	}
 	locked := func(name string) (string, *Lock) {
 		dir := directory(name)
-		lock, err := TakeLock(dir, "r1", now)
+		lock, err := TakeLock(t.Context(), dir, "r1", at(func() time.Time { return now }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestSweepFindsDirectoriesByWorktrees(t *testing.T) {
 	if err := os.MkdirAll(tree, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := TakeLock(left, "r1", time.Now())
+	lock, err := TakeLock(t.Context(), left, "r1", at(time.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestSweepTrustsNoPointer(t *testing.T) {
 			}
 		}
 	}
-	lock, err := TakeLock(left, "r1", time.Now())
+	lock, err := TakeLock(t.Context(), left, "r1", at(time.Now))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Probe determines which levels the machine supports, by confining a process of this
@@ -59,7 +61,7 @@ func (p prober) probe(ctx context.Context, try func(context.Context, Level) erro
 func (p prober) repeat(ctx context.Context, level Level, try func(context.Context, Level) error) error {
 	var err error
 	for i, deadline := range p.deadlines {
-		if i > 0 && !sleep(ctx, p.pause<<(i-1)) {
+		if i > 0 && clock.Wait(ctx, p.pause<<(i-1)) != nil {
 			return context.Cause(ctx)
 		}
 		once, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("timed out after %s", deadline))
@@ -80,16 +82,6 @@ func (p prober) settled(err error) bool {
 		}
 	}
 	return p.machine.maxUser == "0" && errors.Is(err, unix.ENOSPC) // user namespaces are disabled
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // try starts a confined process without a command, which ends in rest.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"weak"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Env is the environment that affects git.
@@ -21,6 +23,8 @@ type Env struct {
 	// Now is used for the age of a blocking lock, and of files: without it, every search for
 	// changes reads the files that the index does not vouch for. May be nil.
 	Now func() time.Time
+
+	Sleep clock.Sleep // between attempts to take a lock, and to find an object in packs that git replaces
 }
 
 // Dir is a git directory: that of a work tree, linked or not, or a bare repository.
@@ -119,6 +123,7 @@ func (at location) open(env Env, objects *Objects) (*Dir, error) {
 	if d.Objects, err = openObjects(at.commonDir, replaced); err != nil {
 		return nil, err
 	}
+	d.Objects.sleep = env.Sleep
 	return d, nil
 }
 

@@ -48,13 +48,11 @@ func lock(ctx context.Context, target string, env Env, content []byte) (*LockFil
 		if !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
-		select {
-		case <-patience.Done():
+		if env.Sleep.For(patience, pause) != nil {
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("wait for %s: %w", name, err)
 			}
 			return nil, fmt.Errorf("%s exists%s: %w", name, age(name, env), ErrConflict)
-		case <-time.After(pause):
 		}
 	}
 }
@@ -123,10 +121,8 @@ func WaitUnlocked(ctx context.Context, env Env, targets ...string) error {
 			if env.Now == nil || env.Now().Sub(info.ModTime()) >= cmp.Or(env.LockWait, defaultLockWait) {
 				return fmt.Errorf("%s exists%s: %w", name, age(name, env), ErrConflict)
 			}
-			select {
-			case <-ctx.Done():
+			if env.Sleep.For(ctx, 100*time.Millisecond) != nil {
 				return fmt.Errorf("wait for %s: %w", name, ctx.Err())
-			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/clock"
 )
 
 // Objects reads the objects of a repository and of those that it borrows
@@ -29,6 +31,7 @@ type Objects struct {
 // objectStores are the object directories of a repository.
 type objectStores struct {
 	mu     *sync.Mutex // of all that share stores
+	sleep  clock.Sleep
 	stores []*objectStore
 }
 
@@ -48,6 +51,7 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 // that no index of a pack is opened again.
 func (s *Objects) With(dir string) *Objects {
 	both := openStores([]string{dir}, s.mu)
+	both.sleep = s.sleep
 	both.stores = append(both.stores, s.stores...)
 	return &Objects{s.Dir, both, s.replaced}
 }

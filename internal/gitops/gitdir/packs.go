@@ -2,6 +2,7 @@ package gitdir
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,8 @@ func (s *objectStores) look(read func() error) error {
 			return err
 		}
 		if n > 1 {
-			s.mu.Unlock()                                   // of all jobs of a run
-			time.Sleep(time.Duration(n) * time.Millisecond) // between two renames of git's
+			s.mu.Unlock()                                                            // of all jobs of a run
+			_ = s.sleep.For(context.Background(), time.Duration(n)*time.Millisecond) // between two renames of git's
 			s.mu.Lock()
 		}
 	}

@@ -3,9 +3,9 @@ package script
 import (
 	"context"
 	"fmt"
-	"time"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -40,7 +40,7 @@ func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.
 	if err := turn.Check(req.Messages); err != nil {
 		return model.Response{}, err
 	}
-	if err := wait(ctx, turn.Delay); err != nil {
+	if err := clock.Wait(ctx, turn.Delay); turn.Delay > 0 && err != nil {
 		return model.Response{}, err
 	}
 	if turn.Error != nil {
@@ -97,18 +97,4 @@ func chunks(s string) []string {
 		s = s[n:]
 	}
 	return cut
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

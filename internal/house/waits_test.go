@@ -1,0 +1,79 @@
+package house
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+)
+
+// wait is how many real timers a file has, and why they are not behind a clock.Sleep.
+type wait struct {
+	timers  int
+	because string
+}
+
+// waits lists the files with real timers. Tests of these wait in bubbles of testing/synctest, or for events.
+func waits() map[string]wait {
+	const process, server, user, test = "a process of the operating system ends or is killed", "it waits for a server or this, whichever is first", "what a person sees", "tests"
+	return map[string]wait{
+		"internal/clock/clock.go": {1, "it is the rule"},
+
+		"runner/timelimit.go":                 {1, "the time limit of a job; its test is in a bubble"},
+		"runner/early.go":                     {1, user},
+		"internal/command/run.go":             {1, user},
+		"internal/command/worker.go":          {1, user},
+		"internal/command/workerjob.go":       {1, "a job's last message reaches the queue, or this time ends"},
+		"internal/queue/claim.go":             {1, "leases, which the server's clock ends"},
+		"internal/queue/claims.go":            {1, server},
+		"internal/queue/ledger.go":            {1, server},
+		"internal/model/gate.go":              {1, "a gate opens, or it is asked again; its test is in a bubble"},
+		"internal/model/wire/watchdog.go":     {3, "a response that stalls; its test is in a bubble"},
+		"internal/telemetry/sender.go":        {1, server},
+		"internal/telemetry/exporter.go":      {1, server},
+		"internal/lsp/diagnose.go":            {1, server},
+		"internal/mcp/server.go":              {1, server},
+		"internal/extension/tell.go":          {1, server},
+		"internal/extension/extension.go":     {1, server},
+		"internal/jshost/conn.go":             {1, server},
+		"internal/gitops/remote/transport.go": {1, process},
+		"internal/proc/service.go":            {2, process},
+		"internal/proc/proc.go":               {4, process},
+		"internal/sandbox/growth.go":          {1, "files that a command writes meanwhile"},
+		"internal/sandbox/child/limits.go":    {1, process},
+		"internal/sandbox/child/supervise.go": {2, process},
+		"internal/files/own.go":               {3, "the reader of a FIFO, another process"},
+
+		"internal/model/wiretest/fault.go": {1, test},
+		"internal/lsp/lsptest/lsptest.go":  {3, test},
+		"internal/mcp/mcptest/mcptest.go":  {3, test},
+		"internal/e2e/scripts/scripts.go":  {3, test},
+		"internal/e2e/scripts/queue.go":    {1, test},
+	}
+}
+
+// What decides by time is tested without waiting.
+func TestRealTimersAreListed(t *testing.T) {
+	allowed := waits()
+	for _, files := range sources(t) {
+		for name, file := range files {
+			timers := 0
+			ast.Inspect(file, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains([]string{"Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}, sel.Sel.Name) {
+					timers++
+				}
+				return true
+			})
+			if timers != allowed[name].timers {
+				t.Errorf("%s has %d real timers, listed are %d: wait with a clock.Sleep, or list it with the reason", name, timers, allowed[name].timers)
+			}
+			delete(allowed, name)
+		}
+	}
+	for name := range allowed {
+		t.Errorf("%s not found: remove its line", name)
+	}
+}
