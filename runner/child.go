@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
@@ -137,7 +138,7 @@ func otherAgent(task, agent string) error {
 }
 
 // takeEarlier removes the totals of a child of an earlier process and returns them.
-func (s *sessions) takeEarlier(id string) (totals session.Totals, found bool) {
+func (s *sessions) takeEarlier(id string) (totals event.Totals, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	totals, found = s.earlier[id]

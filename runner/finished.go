@@ -100,7 +100,7 @@ func (j *pastJob) result(schema map[string]any) *result {
 	}
 	for _, s := range j.sessions {
 		totals, _ := s.totals()
-		r.totals = plus(r.totals, totals)
+		r.totals = r.totals.Plus(totals)
 	}
 	return r
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/publish"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -297,7 +296,7 @@ func (j *pastJob) called() (all []event.Call) {
 
 // totals returns the sums of the turns that ended, and the number of the last one. Calls of
 // a turn that did not end are repeated.
-func (s *pastSession) totals() (sum session.Totals, ended int) {
+func (s *pastSession) totals() (sum event.Totals, ended int) {
 	sum.CostUSD, ended = new(money.USD), s.copied
 	for number, t := range s.turns {
 		sum.Turns = max(sum.Turns, number-s.copied)
@@ -490,13 +489,5 @@ func (p *Past) FollowUp(job, prompt string) error {
 func (p *Past) Quiet() {
 	for _, j := range p.jobs {
 		j.quiet = true
-	}
-}
-
-// plus returns the sums over both.
-func plus(a, b session.Totals) session.Totals {
-	return session.Totals{
-		Turns: a.Turns + b.Turns, Calls: a.Calls + b.Calls, Denied: a.Denied + b.Denied,
-		Usage: a.Usage.Add(b.Usage), CostUSD: money.Sum(a.CostUSD, b.CostUSD),
 	}
 }

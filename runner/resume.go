@@ -17,7 +17,6 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/internal/session"
 )
 
 // stateOf returns what a session of an earlier process has saved, and the length of an
@@ -58,7 +57,7 @@ func transcript(file string) string { return path.Join("sessions", file+".jsonl"
 // continuation is the state of a session that an earlier process began.
 type continuation struct {
 	state  *journal.State
-	totals session.Totals
+	totals event.Totals
 	ended  int // last turn whose usage is in totals
 }
 
@@ -112,13 +111,13 @@ func (w *work) resume() (*continuation, error) {
 		}
 		switch {
 		case past.fresh:
-			w.before = plus(w.before, totals)
+			w.before = w.before.Plus(totals)
 		case id != own:
 			w.sessions.earlier[id] = totals
 		case state != nil && len(state.Messages) > 0:
 			main = &continuation{state, totals, ended}
 		default:
-			w.before = plus(w.before, totals)
+			w.before = w.before.Plus(totals)
 		}
 	}
 	failpoint.Hit(failpoint.ResumeSessions, "")

@@ -91,7 +91,7 @@ type sessions struct {
 	all     []*open
 	started int // number of children
 
-	earlier map[string]session.Totals // of children of earlier processes that are not open, by id
+	earlier map[string]event.Totals // of children of earlier processes that are not open, by id
 }
 
 func (s *sessions) add(o *open) {
@@ -113,19 +113,19 @@ func (s *sessions) children() []*open {
 }
 
 // totals returns the totals of all sessions. It may be called while they run.
-func (s *sessions) totals() session.Totals {
-	sum := session.Totals{CostUSD: new(money.USD)}
+func (s *sessions) totals() event.Totals {
+	sum := event.Totals{CostUSD: new(money.USD)}
 	for _, o := range s.list() {
-		sum = plus(sum, o.Totals())
+		sum = sum.Plus(o.Totals())
 	}
 	for _, t := range s.beforeKill() {
-		sum = plus(sum, t)
+		sum = sum.Plus(t)
 	}
 	return sum
 }
 
 // beforeKill returns the totals of children that are not open.
-func (s *sessions) beforeKill() []session.Totals {
+func (s *sessions) beforeKill() []event.Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.earlier))

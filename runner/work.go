@@ -32,8 +32,8 @@ type work struct {
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
 
-	before  session.Totals // of sessions before the job was started again; they count for its cost only
-	unsaved bool           // a checkpoint failed
+	before  event.Totals // of sessions before the job was started again; they count for its cost only
+	unsaved bool         // a checkpoint failed
 
 	unfinished map[string]*continuation // children whose requests are repeated, by name; guarded by sessions.mu
 
@@ -47,11 +47,11 @@ type result struct {
 	attempts int
 	final    string          // the model's final message
 	output   json.RawMessage // the final response, if there is an output schema
-	totals   session.Totals
+	totals   event.Totals
 }
 
 // noResult is the result of a job without a session.
-func noResult() *result { return &result{totals: session.Totals{CostUSD: new(money.USD)}} }
+func noResult() *result { return &result{totals: event.Totals{CostUSD: new(money.USD)}} }
 
 // searchMemory is the memory in bytes that parallel jobs share to search their files again
 // at a lower cost. 2,000 files need 700 KB.
@@ -63,7 +63,7 @@ func newWork(j *job, s *site) *work {
 	if s.opening != nil {
 		w.tree.Written() // nothing has run in it so far
 	}
-	w.sessions.earlier = map[string]session.Totals{}
+	w.sessions.earlier = map[string]event.Totals{}
 	if j.past != nil && !j.past.fresh {
 		w.budget.SpentBefore(j.past.spent())
 	}
@@ -77,7 +77,7 @@ func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*re
 	w := newWork(j, s)
 	w.baseline = baseline
 	end := w.attempts(ctx)
-	w.result.totals = plus(w.before, w.sessions.totals())
+	w.result.totals = w.before.Plus(w.sessions.totals())
 	return &w.result, end
 }
 

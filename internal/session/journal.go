@@ -9,7 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
 )
 
 // describe describes a session for its journal.
@@ -81,7 +80,7 @@ type resumed struct {
 // Resume restores the conversation of an earlier process: its state after
 // [journal.State.Resume], the sums, and the last turn that they include. It is called
 // before Run, and followed by Continue unless there is another prompt.
-func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
+func (s *Session) Resume(state *journal.State, totals event.Totals, ended int) {
 	for _, m := range state.Messages {
 		m.Message.ID = m.ID
 		s.messages = append(s.messages, m.Message)
@@ -112,7 +111,7 @@ func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 	}}
 	s.totals.Turns = max(s.totals.Turns, last.Response.Number-s.cfg.FirstTurn)
 	if last.Response.Number > ended {
-		s.totals.add(last.Response.Usage, last.Response.CostUSD)
+		s.totals.Add(last.Response.Usage, last.Response.CostUSD)
 	}
 }
 
@@ -128,12 +127,4 @@ func (r *resumed) interrupted() (results []journal.Message) {
 		}})
 	}
 	return results
-}
-
-// add adds what a turn used.
-func (t *Totals) add(used *money.Usage, cost *money.USD) {
-	if used != nil {
-		t.Usage = t.Usage.Add(*used)
-	}
-	t.CostUSD = money.Sum(t.CostUSD, cost)
 }

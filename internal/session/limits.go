@@ -31,7 +31,7 @@ func (s *Session) exceeded(ctx context.Context) *End {
 // Exceeded returns the End for totals that exceed the limits, nil if another request
 // may be made. summary marks the final summary, which the limits on turns and tokens
 // don't apply to. The totals don't count consecutive failures.
-func (l Limits) Exceeded(t Totals, summary bool) *End {
+func (l Limits) Exceeded(t event.Totals, summary bool) *End {
 	switch {
 	case l.Turns > 0 && t.Turns >= l.Turns && !summary:
 		return &End{Code: event.CodeLimit, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns)}

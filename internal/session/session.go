@@ -85,15 +85,6 @@ func (e End) outcome() string {
 	return string(e.Code.Cause().Outcome)
 }
 
-// Totals are sums over a session.
-type Totals struct {
-	Turns   int
-	Calls   int
-	Denied  int
-	Usage   money.Usage
-	CostUSD *money.USD // nil once the cost of any turn is unknown
-}
-
 // Session is one conversation. While Run is in progress, only [Session.Totals] may
 // be called.
 type Session struct {
@@ -117,7 +108,7 @@ type Session struct {
 	countedTo int
 
 	mu     sync.Mutex
-	totals Totals
+	totals event.Totals
 }
 
 // head is what each request starts with.
@@ -132,7 +123,7 @@ type head struct {
 
 // New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
-	s := &Session{cfg: cfg, head: head{system: cfg.System}, totals: Totals{CostUSD: new(money.USD)}}
+	s := &Session{cfg: cfg, head: head{system: cfg.System}, totals: event.Totals{CostUSD: new(money.USD)}}
 	if s.cfg.Budget == nil {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}
@@ -153,7 +144,7 @@ func offered(c Config) (specs []model.ToolSpec) {
 }
 
 // Totals returns the sums so far. It is safe for concurrent use.
-func (s *Session) Totals() Totals {
+func (s *Session) Totals() event.Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.totals

@@ -237,7 +237,7 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 }
 
 func TestTheLimitsForTotals(t *testing.T) {
-	used := Totals{Turns: 3, Denied: 2, Usage: money.Usage{Input: 60, Output: 40}}
+	used := event.Totals{Turns: 3, Denied: 2, Usage: money.Usage{Input: 60, Output: 40}}
 	for name, c := range map[string]struct {
 		limits  Limits
 		summary bool

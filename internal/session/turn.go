@@ -193,7 +193,7 @@ func (s *Session) account(resp model.Response, ended *event.Turn) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.totals.add(used, cost)
+	s.totals.Add(used, cost)
 }
 
 // join adds a response to the conversation unless it is empty: providers reject
