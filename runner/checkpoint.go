@@ -149,8 +149,8 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	if past != nil && past.start != nil && past.start.Tree != "" && past.start.Base == s.base {
-		all, changed, err := s.saved(j.opts).Snapshot(past.start.Tree, s.base)
+	if past != nil && past.Start != nil && past.Start.Tree != "" && past.Start.Base == s.base {
+		all, changed, err := s.saved(j.opts).Snapshot(past.Start.Tree, s.base)
 		if err != nil {
 			return "", err
 		}
@@ -158,7 +158,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		if len(s.dirty) > 0 {
 			s.dirty = changed
 		}
-		return past.start.Tree, nil
+		return past.Start.Tree, nil
 	}
 	if tree, err = s.foundClean(j); err != nil || tree != "" {
 		return tree, err

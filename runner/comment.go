@@ -47,7 +47,7 @@ func (p *preflight) remoteURL(j tasks.Job) (string, error) {
 }
 
 // comments reports whether the job's final message is to be posted.
-func comments(j *job) bool { return j.spec.Comment != nil && !j.past.hasCommented() }
+func comments(j *job) bool { return j.spec.Comment != nil && !j.past.HasCommented() }
 
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
@@ -62,7 +62,7 @@ func (l *landing) comment(ctx context.Context) *stop {
 	}
 	c := &publish.Comment{CommentTarget: j.start.comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
 	if j.past != nil {
-		c.Earlier = j.past.published.comment.Earlier
+		c.Earlier = publish.Earlier(j.past.Published.Comment.Earlier)
 	}
 	if len(l.result.output) > 0 {
 		c.Output = j.opts.Redact.JSON(l.result.output)

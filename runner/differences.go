@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -176,7 +177,7 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 
 // recall adds to what is recorded what earlier processes, or the run that this one is a fork of, have found
 // in the state that the job continues from. It is often an earlier one than their last, so all states that were left count.
-func (d *differences) recall(ctx context.Context, past *pastJob) *stop {
+func (d *differences) recall(ctx context.Context, past *history.Facts) *stop {
 	left := map[string]map[string]event.Maker{} // by paths and states
 	note := func(path string) {
 		if f := d.files[path]; f.by != "" {
@@ -189,7 +190,7 @@ func (d *differences) recall(ctx context.Context, past *pastJob) *stop {
 	for path := range d.files {
 		note(path)
 	}
-	for _, e := range past.allLeft() {
+	for _, e := range past.AllLeft() {
 		if e.By == event.ByAgent {
 			d.addWritten(e.Files)
 			continue
@@ -207,14 +208,6 @@ func (d *differences) recall(ctx context.Context, past *pastJob) *stop {
 		}
 	}
 	return end
-}
-
-// allLeft returns what others than the agent have left, in the order of their events.
-func (j *pastJob) allLeft() []event.Left {
-	if j.fork == nil {
-		return j.left
-	}
-	return slices.Concat(j.fork.Left, j.left)
 }
 
 // written records that file tools have written files, given by their absolute paths: they are the agent's,

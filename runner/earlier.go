@@ -89,7 +89,7 @@ func (j *job) landEarlier() *landing {
 	j.emit(event.Event{Type: event.Committed, Commit: &c})
 	l := &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.start.own && j.past != nil {
-		l.result, l.baseline = j.past.result(j.spec.Schema), slices.Collect(maps.Values(j.past.baseline))
+		l.result, l.baseline = resultOf(j.past, j.spec.Schema), slices.Collect(maps.Values(j.past.Baseline))
 	}
 	return l
 }

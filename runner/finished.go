@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -31,7 +32,7 @@ func (p *preflight) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool 
 
 // madeIn returns the message of a commit, and whether the resumed run made it for a job.
 func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message string, ours bool) {
-	if p.Past.of(j.ID) == nil || tip == "" {
+	if p.Past.Job(j.ID) == nil || tip == "" {
 		return "", false
 	}
 	message, err := repo.Message(tip)
@@ -46,7 +47,7 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 // pushes it, or adds another commit for a follow-up prompt.
 func (p *preflight) afterCommit(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
 	s, err := p.finishPush(ctx, j, o, s, c)
-	if err == nil && p.Past.of(j.ID).changes(c.Hash) {
+	if err == nil && p.Past.Job(j.ID).Changes(c.Hash) {
 		s.earlier, s.own, s.base, s.tip = event.Commit{}, false, c.Hash, c.Hash
 	}
 	return s, err
@@ -64,7 +65,7 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 		return s, err
 	}
 	s.remote, s.lease = remote, branches[c.Branch]
-	if s.lease == "" || s.lease == c.Hash || p.Past.of(j.ID).hashes[s.lease] {
+	if s.lease == "" || s.lease == c.Hash || p.Past.Job(j.ID).Hashes[s.lease] {
 		return s, nil
 	}
 	line, err := o.repo.FirstParents(c.Hash, maxBehind)
@@ -81,25 +82,25 @@ func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start, tip strin
 	if found {
 		s.earlier, s.own, s.lease = c, true, tip
 	}
-	if found && p.Past.of(j.ID).changes(c.Hash) {
+	if found && p.Past.Job(j.ID).Changes(c.Hash) {
 		s.earlier, s.own, s.base = event.Commit{}, false, tip
 	}
 	return found
 }
 
-// result returns what earlier processes did of the job's sessions. schema is that of its
+// resultOf returns what earlier processes did of a job's sessions. schema is that of its
 // final message, nil for none.
-func (j *pastJob) result(schema map[string]any) *result {
+func resultOf(past *history.Facts, schema map[string]any) *result {
 	r := noResult()
-	if j == nil {
+	if past == nil {
 		return r
 	}
-	r.attempts, r.final = j.attempts, j.final
-	if schema != nil && j.final != "" {
-		r.output = session.Document(schema, j.final)
+	r.attempts, r.final = past.Attempts, past.Final
+	if schema != nil && past.Final != "" {
+		r.output = session.Document(schema, past.Final)
 	}
-	for _, s := range j.sessions {
-		totals, _ := s.totals()
+	for _, s := range past.Sessions {
+		totals, _ := s.Totals()
 		r.totals = r.totals.Plus(totals)
 	}
 	return r

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/history"
 )
 
 // refusals are the denied calls of a job. They show whether its profile was forgotten: if another preset allows each of them.
@@ -38,8 +39,8 @@ func (d *refusals) see(p permission.Profile, c event.Call) {
 }
 
 // recall records the calls of earlier processes.
-func (d *refusals) recall(p permission.Profile, past *pastJob) {
-	for _, c := range past.called() {
+func (d *refusals) recall(p permission.Profile, past *history.Facts) {
+	for _, c := range past.Called() {
 		d.see(p, c)
 	}
 }

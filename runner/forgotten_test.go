@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/history"
 )
 
 func TestAdviceOnProfiles(t *testing.T) {
@@ -36,16 +37,16 @@ func TestAdviceOnProfiles(t *testing.T) {
 		if !ok {
 			t.Fatal(c.profile)
 		}
-		now, past := &refusals{}, &pastJob{sessions: map[string]*pastSession{"s": {turns: map[int]pastTurn{}}}}
+		now, past := &refusals{}, &history.Past{}
 		for i, text := range strings.Split(c.calls, ", ") {
 			tool, subject, _ := strings.Cut(text, " ")
 			one := call(p, tool, subject)
 			now.see(p, one)
 			one.Turn = i + 1
-			past.sessions["s"].addCall(&one)
+			past.Emit(event.Event{Job: "a", Session: "s", Call: &one}) //nolint:errcheck // returns nil
 		}
 		earlier := &refusals{}
-		earlier.recall(p, past)
+		earlier.recall(p, past.Job("a"))
 		for what, d := range map[string]*refusals{"this process": now, "an earlier process": earlier} {
 			for changing, want := range map[bool]string{false: c.warns, true: c.changing} {
 				if got := d.advice(p, changing); (got == "") != (want == "") || !strings.Contains(got, want) {

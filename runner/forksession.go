@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -25,7 +26,7 @@ type Fork struct {
 	named   bool            // the branch was given
 	entries []journal.Entry // the conversation
 	store   string          // directory of the saved states
-	past    *Past
+	past    *history.Past
 }
 
 // ForkRequest is what to fork.
@@ -39,9 +40,9 @@ type ForkRequest struct {
 
 // NewFork finds the message in the session of a job. past is what the other run did. It
 // changes nothing.
-func NewFork(past *Past, q ForkRequest) (*Fork, error) {
-	was := past.of(q.Job)
-	if was == nil || len(was.sessions) == 0 || was.start == nil && was.fork == nil {
+func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
+	was := past.Job(q.Job)
+	if was == nil || len(was.Sessions) == 0 || was.Start == nil && was.Fork == nil {
 		return nil, fmt.Errorf("job %s has no session", q.Job)
 	}
 	state, err := readJournal(q.Dir, q.Job)
@@ -54,7 +55,7 @@ func NewFork(past *Past, q ForkRequest) (*Fork, error) {
 	}
 	f := &Fork{named: q.Branch != "", store: filepath.Join(q.Dir, filepath.FromSlash(snapshots)), from: event.Fork{
 		Run: past.Run.ID, Dir: q.Dir, Job: q.Job, Message: q.Message, After: point.After, Turn: point.Turn, Tree: point.Tree,
-		Base: was.baseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.children(), Left: was.allLeft(),
+		Base: was.BaseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.Children(), Left: was.AllLeft(),
 	}}
 	switch {
 	case f.from.Base == "":
@@ -66,11 +67,11 @@ func NewFork(past *Past, q ForkRequest) (*Fork, error) {
 		f.from.Prompt = cmp.Or(q.Prompt, point.Prompt)
 		f.entries = point.State.History
 	}
-	if f.from.Tree == "" && was.start != nil { // without a worktree, with uncommitted changes
-		f.from.Tree = was.start.Tree
+	if f.from.Tree == "" && was.Start != nil { // without a worktree, with uncommitted changes
+		f.from.Tree = was.Start.Tree
 	}
-	if f.from.Tree == "" && was.fork != nil {
-		f.from.Tree = was.fork.Tree
+	if f.from.Tree == "" && was.Fork != nil {
+		f.from.Tree = was.Fork.Tree
 	}
 	return f, nil
 }
@@ -106,37 +107,13 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// children returns the number of the job's subagents.
-func (j *pastJob) children() int {
-	n := max(len(j.sessions)-1, 0)
-	if j.fork != nil {
-		n += j.fork.Children
-	}
-	return n
-}
-
-// baseAt returns the commit that the job had started from in a turn of a session: a
-// follow-up prompt starts from the commit before it.
-func (j *pastJob) baseAt(session string, turn int) string {
-	s := j.sessions[session]
-	for n := turn; s != nil && n > 0; n-- {
-		if t, found := s.turns[n]; found && t.base != "" {
-			return t.base
-		}
-	}
-	if j.fork != nil {
-		return j.fork.Base
-	}
-	return j.first
-}
-
 // Job returns the id of the forked job.
 func (f *Fork) Job() string { return f.from.Job }
 
 // Past returns the past of the new run: a conversation, and nothing that costs money.
-func (f *Fork) Past(run string) *Past {
+func (f *Fork) Past(run string) *history.Past {
 	if f.past == nil {
-		f.past = &Past{forking: true}
+		f.past = &history.Past{Forking: true}
 		f.past.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: run, ForkedFrom: &f.from}}) //nolint:errcheck // returns nil
 	}
 	return f.past
@@ -183,31 +160,10 @@ func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte)
 	return err
 }
 
-// startFork makes the job of a fork continue from the copied conversation.
-func (p *Past) startFork() {
-	from := p.Run.ForkedFrom
-	if from == nil {
-		return
-	}
-	j := p.job(from.Job)
-	j.fork = from
-	if from.After != "" {
-		j.session(p.Run.ID + "/" + from.Job).copied = from.Turn
-	}
-}
-
-// forkedFrom returns where the run was forked from; nil for another run.
-func (p *Past) forkedFrom() *event.Fork {
-	if p == nil || p.Run == nil {
-		return nil
-	}
-	return p.Run.ForkedFrom
-}
-
 // Narrow reduces the plan of the other run to the job of a fork, which works in a worktree and
 // commits to its own branch. It changes nothing for other runs.
-func (p *Past) Narrow(plan *tasks.Plan) error {
-	from := p.forkedFrom()
+func Narrow(plan *tasks.Plan, past *history.Past) error {
+	from := past.ForkedFrom()
 	if from == nil {
 		return nil
 	}
@@ -273,10 +229,10 @@ func cutLast(text, separator string) (before, after string, found bool) {
 // checkForked checks that the files of a fork can be restored.
 func (w *work) checkForked() *stop {
 	past := w.job.past
-	if past == nil || past.fork == nil || past.fork.Tree == "" || w.site.saved(w.job.opts).Has(past.fork.Tree) {
+	if past == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
 		return nil
 	}
-	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.fork.Turn)}
+	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
 }
 
 // forkPrompt returns the prompt of the first attempt of a fork; false if an earlier process
@@ -284,15 +240,15 @@ func (w *work) checkForked() *stop {
 func (w *work) forkPrompt(from *continuation) (string, bool) {
 	past := w.job.past
 	if from == nil {
-		return cmp.Or(past.fork.Prompt, w.job.spec.Prompt), true
+		return cmp.Or(past.Fork.Prompt, w.job.spec.Prompt), true
 	}
 	last := from.state.Messages[len(from.state.Messages)-1].ID
-	if last != past.fork.After || past.attempts > 1 {
+	if last != past.Fork.After || past.Attempts > 1 {
 		return "", false
 	}
-	if past.fork.Prompt == "" {
+	if past.Fork.Prompt == "" {
 		w.result.attempts = 1
 		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: 1}})
 	}
-	return past.fork.Prompt, true
+	return past.Fork.Prompt, true
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -16,7 +17,7 @@ type job struct {
 	plan   *tasks.Plan
 	spec   tasks.Job
 	start  start                   // what preflight found
-	past   *pastJob                // of a run that is resumed; nil for nothing
+	past   *history.Facts          // of a run that is resumed; nil for nothing
 	end    context.CancelCauseFunc // ends the job; see stopped for the causes
 	slot   func()                  // frees the job's slot when only its publishing is left
 	breach breach                  // of git's own files, by a command
@@ -114,7 +115,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: j.past.result(j.spec.Schema)}
+	p := &progress{result: resultOf(j.past, j.spec.Schema)}
 	release := sync.OnceFunc(func() {
 		if p.site != nil {
 			j.releaseSite(after, p.site, p.unsaved())

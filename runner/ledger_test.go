@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -90,7 +91,8 @@ func TestPastCostIsNotCountedTwice(t *testing.T) {
 	for _, ledger := range []money.Ledger{nil, &account{}} {
 		s := setUp(t)
 		cost := money.Dollar
-		s.opts.Past = &Past{jobs: map[string]*pastJob{"a": {sessions: map[string]*pastSession{"main": {turns: map[int]pastTurn{1: {end: &event.Turn{CostUSD: &cost}}}}}}}}
+		s.opts.Past = &history.Past{}
+		s.opts.Past.Emit(event.Event{Type: event.TurnEnded, Job: "a", Session: "main", Turn: &event.Turn{Number: 1, CostUSD: &cost}}) //nolint:errcheck // returns nil
 		var reported money.USD
 		s.opts.Costs = Costs{Ledger: ledger, Spent: func(usd money.USD) { reported = usd }}
 		newRun(&tasks.Plan{}, s.opts)

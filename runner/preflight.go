@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -37,7 +38,7 @@ type PreflightOptions struct {
 	// Reserve is the directory in which runs reserve their branches, and Run the id of
 	// this one; "" reserves none.
 	Reserve, Run string
-	Past         *Past // of a run that is resumed; nil for a new one
+	Past         *history.Past // of a run that is resumed; nil for a new one
 	// Local restricts the preflight to this machine: it does not check jobs on url
 	// repositories, and contacts no remote.
 	Local   bool

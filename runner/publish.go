@@ -74,15 +74,15 @@ func (l *landing) publication() *publish.Publication {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
 		past := l.job.past
 		if past != nil {
-			p.Pull.Earlier = past.published.pull.Earlier
+			p.Pull.Earlier = publish.Earlier(past.Published.Pull.Earlier)
 		}
-		if past != nil && past.quiet {
+		if past != nil && past.Quiet {
 			p.Pull.Spec.IfExists = tasks.SkipIfExists
 		}
-		if past.followsUp() {
+		if past.FollowsUp() {
 			p.Pull.Earlier.URL = "" // it is updated
 		}
-		if past.followsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
+		if past.FollowsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
 			p.Pull.Spec.IfExists = tasks.AppendIfExists // the first commit is described already
 		}
 	}

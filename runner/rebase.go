@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -39,60 +38,21 @@ func (r rebase) apply(ctx context.Context, s *site) error {
 	return err
 }
 
-// Rebase makes the run continue only one job, which has ended, on the current base of its pull
-// request: with [Rebase], or with a prompt for its session unless that is "".
-func (p *Past) Rebase(job, prompt string) error {
-	if err := p.FollowUp(job, cmp.Or(prompt, "Rebase the change")); err != nil {
-		return err
-	}
-	past := p.of(job)
-	if past.commit == nil || past.start == nil || past.start.Landing == nil || past.start.Landing.PullRequest == nil {
-		return fmt.Errorf("job %s has no pull request", job)
-	}
-	past.rebase = true
-	return nil
-}
-
-// Reopened reports whether the run has ended, and a process that continued it since then was
-// killed. Resuming the run completes what that has started.
-func (p *Past) Reopened() bool { return p.endedOnce && !p.Ended }
-
-// Made reports whether the run has made or pushed a commit for a job.
-func (p *Past) Made(job, hash string) bool {
-	return hash != "" && p.of(job) != nil && p.of(job).hashes[hash]
-}
-
-// Attempts returns the number of attempts of a job.
-func (p *Past) Attempts(job string) int {
-	if j := p.of(job); j != nil {
-		return j.attempts
-	}
-	return 0
-}
-
-// SpentBy is the most that a job has cost.
-func (p *Past) SpentBy(job string) money.USD {
-	if j := p.of(job); j != nil {
-		return j.spent()
-	}
-	return 0
-}
-
 // onto completes the start of a job that is rebased.
 func (p *preflight) onto(ctx context.Context, j tasks.Job, o *origin, s start, err error) (start, error) {
-	past := p.Past.of(j.ID)
-	if err != nil || s.skip != nil || past == nil || past.commit == nil || s.earlier.Hash != "" || p.Local {
+	past := p.Past.Job(j.ID)
+	if err != nil || s.skip != nil || past == nil || past.Commit == nil || s.earlier.Hash != "" || p.Local {
 		return s, err
 	}
 	switch {
-	case past.rebase:
-		s.onto.commit, s.onto.turn = s.base, past.lastTurn()
-		if s.base, err = p.newBase(ctx, j, o, s, past.start.Landing.PullRequest.Base); err != nil {
+	case past.Rebase:
+		s.onto.commit, s.onto.turn = s.base, past.LastTurn()
+		if s.base, err = p.newBase(ctx, j, o, s, past.Start.Landing.PullRequest.Base); err != nil {
 			s.skip, err = cannotAsk(err)
 			return s, err
 		}
-	case past.followUp == "" && past.replacing != "" && past.start.Onto == past.replacing: // killed
-		s.onto.commit, s.onto.turn, s.base = past.start.Onto, past.rebased, past.start.Base
+	case past.FollowUp == "" && past.Replacing != "" && past.Start.Onto == past.Replacing: // killed
+		s.onto.commit, s.onto.turn, s.base = past.Start.Onto, past.Rebased, past.Start.Base
 	default:
 		return s, nil
 	}
@@ -157,7 +117,7 @@ func rebasedAfter(j *job, from *continuation) bool {
 			}
 		}
 	}
-	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.past != nil && j.past.rebased > 0 && saved <= j.past.rebased
+	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.past != nil && j.past.Rebased > 0 && saved <= j.past.Rebased
 }
 
 // maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
@@ -193,17 +153,17 @@ type Rebased struct {
 	Failed   string // what verify reported about the rebased commits, which were not pushed
 }
 
-// Rebase applies the commits of the job that [Past.Rebase] has chosen to the current base of
+// Rebase applies the commits of the job that [history.Past.Rebase] has chosen to the current base of
 // its pull request, verifies the result and pushes it with a lease. It calls no model. The
 // events are those of a run that is resumed and ended as before.
 func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err error) {
 	r := newRun(plan, o)
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.only })
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.Only })
 	if at < 0 {
-		return done, fmt.Errorf("job %s is not in the plan", o.Past.only)
+		return done, fmt.Errorf("job %s is not in the plan", o.Past.Only)
 	}
 	j := r.job(plan.Jobs[at])
-	j.past.quiet = true
+	j.past.Quiet = true
 	switch from := j.start.onto; {
 	case j.start.skip != nil:
 		return done, errors.New(j.start.skip.detail)
@@ -224,10 +184,10 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
 	failed, end := landRebased(ctx, j, commit)
 	r.restoreHeaders(ctx)
-	ended := *j.past.end
-	ended.ElapsedMS = j.past.time().Milliseconds()
+	ended := *j.past.End
+	ended.ElapsedMS = j.past.Time().Milliseconds()
 	r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.spec.ID, JobEnd: &ended})
-	if last := o.Past.ending; last != nil {
+	if last := o.Past.Ending; last != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: last})
 	}
 	switch {
@@ -314,7 +274,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", steps
 	}
 	w := newWork(j, s)
-	w.result.attempts = j.past.attempts
+	w.result.attempts = j.past.Attempts
 	faults, end := w.verifyAll(ctx)
 	switch {
 	case end != nil:

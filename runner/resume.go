@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/runner/history"
 )
 
 // stateOf returns what a session of an earlier process has saved, and the length of an
@@ -69,13 +70,13 @@ func (w *work) resume() (*continuation, error) {
 	if past == nil {
 		return nil, nil
 	}
-	w.sessions.started = max(len(past.sessions)-1, 0)
-	if past.fork != nil {
-		w.sessions.started += past.fork.Children
+	w.sessions.started = max(len(past.Sessions)-1, 0)
+	if past.Fork != nil {
+		w.sessions.started += past.Fork.Children
 	}
 	own := w.job.sessionID(w.job.spec.ID)
 	var main *continuation
-	for _, id := range slices.Sorted(maps.Keys(past.sessions)) {
+	for _, id := range slices.Sorted(maps.Keys(past.Sessions)) {
 		file := strings.TrimPrefix(id, w.job.sessionID(""))
 		state, torn, err := stateOf(w.job.opts.Dir, file)
 		if err != nil {
@@ -87,16 +88,16 @@ func (w *work) resume() (*continuation, error) {
 				return nil, err
 			}
 		}
-		totals, ended := past.sessions[id].totals()
+		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !past.fresh && main.continues(state):
+		case id != own && !past.Fresh && main.continues(state):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}
-		case id == own && state != nil && !past.fresh:
-			if past.reverted != nil {
-				if err := state.Revert(past.reverted.Turn); err != nil {
+		case id == own && state != nil && !past.Fresh:
+			if past.Reverted != nil {
+				if err := state.Revert(past.Reverted.Turn); err != nil {
 					return nil, err
 				}
 			}
@@ -105,12 +106,12 @@ func (w *work) resume() (*continuation, error) {
 			}
 			continued = (&continuation{state: state}).continued()
 		}
-		w.endLost(id, past.sessions[id], state, continued)
-		if totals, ended = past.sessions[id].totals(); w.unfinished[file] != nil { // with the lost turns
+		w.endLost(id, past.Sessions[id], state, continued)
+		if totals, ended = past.Sessions[id].Totals(); w.unfinished[file] != nil { // with the lost turns
 			w.unfinished[file].totals, w.unfinished[file].ended = totals, ended
 		}
 		switch {
-		case past.fresh:
+		case past.Fresh:
 			w.before = w.before.Plus(totals)
 		case id != own:
 			w.sessions.earlier[id] = totals
@@ -126,37 +127,32 @@ func (w *work) resume() (*continuation, error) {
 
 // firstTurn returns the number of turns before the first one of a session: those before
 // the job was started again.
-func (w *work) firstTurn(s sessionSpec, from *continuation) (last int) {
+func (w *work) firstTurn(s sessionSpec, from *continuation) int {
 	if w.job.past == nil {
 		return 0
 	}
-	past := w.job.past.sessions[w.job.sessionID(s.name)]
+	past := w.job.past.Sessions[w.job.sessionID(s.name)]
 	switch {
 	case past == nil:
 		return 0
 	case from != nil:
-		return past.copied
-	default:
-		for number := range past.turns {
-			last = max(last, number)
-		}
+		return past.Copied
 	}
-	return last
+	return past.Last()
 }
 
 // endLost ends the turns of a session that a kill interrupted, except the one that is
 // continued: with the usage of their response if it was saved, otherwise with an estimate.
-func (w *work) endLost(id string, past *pastSession, state *journal.State, continued int) {
-	for _, number := range past.lost(continued) {
-		end := LostTurn(past.turns[number].start)
+func (w *work) endLost(id string, past *history.Session, state *journal.State, continued int) {
+	for _, number := range past.Lost(continued) {
+		end := LostTurn(past.Started(number))
 		end.Number = number
 		if r := responseOf(state, number); r != nil {
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}
-		t := past.turns[number]
-		t.end = &end
-		past.turns[number] = t
-		w.job.emit(event.Event{Type: event.TurnEnded, Session: id, Turn: &end})
+		ended := event.Event{Type: event.TurnEnded, Session: id, Turn: &end}
+		w.job.past.Add(ended)
+		w.job.emit(ended)
 	}
 }
 
@@ -191,7 +187,7 @@ func restore(ctx context.Context, w *work, from *continuation) *stop {
 		}
 		return fault(event.CodeRepository, err)
 	}
-	if from == nil && (w.job.past == nil || w.job.past.fork == nil || w.job.past.fresh) {
+	if from == nil && (w.job.past == nil || w.job.past.Fork == nil || w.job.past.Fresh) {
 		return nil
 	}
 	return w.site.diff.recall(ctx, w.job.past)
@@ -202,11 +198,11 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if from != nil {
 		tree = from.state.Tree()
 	}
-	if past := w.job.past; tree == "" && past != nil && past.fork != nil && !past.fresh {
-		tree = past.fork.Tree
+	if past := w.job.past; tree == "" && past != nil && past.Fork != nil && !past.Fresh {
+		tree = past.Fork.Tree
 	}
-	if past := w.job.past; tree == "" && past != nil && past.start != nil {
-		tree = past.start.Tree
+	if past := w.job.past; tree == "" && past != nil && past.Start != nil {
+		tree = past.Start.Tree
 	}
 	if rebasedAfter(w.job, from) {
 		return w.job.start.onto.apply(ctx, w.site)

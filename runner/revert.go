@@ -13,14 +13,9 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
-
-// reversion is a revert that is in progress.
-type reversion struct {
-	turn int
-	tree string // saved state of the workspace; "" for that of the base commit
-}
 
 // Reverted is the result of [Revert].
 type Reverted struct {
@@ -34,11 +29,11 @@ type Reverted struct {
 	Pushed   string   `json:"pushed"`   // remote that has the previous commit; "" for none
 }
 
-// Revert prepares the revert of a job that has ended to a turn of its session, 0 for
+// PrepareRevert prepares the revert of a job that has ended to a turn of its session, 0 for
 // the state before the agent. dir is the report directory. It changes nothing.
-func (p *Past) Revert(dir, job string, turn int) error {
-	past := p.of(job)
-	if past == nil || past.end == nil || len(past.sessions) == 0 {
+func PrepareRevert(p *history.Past, dir, job string, turn int) error {
+	past := p.Job(job)
+	if past == nil || past.End == nil || len(past.Sessions) == 0 {
 		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
 	}
 	state, err := readJournal(dir, job)
@@ -49,14 +44,14 @@ func (p *Past) Revert(dir, job string, turn int) error {
 	if err != nil {
 		return fmt.Errorf("%w: use 0 for the state before the agent, or one of %s", err, listedTurns(state))
 	}
-	past.revert = &reversion{turn: turn, tree: point.Tree}
-	if past.revert.tree == "" && past.start != nil {
-		past.revert.tree = past.start.Tree // without a worktree
+	past.Revert = &history.Reversion{Turn: turn, Tree: point.Tree}
+	if past.Revert.Tree == "" && past.Start != nil {
+		past.Revert.Tree = past.Start.Tree // without a worktree
 	}
-	if past.revert.tree == "" && past.fork != nil {
-		past.revert.tree = past.fork.Tree
+	if past.Revert.Tree == "" && past.Fork != nil {
+		past.Revert.Tree = past.Fork.Tree
 	}
-	p.only = job
+	p.Only = job
 	return nil
 }
 
@@ -71,20 +66,20 @@ func listedTurns(state *journal.State) string {
 // reverting determines what a revert changes: the branch or the working tree, which must be as
 // the job left them.
 func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
-	past := p.Past.of(j.ID)
+	past := p.Past.Job(j.ID)
 	own := inPlace(j, o.head)
 	var err error
-	if s.base, err = o.repo.Git.Resolve(past.first); err != nil {
+	if s.base, err = o.repo.Git.Resolve(past.First); err != nil {
 		return s, &Refusal{Code: event.CodeBase, Err: err}
 	}
-	if past.commit == nil {
-		if own && o.head.Hash != past.start.Base {
-			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to revert the job", o.repo.Root(), o.head.Hash, past.start.Base)
+	if past.Commit == nil {
+		if own && o.head.Hash != past.Start.Base {
+			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to revert the job", o.repo.Root(), o.head.Hash, past.Start.Base)
 		}
 		return s, nil
 	}
-	s.tip = past.commit.Hash
-	branch := past.commit.Branch
+	s.tip = past.Commit.Hash
+	branch := past.Commit.Branch
 	tip, _, err := o.repo.Git.Branch(branch)
 	if err != nil {
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
@@ -131,20 +126,20 @@ func checkedOut(o *origin, branch string, env gitdir.Env) string {
 	return ""
 }
 
-// Revert gives the branch or the working tree of a job the state that [Past.Revert] has
+// Revert gives the branch or the working tree of a job the state that [PrepareRevert] has
 // found. It calls no model. The events are those of a run that is resumed and ended as
 // before.
 func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) {
 	r := newRun(plan, o)
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.only })
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.Only })
 	if at < 0 {
-		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.Past.only)
+		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.Past.Only)
 	}
 	j := r.job(plan.Jobs[at])
 	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
 	done, err := reverting{j}.run(ctx)
 	r.restoreHeaders(ctx)
-	if ended := o.Past.ending; ended != nil {
+	if ended := o.Past.Ending; ended != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: ended})
 	}
 	return done, errors.Join(err, r.broken())
@@ -156,16 +151,16 @@ type reverting struct{ job *job }
 // run restores the files, and commits them if the job has a commit.
 func (v reverting) run(ctx context.Context) (Reverted, error) {
 	j := v.job
-	to := j.past.revert
-	done := Reverted{Job: j.spec.ID, Turn: to.turn, Files: []string{}}
-	happened := event.Revert{Turn: to.turn}
+	to := j.past.Revert
+	done := Reverted{Job: j.spec.ID, Turn: to.Turn, Files: []string{}}
+	happened := event.Revert{Turn: to.Turn}
 	session := j.sessionID(j.spec.ID)
-	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: to.turn}})
-	if c := j.past.commit; c != nil {
-		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.published.remote
+	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: to.Turn}})
+	if c := j.past.Commit; c != nil {
+		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.Published.Remote
 	}
-	if j.spec.Repo.Kind == tasks.RepoCopy && j.past.commit != nil {
-		j.start.base, j.start.tip = j.past.first, j.past.commit.Hash
+	if j.spec.Repo.Kind == tasks.RepoCopy && j.past.Commit != nil {
+		j.start.base, j.start.tip = j.past.First, j.past.Commit.Hash
 	}
 	if j.spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
 		if err := v.files(ctx, &done); err != nil {
@@ -226,12 +221,12 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 // tree returns the state to restore. It is an error if it is missing.
 func (v reverting) tree(s *site) (string, error) {
 	j := v.job
-	tree := j.past.revert.tree
+	tree := j.past.Revert.Tree
 	if tree == "" {
 		return s.tree.RootTree(cmp.Or(j.start.base, s.base))
 	}
 	if !s.saved(j.opts).Has(tree) {
-		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", j.past.revert.turn)
+		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", j.past.Revert.Turn)
 	}
 	return tree, nil
 }
@@ -285,8 +280,8 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 // unfinished returns the outcome of a job whose commit is work in progress; "" for others.
 func (v reverting) unfinished() event.Outcome {
 	j := v.job
-	if j.past.end.Outcome == event.Limit || j.past.end.Outcome == event.Budget {
-		return j.past.end.Outcome
+	if j.past.End.Outcome == event.Limit || j.past.End.Outcome == event.Budget {
+		return j.past.End.Outcome
 	}
 	return ""
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -65,8 +66,8 @@ type Options struct {
 	Warnings   []string
 	Stops      Stops
 	FailOn     event.FailOn
-	Past       *Past // of a run that is resumed; nil for a new run
-	NoBaseline bool  // no verify command runs before the agent starts
+	Past       *history.Past // of a run that is resumed; nil for a new run
+	NoBaseline bool          // no verify command runs before the agent starts
 	Costs      Costs
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
@@ -195,7 +196,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
 	if o.Past != nil {
-		o.Past.close()
+		o.Past.Close()
 		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots))) // of the process that it continues
 		began = began.Add(-o.Past.Elapsed)
 	}
@@ -284,7 +285,7 @@ func Describe(plan *tasks.Plan, o Options) *event.Run {
 		ID: o.RunID, Name: plan.Name, Manifest: plan.Manifests, PlanHash: plan.Hash, Version: o.About.Version,
 		Jobs: planned(plan.Jobs, plan.Shard.Index), Elsewhere: []event.PlannedJob{},
 		Prices: o.About.Prices, StartedBy: o.About.StartedBy, Evidence: evidence(plan),
-		Invocation: o.About.Invocation, Resumed: o.Past.resumed(plan.Jobs), ForkedFrom: o.Past.forkedFrom(),
+		Invocation: o.About.Invocation, Resumed: o.Past.Resumed(idsOf(plan.Jobs)), ForkedFrom: o.Past.ForkedFrom(),
 	}
 	started.Rollout = o.Stops.Rollout.Start()
 	if limit := plan.Budget.CostUSD; limit > 0 {
@@ -302,6 +303,13 @@ func Describe(plan *tasks.Plan, o Options) *event.Run {
 		}
 	}
 	return started
+}
+
+func idsOf(jobs []tasks.Job) (ids []string) {
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
 }
 
 func planned(jobs []tasks.Job, shard int) []event.PlannedJob {
@@ -354,7 +362,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
 	for i, j := range jobs {
-		end := r.opts.Past.ended(j.ID)
+		end := r.opts.Past.EndOf(j.ID)
 		if end == nil {
 			waiting = append(waiting, i)
 			continue
@@ -437,7 +445,7 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 
 // unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
-	if r.opts.Past.leaves(j.ID) {
+	if r.opts.Past.Leaves(j.ID) {
 		return &stop{code: event.CodeNotRun, detail: "the task has changed since the run was started"}
 	}
 	if skip := r.opts.Preflight.starts[j.ID].skip; skip != nil {
@@ -465,7 +473,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (
 		if p := recover(); p != nil {
 			end = event.CodePanic.End(fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack()))
 		}
-		end.ElapsedMS = (r.opts.Now().Sub(began) + r.opts.Past.of(j.ID).time()).Milliseconds()
+		end.ElapsedMS = (r.opts.Now().Sub(began) + r.opts.Past.Job(j.ID).Time()).Milliseconds()
 		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
@@ -482,7 +490,7 @@ func (r *run) job(spec tasks.Job) *job {
 	if start.noWorkflows != "" {
 		spec = withoutWorkflows(spec, start.noWorkflows)
 	}
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, past: r.opts.Past.of(spec.ID)}
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, past: r.opts.Past.Job(spec.ID)}
 }
 
 // skip returns why a job is not started, nil if it is.

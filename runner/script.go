@@ -40,7 +40,7 @@ type scriptRun struct {
 // the workspace is as it was before.
 func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
 	past := w.job.past
-	if w.job.spec.Script == nil || past.followsUp() || past != nil && past.fork != nil {
+	if w.job.spec.Script == nil || past.FollowsUp() || past != nil && past.Fork != nil {
 		return false, nil
 	}
 	s := w.job.spec.Script

@@ -136,7 +136,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		}
 	}
 	p.sparse(j, o)
-	if past := p.Past.of(j.ID); past != nil && past.revert != nil {
+	if past := p.Past.Job(j.ID); past != nil && past.Revert != nil {
 		return p.reverting(ctx, j, o, s)
 	}
 	if inPlace(j, o.head) {
@@ -183,7 +183,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 // as before.
 func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
 	name := baseOf(j)
-	if base := p.Past.of(j.ID).base(); base != "" {
+	if base := p.Past.Job(j.ID).Base(); base != "" {
 		name = base
 	}
 	if s.base, err = s.origin.Git.Resolve(name); err != nil {

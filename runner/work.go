@@ -64,8 +64,8 @@ func newWork(j *job, s *site) *work {
 		w.tree.Written() // nothing has run in it so far
 	}
 	w.sessions.earlier = map[string]event.Totals{}
-	if j.past != nil && !j.past.fresh {
-		w.budget.SpentBefore(j.past.spent())
+	if j.past != nil && !j.past.Fresh {
+		w.budget.SpentBefore(j.past.Spent())
 	}
 	return w
 }
@@ -207,33 +207,33 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 // earlier process started.
 func (w *work) firstPrompt(from *continuation) string {
 	past := w.job.past
-	if past != nil && past.followUp != "" {
-		w.result.attempts, w.attemptsBefore = past.attempts, past.attempts
+	if past != nil && past.FollowUp != "" {
+		w.result.attempts, w.attemptsBefore = past.Attempts, past.Attempts
 		if from == nil {
-			return scriptedText(w.job.spec.Prompt) + past.followUp
+			return scriptedText(w.job.spec.Prompt) + past.FollowUp
 		}
-		return past.followUp
+		return past.FollowUp
 	}
-	if past != nil && past.fork != nil {
+	if past != nil && past.Fork != nil {
 		if text, ok := w.forkPrompt(from); ok {
 			return text
 		}
 	}
-	if from == nil && past.followsUp() { // killed before its session was saved
-		w.result.attempts, w.attemptsBefore = past.attempts-1, past.attemptsBefore
-		return past.prompt
+	if from == nil && past.FollowsUp() { // killed before its session was saved
+		w.result.attempts, w.attemptsBefore = past.Attempts-1, past.AttemptsBefore
+		return past.Prompt
 	}
 	if from == nil {
 		return w.job.spec.Prompt
 	}
-	w.result.attempts = past.attempts
-	if past.replacing != "" {
-		w.attemptsBefore = past.attemptsBefore
+	w.result.attempts = past.Attempts
+	if past.Replacing != "" {
+		w.attemptsBefore = past.AttemptsBefore
 	}
 	prompts := from.state.Prompts()
-	if past.attempts > 1 && !slices.Contains(prompts, past.prompt) {
+	if past.Attempts > 1 && !slices.Contains(prompts, past.Prompt) {
 		w.result.attempts-- // its prompt was not added yet
-		return past.prompt
+		return past.Prompt
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -199,7 +199,7 @@ func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
 }
 
 // load sets the options of the run, and changes to the directory that it was started in.
-func (d *distillery) load(past *runner.Past) error {
+func (d *distillery) load(past *history.Past) error {
 	o, err := defaultOptions()
 	if err != nil {
 		return err

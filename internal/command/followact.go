@@ -177,7 +177,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err := sameWave(ctx, p.world, o, &c, r.past.Run, false); err != nil {
 		return done, err
 	}
-	if err := errors.Join(r.past.Narrow(c.plan), compare(r.past, c.plan, false)); err != nil {
+	if err := errors.Join(runner.Narrow(c.plan, r.past), compare(r.past, c.plan, false)); err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.dir, err)
 	}
 	only := *c.plan

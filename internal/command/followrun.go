@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -20,7 +20,7 @@ type followedRun struct {
 	*publishedRun
 	options  followOptions
 	settings follow.Settings
-	past     *runner.Past
+	past     *history.Past
 	self     map[string]string // user of the token by owner
 	writers  map[string]bool   // by repository and user
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 )
 
 // forkOptions are the options of "millhand session fork".
@@ -106,7 +107,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
 	forked := fork.Past(id)
-	if err := forked.Narrow(c.plan); err != nil {
+	if err := runner.Narrow(c.plan, forked); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
 	return start(ctx, w, o, c, starting{id: id, log: log, past: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
@@ -132,7 +133,7 @@ func forkReports(given, other string) (string, error) {
 
 // readPast reads the events of a run that is not in progress, without changing its
 // files.
-func readPast(run string) (past *runner.Past, dir string, err error) {
+func readPast(run string) (past *history.Past, dir string, err error) {
 	if dir, err = findRun(run); err != nil {
 		return nil, "", failure{event.ExitUsage, err}
 	}
@@ -144,7 +145,7 @@ func readPast(run string) (past *runner.Past, dir string, err error) {
 		return nil, "", fail(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
 	}
 	defer f.Close()
-	past = &runner.Past{}
+	past = &history.Past{}
 	_, err = event.Read(f, past.Emit)
 	switch {
 	case err != nil:

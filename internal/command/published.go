@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -106,7 +106,7 @@ func selectJobs(jobs []report.Job, ids []string) ([]report.Job, error) {
 // accessOf returns a plan that has only the policies and the git hosts of a saved run: those
 // of its manifests as they are now.
 func accessOf(ctx context.Context, w World, dir string, po policyOptions) (*tasks.Plan, error) {
-	past := &runner.Past{}
+	past := &history.Past{}
 	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err == nil {
 		defer f.Close()

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -47,7 +48,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 			out.Close()
 		}
 	}()
-	past := &runner.Past{}
+	past := &history.Past{}
 	torn, err := out.Events(past.Emit)
 	switch {
 	case err != nil:
@@ -82,7 +83,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err := sameWave(ctx, w, o, &c, past.Run, o.followUp == followUp{}); err != nil {
 		return err
 	}
-	if err := past.Narrow(c.plan); err != nil {
+	if err := runner.Narrow(c.plan, past); err != nil {
 		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	if err := compare(past, c.plan, o.acceptChanges); err != nil {
@@ -119,7 +120,7 @@ type following struct {
 }
 
 // apply makes a run continue one job with another prompt, if there is one.
-func (f followUp) apply(past *runner.Past, plan *tasks.Plan) error {
+func (f followUp) apply(past *history.Past, plan *tasks.Plan) error {
 	if f.by != nil {
 		past.Quiet()
 	}
@@ -241,7 +242,7 @@ func flagValues(args []string) (map[string]string, error) {
 
 // compare refuses a plan that is not the run's. With accept, jobs whose tasks differ are left
 // out.
-func compare(past *runner.Past, plan *tasks.Plan, accept bool) error {
+func compare(past *history.Past, plan *tasks.Plan, accept bool) error {
 	if past.Run.PlanHash == plan.Hash {
 		return nil
 	}

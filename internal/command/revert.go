@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -67,7 +68,7 @@ func (o *revertOptions) parse(args []string) error {
 type reopened struct {
 	out  *rundir.Dir
 	dir  string
-	past *runner.Past
+	past *history.Past
 }
 
 // reopen locks the report directory of a run and reads its events. The caller closes the
@@ -79,7 +80,7 @@ func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 	if r.out, err = rundir.Reopen(ctx, r.dir, w.clock()); err != nil {
 		return r, failure{event.ExitUsage, err}
 	}
-	r.past = &runner.Past{}
+	r.past = &history.Past{}
 	if _, err = r.out.Events(r.past.Emit); err == nil && r.past.Run == nil {
 		err = errors.New("the run has no events")
 	}
@@ -103,7 +104,7 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err := named(r.past.Run, given.job, "revert"); err != nil {
 		return fail(event.ExitUsage, "%w; nothing was changed", err)
 	}
-	if err := r.past.Revert(r.dir, given.job, *given.turn); err != nil {
+	if err := runner.PrepareRevert(r.past, r.dir, given.job, *given.turn); err != nil {
 		return fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	o, err := r.options()
@@ -147,7 +148,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.past.Narrow(plan); err != nil {
+	if err := runner.Narrow(plan, r.past); err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}
 	if err := compare(r.past, plan, false); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -279,8 +280,8 @@ func run(ctx context.Context, w World, o runOptions) error {
 type starting struct {
 	id    string
 	log   *view.Log
-	past  *runner.Past // of a run that is resumed; nil for a new one
-	fork  *runner.Fork // nil unless the run is forked from another
+	past  *history.Past // of a run that is resumed; nil for a new one
+	fork  *runner.Fork  // nil unless the run is forked from another
 	claim func() (*rundir.Dir, error)
 	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
 

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -154,7 +155,7 @@ func isFault(end event.JobEnd) bool { return end.Code == event.CodeClone }
 // run runs a claimed job in a directory. An error means that nothing was run.
 func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end event.JobEnd, err error) {
 	if n := claim.Counted(); n >= claim.Run.MaxDeliveries {
-		return k.endUnrun(claim, event.CodeInternal.End(history(claim)))
+		return k.endUnrun(claim, event.CodeInternal.End(deliveries(claim)))
 	}
 	for _, key := range claim.Job.Needs {
 		need, _, err := k.queue.Result(ctx, claim.Run.ID, key)
@@ -240,7 +241,7 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 
 // reopenJob makes a report directory with the events of earlier deliveries. The job is started
 // again, unless they have made its commit.
-func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*runner.Past, *rundir.Dir, error) {
+func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*history.Past, *rundir.Dir, error) {
 	reports, err := files.MakeOwn(dir, 0o755)
 	if err != nil {
 		return nil, nil, err
@@ -253,7 +254,7 @@ func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	past := &runner.Past{}
+	past := &history.Past{}
 	if _, err := out.Events(past.Emit); err != nil {
 		out.Close()
 		return nil, nil, fmt.Errorf("events of earlier deliveries: %w", err)
@@ -262,8 +263,8 @@ func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*
 	return past, out, nil
 }
 
-// history describes the deliveries of a job that no worker could end.
-func history(claim *queue.Claim) string {
+// deliveries describes the deliveries of a job that no worker could end.
+func deliveries(claim *queue.Claim) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s did not end the job", figures.Count(claim.Counted(), "delivery"))
 	for _, d := range claim.Earlier {

@@ -1,14 +1,13 @@
-package runner
+package history
 
 import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/publish"
 )
 
 // publishedAfter returns what job a has published after the first event and others.
-func publishedAfter(t *testing.T, first event.Event, others []event.Event) pastPublished {
+func publishedAfter(t *testing.T, first event.Event, others []event.Event) Published {
 	t.Helper()
 	var past Past
 	for _, e := range append([]event.Event{first}, others...) {
@@ -16,7 +15,7 @@ func publishedAfter(t *testing.T, first event.Event, others []event.Event) pastP
 			t.Fatal(err)
 		}
 	}
-	return past.job("a").published
+	return past.job("a").Published
 }
 
 // A pull request is the run's if a process has created it, or may have when it was killed.
@@ -34,10 +33,10 @@ func TestPullRequestOfEarlierProcesses(t *testing.T) {
 	ended := func(code event.Code) event.Event {
 		return event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Code: code}}
 	}
-	unsure, known, none := publish.Earlier{Unsure: true}, publish.Earlier{URL: "u"}, publish.Earlier{}
+	unsure, known, none := Earlier{Unsure: true}, Earlier{URL: "u"}, Earlier{}
 	for name, test := range map[string]struct {
 		events []event.Event
-		want   publish.Earlier
+		want   Earlier
 	}{
 		"none":                              {nil, none},
 		"pushed":                            {[]event.Event{pushed}, none},
@@ -55,10 +54,10 @@ func TestPullRequestOfEarlierProcesses(t *testing.T) {
 		"killed when its own was updated":   {[]event.Event{begins, process, pull(started, "u", true)}, known},
 		"updated by a follow-up":            {[]event.Event{begins, created, updates, updated}, known},
 		"closed, and another one created":   {[]event.Event{begins, pull(published, "v", true), begins, created}, known},
-		"closed, and another one killed":    {[]event.Event{begins, created, begins}, publish.Earlier{URL: "u", Unsure: true}},
+		"closed, and another one killed":    {[]event.Event{begins, created, begins}, Earlier{URL: "u", Unsure: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := publishedAfter(t, process, test.events).pull.Earlier; got != test.want {
+			if got := publishedAfter(t, process, test.events).Pull.Earlier; got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
@@ -73,10 +72,10 @@ func TestCommentOfEarlierProcesses(t *testing.T) {
 	const started, posted = event.CommentStarted, event.CommentPosted
 	begins, failed := comment(started, "", false), event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Code: event.CodeComment}}
 	process := event.Event{Type: event.RunStarted, Run: &event.Run{}}
-	unsure, known, none := publish.Earlier{Unsure: true}, publish.Earlier{URL: "u"}, publish.Earlier{}
+	unsure, known, none := Earlier{Unsure: true}, Earlier{URL: "u"}, Earlier{}
 	for name, test := range map[string]struct {
 		events []event.Event
-		want   publish.Earlier
+		want   Earlier
 	}{
 		"killed":                           {[]event.Event{begins}, unsure},
 		"not found then":                   {[]event.Event{begins, process, failed}, unsure},
@@ -88,7 +87,7 @@ func TestCommentOfEarlierProcesses(t *testing.T) {
 		"created meanwhile by another run": {[]event.Event{begins, comment(posted, "u", false)}, none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := publishedAfter(t, process, test.events).comment.Earlier; got != test.want {
+			if got := publishedAfter(t, process, test.events).Comment.Earlier; got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

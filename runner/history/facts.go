@@ -1,0 +1,293 @@
+package history
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// Facts is what earlier processes did of a job.
+type Facts struct {
+	Fork      *event.Fork // of a run that was forked from another; nil for other runs
+	Start     *event.JobStart
+	First     string        // commit that the job started from in the first process
+	End       *event.JobEnd // nil for a job that did not end
+	FollowUp  string        // another prompt for the job's session, after its end; "" for none
+	Revert    *Reversion    // that is in progress; nil for none
+	Reverted  *event.Revert // nil unless the session is to continue from an earlier turn
+	Fresh     bool          // the job is started again, without its conversation
+	Attempts  int
+	Prompt    string // of the last attempt
+	Baseline  map[string]event.Baseline
+	Commit    *event.Commit
+	Comment   *event.Comment // that was posted; nil for none
+	Published Published
+	Sessions  map[string]*Session
+	Left      []event.Left // in the order of their events
+	Final     string       // the last message of the job's own session
+
+	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
+	Hashes         map[string]bool // commits that the run has made or pushed for the job
+	AttemptsBefore int             // when the job ended
+	Rebased        int             // last turn when the job was rebased; its saved states have another base
+	Rebase         bool            // the follow-up prompt is about a rebase onto the current base
+	Quiet          bool            // the pull request's description stays as it is
+	clock          clock
+}
+
+// clock measures the time of a job in several processes.
+type clock struct {
+	elapsed       time.Duration // between its events
+	process, last time.Time
+}
+
+// Published is what earlier processes published of a job.
+type Published struct {
+	Remote        string // that the last commit was pushed to; "" for none
+	Pull, Comment Creation
+}
+
+// Earlier is what exists on the forge, as far as earlier processes knew.
+type Earlier struct {
+	URL    string // that they created; "" for none
+	Unsure bool   // the last process ended before it knew whether it had created one
+}
+
+// Creation is what earlier processes created on the forge.
+type Creation struct {
+	Earlier
+	begun bool // by the last process
+}
+
+// count adds the time since the previous event of the job in this process.
+func (c *clock) count(now, process time.Time) {
+	if c.process.Equal(process) {
+		c.elapsed += now.Sub(c.last)
+	}
+	c.process, c.last = process, now
+}
+
+// Add adds an event of the job.
+func (j *Facts) Add(e event.Event) {
+	switch {
+	case e.JobStart != nil:
+		if j.Start == nil {
+			j.First = e.JobStart.Base
+		}
+		if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
+			j.Rebased = j.LastTurn()
+		}
+		j.Start, j.End = e.JobStart, nil
+	case e.JobEnd != nil:
+		j.End, j.Replacing, j.AttemptsBefore = e.JobEnd, "", j.Attempts
+		j.Published.end(e.JobEnd.Code)
+	case e.Attempt != nil:
+		if c := j.Commit; c != nil && j.Start != nil && (c.Hash == j.Start.Base || c.Hash == j.Start.Onto) {
+			j.Replacing = c.Hash
+		}
+		j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
+	case e.Left != nil:
+		j.Left = append(j.Left, *e.Left)
+	case e.Baseline != nil:
+		j.Baseline[e.Baseline.Name] = *e.Baseline
+	case e.Type == event.Committed && e.Commit != nil:
+		j.Commit = e.Commit
+		j.own(e.Commit.Hash)
+	case e.Published != nil:
+		j.own(e.Published.Hash)
+		j.Published.add(e.Type, e.Published)
+	case e.Comment != nil:
+		j.Published.Comment.add(e.Comment.URL, e.Comment.Created)
+		if e.Type == event.CommentPosted {
+			j.Comment = e.Comment
+		}
+	case e.Turn != nil:
+		j.session(e.Session).addTurn(e, j.Base())
+		if e.Type == event.TurnStarted {
+			j.Reverted = nil // it has continued
+		}
+	case e.Type == event.Reverted:
+		j.Reverted = e.Revert
+	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
+		j.Final = e.SessionInfo.FinalText
+	case e.Call != nil:
+		j.session(e.Session).addCall(e.Call)
+	}
+}
+
+func (p *Published) add(t event.Type, e *event.Published) {
+	switch pr := e.PullRequest; {
+	case pr != nil:
+		p.Pull.add(pr.URL, pr.Created)
+	case t == event.PullRequestStarted:
+		p.Pull.add("", false)
+	}
+	if t == event.CommitPublished {
+		p.Remote = e.Remote
+	}
+}
+
+// end adds the end of the job: what could not be created is not the run's.
+func (p *Published) end(c event.Code) {
+	if c == event.CodePull && p.Pull.begun {
+		p.Pull.Unsure = false
+	}
+	if c == event.CodeComment && p.Comment.begun {
+		p.Comment.Unsure = false
+	}
+}
+
+// add adds what exists on the forge, and whether the run has created it; with an empty URL, what
+// is about to be created.
+func (c *Creation) add(url string, created bool) {
+	c.begun, c.Unsure = url == "", url == ""
+	if created {
+		c.URL = url
+	}
+}
+
+// continues reports whether a start continues a rebase that was killed.
+func (j *Facts) continues(s *event.JobStart) bool {
+	return j.Start != nil && j.End == nil && j.Start.Onto == s.Onto && j.Start.Base == s.Base
+}
+
+// Called returns the calls of all sessions that were completed or denied; those of a session are in their order.
+func (j *Facts) Called() (all []event.Call) {
+	for _, id := range slices.Sorted(maps.Keys(j.Sessions)) {
+		turns := j.Sessions[id].turns
+		for _, number := range slices.Sorted(maps.Keys(turns)) {
+			all = append(all, turns[number].called...)
+		}
+	}
+	return all
+}
+
+// Spent is the most that the job has cost: a turn that did not end as much as was reserved
+// for it.
+func (j *Facts) Spent() (sum money.USD) {
+	for _, s := range j.Sessions {
+		for _, t := range s.turns {
+			switch {
+			case t.end != nil && t.end.CostUSD != nil:
+				sum = sum.Add(*t.end.CostUSD)
+			case t.end == nil && t.start.Reserved != nil:
+				sum = sum.Add(*t.start.Reserved)
+			case t.end == nil && t.start.Request != nil && t.start.Request.CostUSD != nil:
+				sum = sum.Add(*t.start.Request.CostUSD)
+			}
+		}
+	}
+	return sum
+}
+
+// HasCommented reports whether the job's final message was posted. One that was continued or
+// started again since then has another one.
+func (j *Facts) HasCommented() bool {
+	return j != nil && j.Comment != nil && !j.Fresh && j.FollowUp == ""
+}
+
+// FollowsUp reports whether the job gets another prompt after its end.
+func (j *Facts) FollowsUp() bool { return j != nil && (j.FollowUp != "" || j.Replacing != "") }
+
+// Changes reports whether the job adds to a commit of its own, or replaces it: it gets another
+// prompt, or was killed while it worked on one.
+func (j *Facts) Changes(commit string) bool {
+	return j != nil && commit != "" && (j.FollowUp != "" || j.Replacing == commit)
+}
+
+func (j *Facts) own(hash string) {
+	if j.Hashes == nil {
+		j.Hashes = map[string]bool{}
+	}
+	j.Hashes[hash] = true
+}
+
+// LastTurn returns the number of the last turn of any session.
+func (j *Facts) LastTurn() (last int) {
+	for _, s := range j.Sessions {
+		last = max(last, s.Last())
+	}
+	return last
+}
+
+// NextPrompt returns the prompt that continues the job's session, or has continued it in a
+// fork; "" for none.
+func (j *Facts) NextPrompt() string {
+	switch {
+	case j == nil:
+		return ""
+	case j.FollowUp == "" && j.Fork != nil:
+		return j.Fork.Prompt
+	}
+	return j.FollowUp
+}
+
+// Base returns the commit that the job started from; "" if it is unknown.
+func (j *Facts) Base() string {
+	switch {
+	case j == nil:
+		return ""
+	case j.Start != nil:
+		return j.Start.Base
+	case j.Fork != nil:
+		return j.Fork.Base
+	}
+	return ""
+}
+
+// Time is how long the job has run.
+func (j *Facts) Time() time.Duration {
+	if j == nil {
+		return 0
+	}
+	return j.clock.elapsed
+}
+
+// finished returns the end of a job that is not run again; nil if it is.
+func (j *Facts) finished() *event.JobEnd {
+	if j == nil || j.End == nil || j.Fresh || j.FollowUp != "" || j.Revert != nil || j.End.Resumable() {
+		return nil
+	}
+	return j.End
+}
+
+// Children returns the number of the job's subagents.
+func (j *Facts) Children() int {
+	n := max(len(j.Sessions)-1, 0)
+	if j.Fork != nil {
+		n += j.Fork.Children
+	}
+	return n
+}
+
+// BaseAt returns the commit that the job had started from in a turn of a session: a
+// follow-up prompt starts from the commit before it.
+func (j *Facts) BaseAt(session string, turn int) string {
+	s := j.Sessions[session]
+	for n := turn; s != nil && n > 0; n-- {
+		if t, found := s.turns[n]; found && t.base != "" {
+			return t.base
+		}
+	}
+	if j.Fork != nil {
+		return j.Fork.Base
+	}
+	return j.First
+}
+
+// AllLeft returns what others than the agent have left, in the order of their events.
+func (j *Facts) AllLeft() []event.Left {
+	if j.Fork == nil {
+		return j.Left
+	}
+	return slices.Concat(j.Fork.Left, j.Left)
+}
+
+// Reversion is a revert that is in progress.
+type Reversion struct {
+	Turn int
+	Tree string // saved state of the workspace; "" for that of the base commit
+}
