@@ -76,10 +76,12 @@ func rooms() map[string]room {
 		"internal/credentials":     {"tasks internal/githubapp internal/gitops/gitdir internal/gitops/remote internal/keys internal/reach internal/clock", "which credentials a remote gets; it sends only requests that create them"},
 		"internal/ignore":          {"", "pure rules, shared by git's staging and the search tools so that both agree"},
 		"internal/model":           {"internal/files internal/money internal/textcut internal/clock", "neutral terms, below every wire"},
+		"internal/login":           {"internal/keys", "credentials of clouds, without knowing models"},
+		"internal/login/logintest": {"", "a server for tests"},
 		"internal/model/openai":    {"internal/model internal/model/wire internal/money", "OpenAI's wires"},
 		"internal/model/anthropic": {"internal/model internal/model/wire internal/money", "one wire"},
 		"internal/model/wire":      {"internal/keys internal/model internal/money internal/proc internal/textcut", "what all wires share; proc reports whether a key_command could not be started"},
-		"internal/model/provider":  {"internal/keys internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
+		"internal/model/provider":  {"internal/keys internal/login internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model internal/money internal/clock", "one wire, of files"},
 		"internal/model/wiretest":  {"internal/model internal/model/script internal/money internal/nightly", "a server for tests"},
@@ -90,7 +92,7 @@ func rooms() map[string]room {
 		"internal/permission":      {"internal/pathglob", "a decision follows from profile and request alone"},
 		"internal/suggest":         {"internal/figures internal/pathtree internal/permission internal/printable", "a profile follows from what calls need; it reads no runs"},
 		"internal/policy":          {"internal/permission internal/reach internal/money internal/pathtree", "what an operator allows; package tasks reads its files, as they are YAML"},
-		"internal/models":          {"internal/files internal/keys tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner"},
+		"internal/models":          {"internal/files internal/keys internal/login tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner"},
 		"internal/prices":          {"internal/money", "a table and arithmetic"},
 		"internal/prices/dataset":  {"internal/prices", "it makes the table from what others publish; no run uses it"},
 		"internal/prices/generate": {"internal/prices/dataset", "the program of go generate"},
@@ -151,7 +153,7 @@ func rooms() map[string]room {
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"internal/textcut", "texts"},
 		"internal/terminal":        {"", "output of programs, without knowing who reads it"},
-		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/signals internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/queue/queuetest internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/signals internal/githubapp/fake internal/login/logintest internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/queue/queuetest internal/reach internal/sandbox internal/telemetry/fake", "commands of scripts, for end-to-end tests"},
 		"internal/telemetry":       {"internal/event internal/figures internal/money internal/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
 		"internal/telemetry/fake":  {"", "a server for tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
@@ -165,6 +167,7 @@ func homes() map[string]string {
 	return map[string]string{
 		"github.com/openai/openai-go/v3":                    "internal/model/openai",
 		"github.com/anthropics/anthropic-sdk-go":            "internal/model/anthropic",
+		"github.com/aws":                                    "internal/login internal/login/logintest internal/model/anthropic internal/model/provider",
 		"github.com/go-git/go-git/v5":                       "internal/gitops internal/gitops/gitdir internal/gitops/remote",
 		"golang.org/x/crypto":                               "internal/gitops/remote internal/signing",
 		"github.com/ProtonMail/go-crypto":                   "internal/signing",
@@ -262,7 +265,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" || dir == "internal/e2e/scripts" || dir == "internal/prices/generate" {
+		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" || dir == "internal/login/logintest" || dir == "internal/e2e/scripts" || dir == "internal/prices/generate" {
 			continue
 		}
 		for name, file := range files {
