@@ -41,21 +41,28 @@ const defaultMaxOutput = 4096
 // New returns the model behind Anthropic's Messages API. The base URL may end
 // with /v1 or not.
 func New(o wire.Options, d Dialect) model.Model {
-	line, opts := connect(o)
+	line, opts := connect(o, "X-Api-Key")
+	return open(line, opts, o.Model, d)
+}
+
+// open returns the model of an endpoint. cloud are the options of the SDK for a cloud, which
+// adapt what other middlewares have made of a request.
+func open(line *wire.Endpoint, opts []option.RequestOption, name string, d Dialect, cloud ...option.RequestOption) model.Model {
 	if d.MaxOutput == 0 {
 		d.MaxOutput = defaultMaxOutput
 	}
-	c := &client{line: line, service: sdk.NewMessageService(opts...), model: o.Model, dialect: d, state: "messages/" + o.Model}
+	c := &client{line: line, service: sdk.NewMessageService(opts...), cloud: cloud, model: name, dialect: d, state: "messages/" + name}
 	c.histories.Group, c.histories.Encode = group, c.encode
 	c.offers.Encode = encodeTools
 	return c
 }
 
 // connect returns the endpoint of a model, and the options of the SDK for it. Its services,
-// unlike its client, read no environment variables.
-func connect(o wire.Options) (*wire.Endpoint, []option.RequestOption) {
+// unlike its client, read no environment variables. Keys that are not tokens are sent in keyHeader;
+// "" sends all as tokens.
+func connect(o wire.Options, keyHeader string) (*wire.Endpoint, []option.RequestOption) {
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	line := wire.NewEndpoint(o, wire.API{BaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Typed: true})
+	line := wire.NewEndpoint(o, wire.API{BaseURL: DefaultBaseURL, KeyHeader: keyHeader, Typed: true})
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base),
 		option.WithHTTPClient(line.Client),
@@ -65,7 +72,7 @@ func connect(o wire.Options) (*wire.Endpoint, []option.RequestOption) {
 	}
 	switch {
 	case o.APIKey == "":
-	case o.Bearer:
+	case o.Bearer || keyHeader == "":
 		opts = append(opts, option.WithAuthToken(o.APIKey))
 	default:
 		opts = append(opts, option.WithAPIKey(o.APIKey))
@@ -82,6 +89,7 @@ func connect(o wire.Options) (*wire.Endpoint, []option.RequestOption) {
 type client struct {
 	line      *wire.Endpoint
 	service   sdk.MessageService
+	cloud     []option.RequestOption
 	model     string
 	dialect   Dialect
 	state     string // the wire of states that are ours
@@ -99,7 +107,7 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
 	start := func(ctx context.Context, carry wire.Middleware) wire.Stream[sdk.MessageStreamEventUnion] {
-		return c.service.NewStreaming(ctx, c.params(req), option.WithMiddleware(carry))
+		return c.service.NewStreaming(ctx, c.params(req), append([]option.RequestOption{option.WithMiddleware(carry)}, c.cloud...)...)
 	}
 	r := wire.Request{Said: said, Added: req.Headers, Output: cmp.Or(req.MaxOutput, c.dialect.MaxOutput)}
 	return wire.Complete(ctx, c.line, r, start, c.newDecoder(req, emit))

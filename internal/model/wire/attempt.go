@@ -92,9 +92,14 @@ func (c *attempt) exchange(r *http.Request, next func(*http.Request) (*http.Resp
 // send sends a request with a body, and with a key of the source, if there is one. If the
 // provider rejects the key, it sends it again with a new one.
 func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	last := ""
+	last, to := "", *r.URL
 	for {
 		key := ""
+		if l.ready != nil {
+			if err := l.ready(r.Context()); err != nil {
+				return nil, l.noKey(r.Context(), err)
+			}
+		}
 		if l.keys != nil {
 			var err error
 			if key, err = l.keys.Key(r.Context()); err != nil {
@@ -102,6 +107,8 @@ func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*h
 			}
 			l.authorize(r, key)
 		}
+		sent := to // the SDKs for clouds write another one
+		r.URL = &sent
 		body.load(r)
 		resp, err := next(r)
 		if err != nil {

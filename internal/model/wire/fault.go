@@ -96,7 +96,7 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
 		text = "the endpoint redirects to " + to.Scheme + "://" + to.Host + to.Path
 	}
-	if id := cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Request-Id")); id != "" {
+	if id := cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Request-Id"), resp.Header.Get("X-Amzn-Requestid")); id != "" {
 		text += " [request " + textcut.Head(id, 100, "...") + "]"
 	}
 	if fix := refusedBefore(resp, text); fix != "" {
@@ -204,6 +204,9 @@ var telling = map[string]model.ErrorClass{
 	"too_many_requests":     model.ClassRate,
 	"timeout_error":         model.ClassUnavailable,
 	"overloaded_error":      model.ClassUnavailable,
+	"accessDeniedException": model.ClassAuth, // of AWS, from here on
+	"throttlingException":   model.ClassRate,
+	"validationException":   model.ClassRequest,
 }
 
 // tooLong matches messages of providers without a code about a conversation that is

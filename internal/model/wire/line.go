@@ -33,6 +33,7 @@ type Endpoint struct {
 	api    API
 	url    *url.URL     // Base
 	keys   *keys.Source // nil for a key that the SDK sends, or none
+	ready  func(context.Context) error
 	header limit
 	idle   limit
 	quiet  time.Duration
@@ -55,6 +56,7 @@ func NewEndpoint(o Options, api API) *Endpoint {
 		Faults: Faults{secrets: secrets(o), now: o.Now},
 		api:    api,
 		keys:   o.Keys,
+		ready:  o.Ready,
 		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
 		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
 		quiet:  cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
@@ -157,8 +159,11 @@ func (l *Endpoint) noKey(ctx context.Context, err error) error {
 		return err
 	}
 	class := model.ClassAuth
-	if proc.IsMachine(err) {
+	switch {
+	case proc.IsMachine(err):
 		class = model.ClassMachine
+	case errors.As(err, new(*keys.Unavailable)):
+		class = model.ClassUnavailable
 	}
 	return model.Fail(class, errors.New(l.Faults.clean(err.Error())))
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,6 +29,9 @@ type Options struct {
 
 	// Keys provides the key of each request; nil for APIKey.
 	Keys *keys.Source
+	// Ready is called before each request of an SDK that signs requests itself: it gets the
+	// credentials, unless there are valid ones. It may be nil. Its errors are those of a key.
+	Ready func(context.Context) error
 
 	UserAgent string // "" is millhand
 
