@@ -209,6 +209,8 @@ type Model struct {
 	// Moving is set if the name stands for other models from time to time. Its price is
 	// that of one of them.
 	Moving bool
+	// Maker is set if the price is that of the maker, for a model that a cloud serves.
+	Maker bool
 
 	prices []conditional // the last that holds counts; empty if unknown
 }
@@ -291,6 +293,11 @@ func (t *Table) search(id string) (Model, bool) {
 				break
 			}
 			m, known = t.of(other + "/" + strings.ToLower(name))
+		}
+	case "bedrock":
+		if made := madeBy(provider, strings.ToLower(name)); made != "" && len(m.prices) == 0 {
+			m, known = t.of(made)
+			m.Maker = known
 		}
 	case "openrouter":
 		maker, bare, _ := strings.Cut(name, "/")

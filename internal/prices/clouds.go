@@ -1,0 +1,30 @@
+package prices
+
+import (
+	"regexp"
+	"strings"
+)
+
+// bedrockForm matches the names of Anthropic's models at Bedrock, also those of inference profiles:
+// us.anthropic.claude-sonnet-4-5-20250929-v1:0.
+var bedrockForm = regexp.MustCompile(`^(arn:[^/]*/)?([a-z-]+\.)?anthropic\.(.+?)(-v\d+(:\d+)?(:\d+k)?)?$`)
+
+// madeBy returns the name in the table of a model that a cloud serves; "" if its maker is unknown.
+func madeBy(cloud, name string) string {
+	if cloud == "bedrock" {
+		if found := bedrockForm.FindStringSubmatch(name); found != nil {
+			return "anthropic/" + found[3]
+		}
+	}
+	return ""
+}
+
+// InOneRegion reports whether a cloud processes the requests to a model in one region or group of
+// regions, rather than anywhere. region is that of the requests.
+func InOneRegion(cloud, name, region string) bool {
+	if cloud == "bedrock" {
+		_, profile, _ := strings.Cut(name, "/") // of an ARN
+		return !strings.HasPrefix(name, "global.") && !strings.HasPrefix(profile, "global.")
+	}
+	return false
+}
