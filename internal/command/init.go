@@ -167,6 +167,7 @@ func firstModels() []string {
 	return []string{
 		"openai/gpt-5-mini", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "openrouter/openai/gpt-5-mini", "mistral/devstral-latest", "groq/openai/gpt-oss-120b",
 		"deepseek/deepseek-v4-flash", "xai/grok-code-fast-1", "together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "fireworks/accounts/fireworks/models/deepseek-v4-flash", "cerebras/gpt-oss-120b",
+		"bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0",
 	}
 }
 

@@ -17,6 +17,12 @@ type Kind struct {
 	// TokenEnv are those of KeyEnv whose value is a bearer token, where keys have a header of
 	// their own.
 	TokenEnv []string
+	// Cloud is whose login is used where no key is set; "" for kinds that only have keys.
+	Cloud Cloud
+	// LoginEnv are variables that show that the cloud is used.
+	LoginEnv []string
+	// Hosts are the ends of the hosts that are the cloud's own.
+	Hosts []string
 	// Unread are variables of the provider's own tools that are not read, as users may expect.
 	Unread []string
 
@@ -24,6 +30,14 @@ type Kind struct {
 	speaks  protocol
 	dialect openai.Dialect // of a kind that speaks chat
 }
+
+// Cloud is one with a login of its own, as people call it.
+type Cloud string
+
+// The clouds.
+const (
+	AWS Cloud = "AWS"
+)
 
 // protocol is the wire that a kind speaks.
 type protocol int
@@ -72,6 +86,12 @@ var table = []Kind{
 		KeyEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, TokenEnv: []string{"ANTHROPIC_AUTH_TOKEN"},
 		BaseEnv: []string{"ANTHROPIC_BASE_URL"},
 		Unread:  []string{"ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"},
+	},
+	{
+		Name: "bedrock", speaks: messages, Cloud: AWS, Hosts: []string{".amazonaws.com"},
+		LoginEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_ACCESS_KEY_ID"},
+		KeyEnv:   []string{"AWS_BEARER_TOKEN_BEDROCK"}, TokenEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
+		BaseEnv: []string{"ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
 	},
 	{
 		Name: "google", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/openai"
@@ -27,6 +28,7 @@ type Config struct {
 	Model     string       // the provider's id of the model
 	Like      string       // PROVIDER/MODEL whose abilities it has; "" for those of its own name
 	MaxOutput int          // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
+	AWS       *login.AWS   // signs the requests of kind bedrock; nil for a key and a base URL
 	Header    map[string]string
 	Query     map[string]string
 
@@ -61,7 +63,7 @@ func Open(c Config) (model.Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown provider kind %q (known kinds: %s)", c.Kind, strings.Join(Names(), ", "))
 	}
-	base := kind.base(cmp.Or(c.BaseURL, kind.BaseURL))
+	base := kind.base(cmp.Or(c.BaseURL, kind.BaseURL, c.cloudURL()))
 	if base == "" {
 		return nil, fmt.Errorf("provider kind %s requires a base URL", kind.Name)
 	}
@@ -78,6 +80,9 @@ func Open(c Config) (model.Model, error) {
 	case messages:
 		d := c.claude()
 		d.MaxOutput = cmp.Or(c.MaxOutput, d.MaxOutput)
+		if kind.Cloud != "" {
+			return c.cloud(kind, o, d)
+		}
 		return anthropic.New(o, d), nil
 	case responses:
 		return openai.Responses(o, dialect), nil

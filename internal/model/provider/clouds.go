@@ -1,0 +1,55 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/anthropic"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// cloudURL returns the base URL of a cloud in the region of its login; "" for other kinds.
+func (c Config) cloudURL() string {
+	if c.AWS != nil {
+		return "https://bedrock-runtime." + c.AWS.Config.Region + ".amazonaws.com"
+	}
+	return ""
+}
+
+// cloud returns a model of Anthropic that a cloud serves.
+func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Model, error) {
+	if err := withoutPath(o.BaseURL); err != nil {
+		return nil, fmt.Errorf("provider kind %s: %w", kind.Name, err)
+	}
+	if !strings.Contains(c.Model, "claude") && !strings.HasPrefix(c.Model, "arn:") {
+		return nil, fmt.Errorf("provider kind %s has only models of Anthropic, such as us.anthropic.claude-sonnet-4-5-20250929-v1:0, not %s", kind.Name, c.Model)
+	}
+	var conf aws.Config
+	if c.AWS != nil {
+		conf = c.AWS.Config
+	}
+	if c.APIKey == "" && c.Keys == nil {
+		if c.AWS == nil {
+			return nil, fmt.Errorf("provider kind %s requires a login or a key", kind.Name)
+		}
+		o.Ready = c.AWS.Ready
+	}
+	return anthropic.Bedrock(o, d, conf), nil
+}
+
+// withoutPath checks that a base URL has no path: the SDK replaces it by that of the cloud's API.
+func withoutPath(base string) error {
+	u, err := url.Parse(base)
+	if err != nil { // reported when it is used
+		return nil
+	}
+	if path := strings.Trim(u.Path, "/"); path != "" && path != "v1" {
+		return errors.New("the base URL must not have a path")
+	}
+	return nil
+}
