@@ -357,9 +357,18 @@ func (p *provider) keys() keys {
 		{"token_file", into(&p.tokenFile, stringForm), "", "File with the API key or token, read for each request"},
 		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
 		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
+		{"region", into(&p.Region, regionForm), "", "Region of the cloud, for kind bedrock (AWS_REGION if absent)"},
+		{"login", into(&p.Login, loginForm), "", "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
 		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
 		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
 		{"retry", into(&p.Retry, mapping((*Retry).keys)), "", "How long jobs wait for the provider while it is down"},
+	}
+}
+
+func (l *Login) keys() keys {
+	return keys{
+		{"role", into(&l.Role, roleForm), "", "ARN of the AWS role that is assumed with the OIDC token of the CI"},
+		{"id_token_env", into(&l.TokenEnv, keyEnvForm), "", "Environment variable with the OIDC token (GitHub's is requested if absent)"},
 	}
 }
 

@@ -89,6 +89,9 @@ var samples = map[string]mapNode{
 	"providers.NAME.kind":              {"base_url": "https://h.example/v1", "kind": "responses"},
 	"providers.NAME.key_command":       {"key_command": []any{"mint"}, "kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.ttl":               {"key_command": []any{"mint"}, "ttl": "1m", "kind": "openai", "base_url": "https://h.example/v1"},
+	"providers.NAME.region":            {"kind": "bedrock", "region": "eu-west-1"},
+	"providers.NAME.login":             {"kind": "bedrock", "login": mapNode{"id_token_env": "T"}},
+	"providers.NAME.login.role":        {"role": "arn:aws:iam::123456789012:role/r"},
 	"providers.NAME.models.MODEL.like": {"like": "openai/gpt-5.5"},
 	"forges":                           {"forges": mapNode{"git.example.com": mapNode{"kind": "gitea", "token_env": "T"}}},
 	"forges.HOST.kind":                 {"kind": "gitlab"},
@@ -228,6 +231,9 @@ func (d document) sampled(k Key, samples map[string]mapNode) {
 	}
 	if parent(k) == "lsp_diagnostics" {
 		d.root["lsp"] = true
+	}
+	if parent(k) == "providers.NAME.login" {
+		d.at("providers.NAME")["kind"] = "bedrock"
 	}
 	name := k.Path
 	if below, ok := strings.CutPrefix(name, "tasks[].repos[]"); ok {

@@ -364,10 +364,19 @@ type Provider struct {
 	Key     *KeySource `json:",omitempty"` // where changing keys come from; nil for KeyEnv
 	Headers map[string]string
 	Query   map[string]string
+	Region  string                `json:",omitempty"` // of a cloud; "" for that of the environment
+	Login   *Login                `json:",omitempty"` // to a cloud; nil for the credentials of the environment
 	Models  map[string]ModelFacts `json:",omitempty"` // what it serves, by name
 
 	Timeouts Timeouts
 	Retry    Retry `json:",omitzero"`
+}
+
+// Login describes how a provider's cloud is logged in to. Without a role, it has the cloud's usual
+// credentials.
+type Login struct {
+	Role     string `json:",omitempty"` // ARN of the AWS role that is assumed with the OIDC token
+	TokenEnv string `json:",omitempty"` // variable with the OIDC token; "" for a token that GitHub issues
 }
 
 // Forge is a git host of a manifest: what it is, and where its tokens come from. Without

@@ -308,7 +308,7 @@ model: gpt-5
 tasks:
 - {id: a, prompt: p}
 - {id: b, prompt: p, model: opnai/x}
-- {id: c, prompt: p, model: bedrock/x}
+- {id: c, prompt: p, model: cohere/x}
 - {id: d, prompt: p, model: [openai/a, opnai/b, openai/a, 5]}
 - {id: e, prompt: p, model: openai/}
 - {id: f, prompt: p, model: "script:nope.yaml"}
@@ -324,7 +324,7 @@ tasks:
 - {id: p, prompt: p, model: replay/x}`, []string{
 			`m.yaml:2:8: missing provider in model "gpt-5"; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:5:29: unknown provider "opnai"; did you mean "openai"?`,
-			`m.yaml:6:29: the provider "bedrock" is not supported yet; use another, or define it under providers: if it has a compatible endpoint`,
+			`m.yaml:6:29: the provider "cohere" is not supported yet; use another, or define it under providers: if it has a compatible endpoint`,
 			`m.yaml:7:40: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:7:49: duplicate model "openai/a" in "model"; keep one of them`,
 			`m.yaml:7:59: entry 4 of "model" must be a string, not the number 5; put it in quotes`,

@@ -219,6 +219,9 @@ func (names *vocabulary) add(m *manifest) {
 	}
 	for _, d := range m.providers {
 		names.keys = append(names.keys, d.is.KeyEnv)
+		if d.is.Login != nil {
+			names.keys = append(names.keys, d.is.Login.TokenEnv)
+		}
 	}
 	for _, d := range m.forges {
 		names.keys = append(names.keys, d.is.TokenEnv)
@@ -248,7 +251,7 @@ func (p *profileBody) check(names vocabulary) {
 
 // checkEnv records a variable that commands must not get; false if it is one.
 func (names *vocabulary) checkEnv(t text) bool {
-	if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) {
+	if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) || t.s == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
 		t.problem(quote(t.s)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
 		return false
 	}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -87,7 +88,14 @@ func readProvider(v value, name string) provider {
 		}
 		p.Models[m.name] = m.ModelFacts
 	}
+	if kind := p.Kind; kind != "" && kind != "openai" && kind != "responses" { // or else a provider could be called an allowed one
+		got["kind"].refused(policy.Providers, "the provider "+quote(kind), kind)
+	}
+	checkCloud(got, cmp.Or(p.Kind, name))
 	for _, key := range []string{"kind", "base_url"} {
+		if key == "base_url" && len(cloudKinds[p.Kind]) > 0 { // its region decides
+			continue
+		}
 		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {
 			v.lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
 		}
@@ -107,7 +115,7 @@ func readProvider(v value, name string) provider {
 // readKeySource checks and resolves where changing keys come from. Commands run outside of
 // the sandbox, and files can be any secret: policies have to list them.
 func (p *provider) readKeySource(v value, got map[string]value) {
-	oneSource(got, "key_env", "key_command", "token_file")
+	oneSource(got, "key_env", "key_command", "token_file", "login")
 	p.Key = readKeyCommand(got, p.command, p.ttl, v.src.dir)
 	if p.tokenFile != "" && len(p.command.args) == 0 {
 		if path := resolvePath(v.src.dir, p.tokenFile); !got["token_file"].refusedKeySource("a file with a key", path) {
@@ -136,7 +144,7 @@ func (t template) literal() bool {
 // machine and the networks around it.
 func (p provider) exposed() bool {
 	u, err := url.Parse(p.BaseURL)
-	keyed := p.KeyEnv != "" || p.Key != nil || len(p.secretHeaders())+len(p.secretQuery()) > 0
+	keyed := p.KeyEnv != "" || p.Login != nil || p.Key != nil || len(p.secretHeaders())+len(p.secretQuery()) > 0
 	return err == nil && u.Scheme == "http" && keyed && !private(u.Hostname())
 }
 

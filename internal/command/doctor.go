@@ -96,7 +96,7 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 		if err != nil {
 			return err
 		}
-		extensions = checkExtensions(w, plan)
+		extensions = append(checkExtensions(w, plan), checkLogins(models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Logins())...)
 	}
 	examine := func() (*examination, error) { return examine(ctx, w, sandbox.Mode(o.mode), extensions) }
 	e, err := examine()
@@ -136,7 +136,9 @@ func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*ex
 		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not checked: this requires a directory for temporary files", exit: event.ExitFailed}}
 	}
 	e.Checks = append(e.Checks, programs(ctx, w)...)
-	e.Checks = append(e.Checks, keys(w), endpoints(w), pricesAge(w), private)
+	e.Checks = append(e.Checks, keys(w))
+	e.Checks = append(e.Checks, checkLogins(models.CloudLogins(w.Getenv))...)
+	e.Checks = append(e.Checks, endpoints(w), pricesAge(w), private)
 	runs, err := filepath.Abs(filepath.Join(".millhand", "runs"))
 	if err != nil {
 		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
@@ -334,10 +336,23 @@ func keys(w World) check {
 	if len(set) == 0 {
 		c.Found = "not set"
 	}
-	if !model {
+	if !model && len(models.CloudLogins(w.Getenv)) == 0 {
 		c.Status, c.Fix = checkWarning, "set the key of your model's provider, for example: export OPENAI_API_KEY=KEY, or ANTHROPIC_API_KEY; local servers and scripted models need no key"
 	}
 	return c
+}
+
+// checkLogins reports the logins to clouds. They are not tried, as this sends requests.
+func checkLogins(all []models.Login) []check {
+	var list []check
+	for _, l := range all {
+		c := check{Name: "login of " + l.Model, Status: checkOK, Found: l.Source + "; not tried"}
+		if l.Err != nil {
+			c.Status, c.Found, c.Fix = checkWarning, l.Err.Error(), "see \"Logins of clouds\" in docs/models.md"
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // endpoints reports the environment variables that set other endpoints of providers, and

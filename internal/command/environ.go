@@ -100,6 +100,11 @@ func forLibraries(name string) bool {
 	if strings.HasPrefix(name, "MILLHAND_") {
 		return !secretName(name)
 	}
+	for _, cloud := range []string{"AWS_"} { // which its SDK reads; see package login
+		if strings.HasPrefix(name, cloud) {
+			return true
+		}
+	}
 	return slices.Contains([]string{
 		"PATH", "HOME", "TMPDIR", "TZ", "LANG", "GODEBUG", "GOCOVERDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "REQUEST_METHOD",

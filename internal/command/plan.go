@@ -406,6 +406,13 @@ func validate(ctx context.Context, w World, o planOptions) error {
 		return err
 	}
 	printNotes(w, plan, slices.Concat(noteProfiles(plan), noteOnRunner(w, plan))...)
+	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Logins() {
+		if l.Err != nil {
+			fmt.Fprintln(w.Err, printable.Text("warning: "+l.Err.Error()))
+		} else {
+			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("%s: login with %s, not tried", l.Model, l.Source)))
+		}
+	}
 	noteUnlisted(w, plan)
 	proposeSetup(w, plan)
 	if len(plan.Unlisted()) > 0 {

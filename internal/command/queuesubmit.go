@@ -109,7 +109,7 @@ func submitRun(ctx context.Context, w World, o submitOptions) error {
 	return nil
 }
 
-// withoutKeys returns the errors of models except those about missing keys.
+// withoutKeys returns the errors of models except those about missing keys and logins.
 func withoutKeys(err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -117,7 +117,7 @@ func withoutKeys(err error) error {
 	}
 	var rest []error
 	for _, e := range joined.Unwrap() {
-		if missing := (*models.KeyError)(nil); !errors.As(e, &missing) {
+		if !errors.As(e, new(*models.KeyError)) && !errors.As(e, new(*models.LoginError)) {
 			rest = append(rest, e)
 		}
 	}

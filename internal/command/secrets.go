@@ -19,6 +19,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 	variables := []string{
 		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", signing.PassphraseVariable, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
 		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "NATS_TOKEN",
+		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 	}
 	for _, name := range provider.Names() {
 		if kind, ok := provider.Lookup(name); ok {
@@ -54,6 +55,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)
+			if p.Login != nil {
+				variables = append(variables, p.Login.TokenEnv)
+			}
 			for name, value := range p.Headers {
 				if !slices.Contains([]string{"accept", "content-type", "user-agent"}, name) {
 					values = append(values, withoutScheme(value))

@@ -55,10 +55,18 @@ const searchUSD = money.Dollar / 100
 // maxSearches bounds what a response can report.
 const maxSearches = 1000
 
-// region returns the term of requests that a regional host of OpenAI processes; "" for others.
+// region returns the term of requests that a regional host of OpenAI or a region of a cloud
+// processes; "" for others.
 func (m *Set) region(id string) string {
 	conf, kind, err := m.endpoint(id)
 	if err != nil { // a script or a recording
+		return ""
+	}
+	if kind.Cloud != "" {
+		declared, _ := m.declared(id)
+		if regional := prices.InOneRegion(kind.Name, conf.Model, m.regionOf(id)); regional && (declared.Like != "" || m.known(id).Maker) {
+			return prices.Regional
+		}
 		return ""
 	}
 	if conf.BaseURL == "" {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
@@ -65,6 +64,7 @@ type Set struct {
 type wired struct {
 	model   model.Model
 	account string // see [Accounts]
+	source  string // of the credentials of a cloud
 }
 
 // New returns the models of a plan. Keys and base URLs come from getenv. Requests use
@@ -438,61 +438,22 @@ func (m *Set) openWire(id, written string) (wired, error) {
 			return wired{}, err
 		}
 	}
-	switch {
-	case own.Key != nil:
-		if conf.Keys, err = m.keys(*own.Key); err != nil {
-			return wired{}, fmt.Errorf("%s: %w", written, err)
-		}
-	case own.KeyEnv != "":
-		if _, conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
-			return wired{}, &KeyError{written, []string{own.KeyEnv}}
-		}
-	case defined && own.BaseURL != "": // another server must not receive the provider's key
-	default:
-		var variable string
-		if variable, conf.APIKey = m.first(kind.KeyEnv); conf.APIKey == "" && !kind.Keyless {
-			return wired{}, &KeyError{written, kind.KeyEnv}
-		}
-		conf.Bearer = slices.Contains(kind.TokenEnv, variable)
+	var fix string
+	account := ""
+	if conf, account, fix, err = m.authorized(conf, kind, own, defined, written); err != nil {
+		return wired{}, err
 	}
-	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 {
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && conf.AWS == nil {
 		return wired{}, fmt.Errorf("missing endpoint of %s: set the environment variable %s, or providers: {NAME: {base_url: URL}}", written, strings.Join(kind.BaseEnv, " or "))
 	}
 	opened, err := provider.Open(conf)
 	if err != nil {
 		return wired{}, fmt.Errorf("%s: %w", written, err)
 	}
-	if own.Key != nil {
-		opened = keyed{opened, "check the provider's key_command or token_file"}
-		return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), keySource(*own.Key))}, nil
+	if fix != "" {
+		opened = keyed{opened, fix}
 	}
-	if variables := orOwn(own.KeyEnv, kind.KeyEnv); conf.APIKey != "" {
-		opened = keyed{opened, "check the key in the environment variable " + strings.Join(variables, " or ")}
-	}
-	return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey)}, nil
-}
-
-// keys returns the source of a provider's keys.
-func (m *Set) keys(of tasks.KeySource) (*keys.Source, error) {
-	hold := func(key string) {
-		if m.Hold != nil {
-			m.Hold(key)
-		}
-	}
-	if of.File == "" {
-		return keys.FromCommand(keys.Command{Args: of.Command, Dir: of.Dir, Env: m.Environ, TTL: of.TTL}, m.now, hold), nil
-	}
-	if _, err := os.Stat(of.File); err != nil {
-		return nil, fmt.Errorf("token_file: %w", err)
-	}
-	return keys.FromFile(of.File, m.now, hold), nil
-}
-
-func orOwn(own string, others []string) []string {
-	if own != "" {
-		return []string{own}
-	}
-	return others
+	return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), account), source(conf, kind)}, nil
 }
 
 // keyed is a model whose errors about the key have a fix.

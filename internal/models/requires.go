@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -38,11 +39,15 @@ func (m *Set) required(id string) [][]string {
 	case own.Key != nil:
 	case own.KeyEnv != "":
 		all = append(all, []string{own.KeyEnv})
+	case own.Login != nil && own.Login.TokenEnv != "":
+		all = append(all, []string{own.Login.TokenEnv})
+	case kind.Cloud == provider.AWS: // a machine may have credentials without a variable
+		return nil
 	case own.BaseURL != "" || kind.Keyless:
 	default:
 		all = append(all, slices.Clone(kind.KeyEnv))
 	}
-	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 {
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && kind.Cloud != provider.AWS {
 		all = append(all, slices.Clone(kind.BaseEnv))
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/login/logintest"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
@@ -39,15 +40,17 @@ func wire(ts *testscript.TestScript, neg bool, args []string) {
 		server.Fault = faultOf(ts, args[1:])
 	}
 	*serverOf(ts) = server
-	listening := httptest.NewServer(server)
+	clouds := logintest.New(server)
+	listening := httptest.NewServer(clouds)
 	ts.Defer(func() {
 		listening.CloseClientConnections()
 		listening.Close()
-		for _, p := range server.Problems() {
+		for _, p := range append(server.Problems(), clouds.Problems()...) {
 			ts.Logf("the endpoint met: %v", p)
 		}
 	})
 	ts.Setenv("ENDPOINT", listening.URL+"/v1")
+	ts.Setenv("CLOUD", listening.URL)
 	for _, provider := range []string{"OPENAI", "ANTHROPIC"} {
 		ts.Setenv(provider+"_BASE_URL", listening.URL+"/v1")
 		ts.Setenv(provider+"_API_KEY", "sk-test-key-of-the-endpoint")

@@ -1,0 +1,171 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/login"
+	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/tasks"
+)
+
+// authorized adds the key or login of a provider to its configuration, and returns what identifies
+// its account and how errors of the key are fixed.
+func (m *Set) authorized(conf provider.Config, kind provider.Kind, own tasks.Provider, defined bool, written string) (_ provider.Config, account, fix string, err error) {
+	switch {
+	case own.Key != nil:
+		if conf.Keys, err = m.keys(*own.Key); err != nil {
+			return conf, "", "", fmt.Errorf("%s: %w", written, err)
+		}
+		account, fix = keySource(*own.Key), "check the provider's key_command or token_file"
+	case own.KeyEnv != "":
+		if _, conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
+			return conf, "", "", &KeyError{written, []string{own.KeyEnv}}
+		}
+		account, fix = conf.APIKey, checkKey([]string{own.KeyEnv})
+	case own.Login == nil && defined && own.BaseURL != "" && !ownHost(kind, own.BaseURL): // another server must not receive the provider's key
+	case own.Login == nil:
+		var variable string
+		variable, conf.APIKey = m.first(kind.KeyEnv)
+		if conf.Bearer = slices.Contains(kind.TokenEnv, variable); conf.APIKey != "" {
+			account, fix = conf.APIKey, checkKey(kind.KeyEnv)
+		} else if kind.Cloud == "" && !kind.Keyless {
+			return conf, "", "", &KeyError{written, kind.KeyEnv}
+		}
+	}
+	if kind.Cloud == "" {
+		return conf, account, fix, nil
+	}
+	return m.loggedIn(conf, kind, own, written, account, fix)
+}
+
+// LoginError is the error of a model whose provider has no login.
+type LoginError struct {
+	Model string // as in the manifest
+	Err   error
+}
+
+func (e *LoginError) Error() string { return e.Model + ": " + e.Err.Error() }
+
+// Unwrap returns the error inside.
+func (e *LoginError) Unwrap() error { return e.Err }
+
+// Login is the login of a model that a cloud serves, or why it has none.
+type Login struct {
+	Model  string // as in the manifest
+	Source string // where the credentials come from, which is not tried
+	Err    error
+}
+
+// Logins returns the logins of the models that clouds serve.
+func (m *Set) Logins() []Login {
+	var list []Login
+	for _, c := range m.named() {
+		if _, kind, err := m.endpoint(c.id); err != nil || kind.Cloud == "" {
+			continue
+		}
+		_, err := m.open(c.id, c.name, "", "")
+		m.mu.Lock()
+		list = append(list, Login{c.name, m.wires[c.id].source, err})
+		m.mu.Unlock()
+	}
+	return list
+}
+
+// CloudLogins returns the logins to the clouds that the environment is set up for.
+func CloudLogins(getenv func(string) string) []Login {
+	var list []Login
+	for _, name := range provider.Names() {
+		kind, _ := provider.Lookup(name)
+		m := New(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, getenv, nil, nil, prices.BuiltIn())
+		if variable, _ := m.first(kind.LoginEnv); variable != "" {
+			list = append(list, m.Logins()...)
+		}
+	}
+	return list
+}
+
+func checkKey(variables []string) string {
+	return "check the key in the environment variable " + strings.Join(variables, " or ")
+}
+
+// ownHost reports whether a base URL is one of the cloud itself, which may get its credentials.
+func ownHost(kind provider.Kind, base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Scheme == "https" && slices.ContainsFunc(kind.Hosts, func(end string) bool { return strings.HasSuffix(strings.ToLower(u.Hostname()), end) })
+}
+
+// loggedIn adds the login of a cloud, unless there is a key.
+func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
+	keyed := conf.APIKey != "" || conf.Keys != nil
+	if !keyed && own.Login == nil && own.BaseURL != "" && !ownHost(kind, own.BaseURL) {
+		return conf, "", "", fmt.Errorf("%s: credentials of %s are not sent to %s: add login: {} to the provider if they may be, or key_env", written, kind.Cloud, EndpointHost(own.BaseURL))
+	}
+	o := m.login(own)
+	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && kind.Cloud == provider.AWS && m.getenv(variable) != "" {
+		return conf, "", "", fmt.Errorf("%s: the SDK of %s would send the key in %s: unset that variable, or remove the other key or login from the provider", written, kind.Cloud, variable)
+	}
+	a, err := o.AWS()
+	if err != nil {
+		return conf, "", "", &LoginError{written, err}
+	}
+	conf.AWS = a
+	if !keyed {
+		account, fix = a.Source+a.Config.Region, "the login uses "+a.Source
+	}
+	return conf, account, fix, nil
+}
+
+// source describes where the credentials of a cloud come from.
+func source(conf provider.Config, kind provider.Kind) string {
+	switch {
+	case conf.APIKey != "" || conf.Keys != nil:
+		return "a key"
+	case kind.Cloud == provider.AWS:
+		return conf.AWS.Source
+	}
+	return ""
+}
+
+// login describes the login of a provider.
+func (m *Set) login(own tasks.Provider) login.Options {
+	l := tasks.Login{}
+	if own.Login != nil {
+		l = *own.Login
+	}
+	return login.Options{
+		Region: own.Region, Role: l.Role, TokenEnv: l.TokenEnv,
+		Getenv: m.getenv, Now: m.now, Hold: m.hold, Proxy: m.proxy,
+	}
+}
+
+// regionOf returns the region of the requests to a model of a cloud.
+func (m *Set) regionOf(id string) string {
+	prefix, _, _ := strings.Cut(id, "/")
+	_, region := m.first([]string{"AWS_REGION", "AWS_DEFAULT_REGION"})
+	return cmp.Or(m.plan.Providers[prefix].Region, region)
+}
+
+// hold redacts a secret from now on.
+func (m *Set) hold(secret string) {
+	if m.Hold != nil {
+		m.Hold(secret)
+	}
+}
+
+// keys returns the source of a provider's keys.
+func (m *Set) keys(of tasks.KeySource) (*keys.Source, error) {
+	if of.File == "" {
+		return keys.FromCommand(keys.Command{Args: of.Command, Dir: of.Dir, Env: m.Environ, TTL: of.TTL}, m.now, m.hold), nil
+	}
+	if _, err := os.Stat(of.File); err != nil {
+		return nil, fmt.Errorf("token_file: %w", err)
+	}
+	return keys.FromFile(of.File, m.now, m.hold), nil
+}

@@ -1,0 +1,97 @@
+package models
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/login/logintest"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/tasks"
+)
+
+// ofProcess returns the models of a plan, with an environment that the SDKs of clouds see, too.
+func ofProcess(t *testing.T, p *tasks.Plan, env map[string]string) *Set {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "ACTIONS_") {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	return New(p, os.Getenv, time.Now, nil, prices.BuiltIn())
+}
+
+func TestLoginsOfClouds(t *testing.T) {
+	const claude = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
+	region := map[string]string{"AWS_REGION": "eu-west-1"}
+	key := map[string]string{"AWS_REGION": "eu-west-1", "AWS_BEARER_TOKEN_BEDROCK": "key-of-bedrock"}
+	gateway := func(p tasks.Provider) map[string]tasks.Provider {
+		p.BaseURL = "https://gateway.test"
+		return map[string]tasks.Provider{"bedrock": p}
+	}
+	for _, test := range []struct {
+		name      string
+		env       map[string]string
+		providers map[string]tasks.Provider
+		want      string // in the error; "" for none
+	}{
+		{"the region", region, nil, ""},
+		{"no region", nil, nil, claude + ": missing region of AWS: set AWS_REGION"},
+		{"the region of the manifest", nil, map[string]tasks.Provider{"bedrock": {Region: "eu-west-1"}}, ""},
+		{"a role without a token", region, map[string]tasks.Provider{"bedrock": {Login: &tasks.Login{Role: logintest.Role}}}, "missing OIDC token"},
+		{"a key", key, nil, ""},
+		{"a key and a login", key, map[string]tasks.Provider{"bedrock": {Login: &tasks.Login{}}}, "the SDK of AWS would send the key in AWS_BEARER_TOKEN_BEDROCK"},
+		{"another key", key, map[string]tasks.Provider{"bedrock": {KeyEnv: "AWS_REGION"}}, "unset that variable"},
+		{"a server of the manifest", region, gateway(tasks.Provider{}), "credentials of AWS are not sent to gateway.test: add login: {}"},
+		{"a server of the manifest, with a login", region, gateway(tasks.Provider{Login: &tasks.Login{}}), ""},
+		{"a server of the manifest, with a key", region, gateway(tasks.Provider{KeyEnv: "AWS_REGION"}), ""},
+		{"a host of AWS", region, map[string]tasks.Provider{"bedrock": {BaseURL: "https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com"}}, ""},
+		{"a host that looks like AWS", region, map[string]tasks.Provider{"bedrock": {BaseURL: "https://bedrock.amazonaws.com.evil.test"}}, "not sent to bedrock.amazonaws.com.evil.test"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := ofProcess(t, &tasks.Plan{Jobs: []tasks.Job{job("a", claude, 0)}, Providers: test.providers}, test.env).Check()
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// Models of clouds cost what their makers take, and a surcharge in one region.
+func TestPricesOfClouds(t *testing.T) {
+	usage := money.Usage{Input: 1_000_000}
+	for name, want := range map[string]money.USD{
+		"bedrock/global.anthropic.claude-sonnet-4-6":           3 * money.Dollar,
+		"bedrock/us.anthropic.claude-sonnet-4-6":               33 * money.Dollar / 10,
+		"bedrock/anthropic.claude-sonnet-4-6":                  33 * money.Dollar / 10,
+		"bedrock/anthropic.claude-3-haiku-20240307-v1:0":       money.Dollar / 4,
+		"bedrock/apac.anthropic.claude-sonnet-4-20250514-v1:0": 3 * money.Dollar,
+		"bedrock/eu.anthropic.claude-opus-4-1-20250805-v1:0":   15 * money.Dollar,
+		"bedrock/eu.anthropic.claude-opus-4-8":                 55 * money.Dollar / 10,
+		"bedrock/arn:aws:bedrock:eu-west-1:123456789012:inference-profile/global.anthropic.claude-haiku-4-5-20251001-v1:0": money.Dollar,
+		"bedrock/arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0":     11 * money.Dollar / 10,
+	} {
+		m := newSet(&tasks.Plan{}, nil)
+		p, known := m.price(name, name)
+		if !known {
+			t.Errorf("%s: unknown", name)
+			continue
+		}
+		if got, ok := m.cost(name, p, usage); !ok || got != want {
+			t.Errorf("%s: %v, %v, want %v", name, got, ok, want)
+		}
+		if most := m.maxPrice([]tasks.Model{{ID: name, Name: name}})(usage); most != want {
+			t.Errorf("%s: at most %v, want %v", name, most, want)
+		}
+	}
+	if _, known := newSet(&tasks.Plan{}, nil).price("bedrock/amazon.nova-pro-v1:0", ""); known {
+		t.Error("a model of another maker has a price")
+	}
+}

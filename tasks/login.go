@@ -1,0 +1,53 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cloudKinds are the kinds of providers that clouds serve, with the keys that only they have.
+var cloudKinds = map[string][]string{
+	"bedrock": {"region", "login"},
+}
+
+var (
+	loginForm  = form[*Login]{typeOf((*Login).keys), readLogin}
+	regionForm = formed(`[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}`, "us-east-1")
+	roleForm   = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
+)
+
+// formed is the form of a text that a pattern matches: parts of these texts become parts of URLs.
+func formed(pattern, example string) form[string] {
+	full := regexp.MustCompile("^(" + pattern + ")$")
+	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
+		t, ok := v.filled()
+		if ok && !full.MatchString(t.s) {
+			v.problem(fmt.Sprintf("invalid %s %s", v.name, quote(t.s)), "write for example "+example)
+			return "", false
+		}
+		return t.s, ok
+	}}
+}
+
+// readLogin reads how a cloud is logged in to. It is a source of keys, which policies have to list.
+func readLogin(v value) (*Login, bool) {
+	var l Login
+	l.keys().read(v)
+	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, "login")) {
+		return nil, false
+	}
+	return &l, true
+}
+
+// checkCloud reports keys of clouds that a provider of a kind does not have.
+func checkCloud(got map[string]value, kind string) {
+	for _, key := range []string{"region", "login"} {
+		if at, given := got[key]; given && !slices.Contains(cloudKinds[kind], key) {
+			at.keyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(slices.Sorted(maps.Keys(cloudKinds)), " or "))
+		}
+	}
+}
