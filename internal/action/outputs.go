@@ -11,8 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/report"
 )
 
@@ -81,7 +80,8 @@ func Skipped() []Output {
 func results(rep *report.Report) (all []Output, warnings []string) {
 	var message, output string
 	if len(rep.Jobs) == 1 {
-		message = cut(printable.Markdown(rep.Jobs[0].FinalMessage), MaxValue) // a later step may print or post it
+		// A later step may print or post it.
+		message = markdown.Fitted(rep.Jobs[0].FinalMessage, MaxValue, func(int) string { return "(truncated; the full text is in report.json)" })
 		output = compact(rep.Jobs[0].Output)
 	}
 	if len(output) > MaxValue {
@@ -142,15 +142,6 @@ func counts(t report.Totals) []Output {
 		all = append(all, Output{n.name, strconv.FormatInt(n.count, 10)})
 	}
 	return all
-}
-
-// cut truncates a text to limit bytes at a character boundary, with a notice.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	const notice = "\n(truncated; the full text is in report.json)"
-	return textcut.Head(s, limit-len(notice), notice)
 }
 
 func compact(raw json.RawMessage) string {

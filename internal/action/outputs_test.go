@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
@@ -63,7 +64,7 @@ func TestOutputsCanBePrinted(t *testing.T) {
 	for _, o := range all {
 		got[o.Name] = o.Value
 	}
-	if want := "a\n: :error::b\uFFFD[2J\uFFFDc"; got["final-message"] != want {
+	if want := "a\n\\::error::b␛\\[2J\\\\u{202e}c"; got["final-message"] != want {
 		t.Errorf("the final message is %q", got["final-message"])
 	}
 	if want := `{"a":"::error::\u202e\udb40\udc41"}`; got["structured-output"] != want || !json.Valid([]byte(want)) {
@@ -131,7 +132,7 @@ func TestOutputsAreLimited(t *testing.T) {
 	rep.Jobs[0].Output = json.RawMessage(`"` + strings.Repeat("x", 100_000) + `"`)
 	_, warnings := action.Outputs(0, "/r", rep)
 	got := values(t, 0, rep)
-	if m := got["final-message"]; len(m) > action.MaxValue || !strings.HasSuffix(m, "ä\n(truncated; the full text is in report.json)") {
+	if m := got["final-message"]; len(m) > action.MaxValue || !strings.HasSuffix(m, "ä\n```\n\n(truncated; the full text is in report.json)") {
 		t.Errorf("final-message of %d bytes ends in %q", len(m), m[len(m)-60:])
 	}
 	if got["structured-output"] != "" || len(warnings) != 1 {

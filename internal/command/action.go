@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
@@ -308,7 +309,7 @@ func (s *actionStep) summariseNothing(ctx context.Context, why string) {
 	if why == "" || strings.EqualFold(strings.TrimSpace(s.Getenv("INPUT_SUMMARY")), "false") { // the inputs may be invalid
 		return
 	}
-	text := "## millhand: nothing was run\n\n" + printable.Markdown(secrets(s.World, nil, nil).Text(why)) + "\n"
+	text := "## millhand: nothing was run\n\n" + markdown.Restricted(secrets(s.World, nil, nil).Text(why)) + "\n"
 	s.add(ctx, "GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
 		return action.Summary([]byte(text), action.MaxSummary-int(size)), nil
 	})

@@ -22,10 +22,10 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/e2e/scripts"
+	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/report"
 )
 
@@ -85,7 +85,7 @@ func TestActionReportsPassedRun(t *testing.T) {
 	dir := filepath.Join(w.workspace, ".millhand", "report")
 	want := map[string]string{
 		"conclusion": "success", "outcome": "passed", "exit-code": "0", "report-dir": dir, "report-json": dir + "/report.json",
-		"report-junit": dir + "/junit.xml", "events-jsonl": dir + "/events.jsonl", "patch-dir": dir + "/patches", "report-html": dir + "/report.html", "findings-sarif": "", "final-message": printable.Markdown(hostile), "pull-requests": "[]",
+		"report-junit": dir + "/junit.xml", "events-jsonl": dir + "/events.jsonl", "patch-dir": dir + "/patches", "report-html": dir + "/report.html", "findings-sarif": "", "final-message": markdown.Restricted(hostile), "pull-requests": "[]",
 		"structured-output": "", "branches": `["millhand/change"]`, "cost-usd": "0.0034", "input-tokens": "3000", "output-tokens": "200",
 		"cache-read-tokens": "300", "cache-write-tokens": "0", "jobs-total": "1", "jobs-passed": "1", "jobs-failed": "0", "jobs-skipped": "0",
 		"denied-calls": "1", "run-id": r.outputs["run-id"], "commits": r.outputs["commits"],
