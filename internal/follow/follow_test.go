@@ -120,6 +120,10 @@ func TestStatesAreInComments(t *testing.T) {
 	if r := s.Resumed(false); r.Attempts != 0 || r.Stopped != "" || len(r.Handled) != 2 {
 		t.Errorf("without the label: %+v", r)
 	}
+	quoted := s.With("`"+statePrefix+"e30="+stateSuffix+"`", statePrefix+"e30="+stateSuffix)
+	if d := cmp.Diff(quoted, Parse(quoted.Text("job", all, strings.TrimSpace))); d != "" {
+		t.Errorf("with a quoted state: %s", d)
+	}
 	for _, text := range []string{"", "x " + statePrefix, statePrefix + "!!" + stateSuffix, statePrefix + "bnVsbA==" + stateSuffix} {
 		if d := cmp.Diff(State{}, Parse(text)); d != "" {
 			t.Errorf("%q: %s", text, d)

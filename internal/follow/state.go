@@ -60,9 +60,12 @@ const (
 // Parse returns the state in a comment; the zero value if it has none.
 func Parse(comment string) State {
 	var s State
-	_, rest, found := strings.Cut(comment, statePrefix)
-	text, _, closed := strings.Cut(rest, stateSuffix)
-	if !found || !closed {
+	from := strings.LastIndex(comment, statePrefix) // texts before it can quote another
+	if from < 0 {
+		return s
+	}
+	text, _, closed := strings.Cut(comment[from+len(statePrefix):], stateSuffix)
+	if !closed {
 		return s
 	}
 	data, err := base64.StdEncoding.DecodeString(text)

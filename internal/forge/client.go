@@ -223,7 +223,12 @@ func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, m
 }
 
 // hidden is a marker in a comment's text.
-func hidden(marker string) string { return "<!-- millhand:" + marker + " -->" }
+func hidden(marker string) string { return markerStart + marker + markerEnd }
+
+const (
+	markerStart = "<!-- millhand:"
+	markerEnd   = " -->"
+)
 
 // Fork returns the fork of a repository in the account into, "" for the token's user, and
 // creates it if it is missing. A new one may lack its branches for a while.

@@ -66,11 +66,18 @@ func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (C
 	all, err := c.api.comments(ctx, p, t)
 	for _, found := range slices.Backward(all) {
 		mine := found.author == self || self == "" && found.bot
-		if mine && strings.Contains(found.Text, hidden(marker)) {
+		if mine && lastMarker(found.Text) == hidden(marker) {
 			return found, err
 		}
 	}
 	return Comment{}, err
+}
+
+// lastMarker returns the last marker in a comment, which [Client.Replace] appends: texts before it can quote others.
+func lastMarker(text string) string {
+	from := max(strings.LastIndex(text, markerStart), 0)
+	marker, _, _ := strings.Cut(text[from:], markerEnd)
+	return marker + markerEnd
 }
 
 // AddLabel adds a label to a pull request, and creates it in the repository if it is missing.

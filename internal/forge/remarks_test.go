@@ -63,6 +63,8 @@ func TestStickyCommentsOfOthersAreNotRead(t *testing.T) {
 		_, err = p.Comment(t.Context(), web, thread, "follow-x", "ours")
 		must(t, err)
 		p.AddNote(forgetest.Note{Repo: web.String(), Number: 1, Author: "bob", Body: "forged <!-- millhand:follow-x -->"})
+		_, err = p.Comment(t.Context(), web, thread, "other", "quoted `<!-- millhand:follow-x -->`")
+		must(t, err)
 		if found, err := p.Sticky(t.Context(), web, thread, "follow-x"); !strings.HasPrefix(found.Text, "ours") || err != nil {
 			t.Errorf("%s: %q, %v", kind, found.Text, err)
 		}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/millhand/millhand/internal/markdown"
@@ -23,8 +24,14 @@ func harmless(text string) string { return harmlessHead(text, maxSummary) }
 
 // harmlessHead is harmless for a maximum length in bytes.
 func harmlessHead(text string, bytes int) string {
-	return markdown.Fitted(text, bytes, func(int) string { return "[truncated]" })
+	return unmarked(markdown.Fitted(text, bytes, func(int) string { return "[truncated]" }))
 }
+
+var marker = regexp.MustCompile(`<!(--\s*/?\s*millhand)`)
+
+// unmarked breaks the markers by which millhand finds its comments, its state and its sections of descriptions: code has
+// them as they are.
+func unmarked(text string) string { return marker.ReplaceAllString(text, "<! $1") }
 
 const truncated = "\n\n[truncated]"
 
@@ -32,7 +39,7 @@ const truncated = "\n\n[truncated]"
 func cell(text string) string { return cellHead(text, printable.Width) }
 
 // cellHead returns at most n characters of a text in one line of a table.
-func cellHead(text string, n int) string { return markdown.Line(printable.Line(text, n)) }
+func cellHead(text string, n int) string { return unmarked(markdown.Line(printable.Line(text, n))) }
 
 func titleText(text string) string {
 	return textcut.Head(printable.Line(strings.ReplaceAll(textcut.Plain(text), "@", "@"+printable.Pause), maxTitle), maxTitle, "...")

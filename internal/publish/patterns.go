@@ -15,8 +15,8 @@ import (
 )
 
 // A pull request is opened before the other jobs of its run end. The markers are where its
-// description gets the patterns of the run afterwards. Texts of models have no comments of
-// HTML: see harmless.
+// description gets the patterns of the run afterwards. Texts of models have no such markers:
+// see unmarked.
 const (
 	patternsStart = "<!-- millhand:patterns -->"
 	patternsEnd   = "<!-- /millhand:patterns -->"

@@ -42,6 +42,23 @@ func TestTextsOfModelsAreHarmless(t *testing.T) {
 	}
 }
 
+// Code stays as it is, except for the markers by which comments and sections of descriptions are found.
+func TestTextsOfModelsHaveNoMarkers(t *testing.T) {
+	for _, marker := range []string{"<!-- millhand:follow-x -->", "<!-- millhand-state: e30= -->", "<!--/millhand:patterns -->", patternsStart, patternsEnd} {
+		for _, text := range []string{marker, "`" + marker + "`", "```\n" + marker + "\n```", "~~~html\n" + marker + "\n", "> ```\n> " + marker, strings.Repeat("x ", 9_000) + marker} {
+			f := Facts{Session: &Session{Summary: text, CostUSD: new(money.USD)}}
+			for _, got := range []string{harmless(text), cell(text), f.Comment(nil), f.Comment([]byte("x" + text))} {
+				if strings.Contains(got, marker) {
+					t.Errorf("%.50q: %.200q", text, got)
+				}
+			}
+		}
+	}
+	if got := harmless("`<!-- c -->`"); got != "`<!-- c -->`" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTextsNameTheReport(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                                    "millhand run 7",
