@@ -219,6 +219,12 @@ func TestMistakesInCommandsAndTheirFlags(t *testing.T) {
 		"publish --dry-run merge x":    "write merge, which is a command, before flags and --: millhand publish merge",
 		"run m.yaml --format json":     "unknown flag --format, which is a flag of 'millhand plan'; see 'millhand run --help'",
 		"plan m.yaml --jbos 3":         "unknown flag --jbos; did you mean --jobs?; see 'millhand plan --help'",
+		"run m.yaml --attempts 3":      "unknown flag --attempts, which is the key tasks.attempts of a manifest; see 'millhand run --help'",
+		"run m.yaml --require-changes": "unknown flag --require-changes, which is the key tasks.require_changes of a manifest; see 'millhand run --help'",
+		"run m.yaml --hooks x":         "unknown flag --hooks, which is the key hooks of a manifest; see 'millhand run --help'",
+		"run -p x --sandbx off":        "unknown flag --sandbx; did you mean --sandbox?; see 'millhand run --help'",
+		"run -p x --kept":              "unknown flag --kept; did you mean --keep?; see 'millhand run --help'",
+		"validate m.yaml --stop":       "unknown flag --stop, which is the key rollout.stop of a manifest; see 'millhand validate --help'",
 		"plan m.yaml --resume x":       "unknown flag --resume, which is a flag of 'millhand run'; see 'millhand plan --help'",
 	} {
 		var out, problems bytes.Buffer

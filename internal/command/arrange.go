@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
 )
 
 // commandLine are arguments in the order that urfave/cli requires: what follows the first argument of
@@ -124,7 +125,7 @@ func usageError(in *cli.Context, err error, _ bool) error {
 		if args := lineOf(in.Context).args; len(args) > 0 {
 			given = args[len(args)-1]
 		}
-		text = "unknown flag " + given + cmp.Or(commandsWith(in.App, m[1]), nearFlag(m[1], c.Flags))
+		text = "unknown flag " + given + cmp.Or(commandsWith(in.App, m[1]), nearFlag(m[1], c.Flags), keyOf(m[1]))
 	} else if m := missingValue.FindStringSubmatch(text); m != nil {
 		text = "flag needs an argument: " + dashes(m[1])
 	} else if m := invalidValue().FindStringSubmatch(text); m != nil {
@@ -166,6 +167,16 @@ func commandsWith(app *cli.App, flag string) string {
 	return ", which is a flag of " + strings.Join(list, ", ")
 }
 
+// keyOf names the key of manifests that an unknown flag stands for; "" if it does for none.
+func keyOf(flag string) string {
+	found := tasks.MatchKeys(tasks.Keys(), strings.ReplaceAll(flag, "-", "_"))
+	if len(found) == 0 || strings.ContainsAny(flag, "*?[.") {
+		return ""
+	}
+	at := slices.MinFunc(found, func(a, b tasks.Key) int { return cmp.Compare(strings.Count(a.Path, "."), strings.Count(b.Path, ".")) })
+	return ", which is the key " + strings.ReplaceAll(at.Path, "[]", "") + " of a manifest"
+}
+
 // noVariable is EnvVars of a flag that no environment variable can set.
 func noVariable() []string { return []string{} }
 
@@ -190,7 +201,14 @@ func acceptsValue(f cli.Flag) bool {
 
 // nearFlag and nearCommand suggest what the library does, if it is similar: it always has a suggestion.
 func nearFlag(name string, flags []cli.Flag) string {
-	return near("--"+name, []string{cli.SuggestFlag(flags, name, true)})
+	suggested := strings.TrimLeft(cli.SuggestFlag(flags, name, true), "-")
+	if letters := strings.TrimRight(name, "0123456789"); letters != "" && strings.HasPrefix(suggested, letters) { // -j3, --out
+		return "; did you mean --" + suggested + "?"
+	}
+	if best := near(name, []string{suggested}); best != "" {
+		return "; did you mean --" + suggested + "?"
+	}
+	return ""
 }
 
 func nearCommand(name string, commands []*cli.Command) string {
@@ -204,7 +222,7 @@ func nearCommand(name string, commands []*cli.Command) string {
 // near returns "; did you mean X?" for the name most similar to the word, or "" if
 // none is similar.
 func near(word string, names []string) string {
-	best, distance := "", min(len(word)/2+2, 4)
+	best, distance := "", min(len(word)/3+2, 4) // one edit of two letters, two of three, three of six
 	for _, n := range names {
 		if d := levenshtein.ComputeDistance(word, n); d < distance {
 			best, distance = n, d
