@@ -18,6 +18,7 @@ import (
 // Prompt is a task without a manifest, on the current repository.
 type Prompt struct {
 	Text     string         // the model gets it unchanged
+	Setup    []string       // commands that run before the agent
 	Verify   []string       // commands
 	Attempts int            // with verify commands; 0 for three
 	Effort   string         // of the model; "" for its default
@@ -44,6 +45,13 @@ func (p Prompt) Manifest() []byte {
 		task["commit"], doc["allow_dirty"] = false, true
 	} else if p.Branch != "" {
 		task["commit"] = map[string]string{"branch": p.Branch}
+	}
+	if len(p.Setup) > 0 {
+		commands := make([]string, len(p.Setup))
+		for i, command := range p.Setup {
+			commands[i] = literalText(command)
+		}
+		task["setup"] = commands
 	}
 	if len(p.Verify) > 0 {
 		commands := make([]any, len(p.Verify))
@@ -163,11 +171,11 @@ func LoadPrompt(ctx context.Context, manifest []byte, o Options) (*Plan, error) 
 }
 
 // promptKey matches a line of a prompt's manifest with a key of the task or of its output.
-var promptKey = regexp.MustCompile(`^ {6}(?:  )?"(prompt|verify|schema|file|commit|id)":`)
+var promptKey = regexp.MustCompile(`^ {6}(?:  )?"(prompt|setup|verify|schema|file|commit|id)":`)
 
 // flagsOf returns the flag that each line of a prompt's manifest comes from.
 func flagsOf(manifest string) []string {
-	names := map[string]string{"verify": "--verify", "schema": "--output-schema", "file": "--output-file"}
+	names := map[string]string{"setup": "--setup", "verify": "--verify", "schema": "--output-schema", "file": "--output-file"}
 	var flags []string
 	flag := "-p"
 	for line := range strings.Lines(manifest) {

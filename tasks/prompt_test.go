@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,7 @@ func TestAPromptIsLoadedAsAManifest(t *testing.T) {
 	o := options(dir)
 	o.Overrides.Model = "openai/m"
 	schema := map[string]any{"type": "object", "properties": map[string]any{"é\U0001f600": map[string]any{"type": "string", "description": "\x7f\ufeff${{ x }}"}}}
-	p := Prompt{Text: "${{ vars.x }} @file !`cmd`\n\ufeff\u0085", Verify: []string{"echo ${{ x }} $${{", "true"}, Schema: schema, Output: "out/${{ y }}.md", NoCommit: true}
+	p := Prompt{Text: "${{ vars.x }} @file !`cmd`\n\ufeff\u0085", Setup: []string{"echo ${{ s }}", "true"}, Verify: []string{"echo ${{ x }} $${{", "true"}, Schema: schema, Output: "out/${{ y }}.md", NoCommit: true}
 	plan, err := LoadPrompt(t.Context(), p.Manifest(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -19,6 +20,9 @@ func TestAPromptIsLoadedAsAManifest(t *testing.T) {
 	j := plan.Jobs[0]
 	if len(plan.Jobs) != 1 || j.ID != "prompt" || j.Prompt != p.Text || len(j.Mentions) > 0 || j.Commit != nil || !plan.AllowDirty || plan.Manifests[0] != "-p" {
 		t.Errorf("%+v", j)
+	}
+	if !slices.Equal(j.Setup, p.Setup) {
+		t.Errorf("setup %q", j.Setup)
 	}
 	if j.Verify[0].Run != p.Verify[0] || j.Verify[0].Name != p.Verify[0] || j.Verify[1].Run != "true" || j.Attempts != promptAttempts || j.Output.Path != p.Output || j.Output.Dir != dir {
 		t.Errorf("%+v, %+v, %+v", j.Verify, j.Attempts, j.Output)
@@ -38,6 +42,7 @@ func TestProblemsOfAPromptNameFlags(t *testing.T) {
 		want   string
 	}{
 		{Prompt{Text: "x", Verify: []string{"true", "  "}}, `--verify: entry 2 of "verify" is empty; write a command, or remove it`},
+		{Prompt{Text: "x", Setup: []string{"true", " "}, Verify: []string{"true"}}, `--setup: entry 2 of "setup" is empty; write a command, or remove it`},
 		{Prompt{Text: "x", Verify: []string{"true", "true"}}, `--verify: duplicate verify name "true"; rename one of them`},
 		{Prompt{Text: "x", Schema: map[string]any{"type": "array"}, Verify: []string{"true"}}, `--output-schema: the schema must be that of an object; write type: object`},
 		{Prompt{Text: "x", Schema: map[string]any{"properties": map[string]any{"file": 1}}}, `--output-schema: `},

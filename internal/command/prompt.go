@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ import (
 // promptOptions are the flags of "run -p", a run of one prompt without a manifest.
 type promptOptions struct {
 	text   *string // nil without -p
+	setup  []string
 	verify []string
 	schema string // file; "" for none
 	output string // file; "" for none
@@ -37,6 +39,7 @@ const promptFlags = "PROMPT FLAGS"
 func (o *promptOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
+		&cli.GenericFlag{Name: "setup", Category: promptFlags, Value: (*values)(&o.setup), EnvVars: noVariable(), Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
 		&cli.GenericFlag{Name: "verify", Category: promptFlags, Value: (*values)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
 		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
 		&cli.StringFlag{Name: "output-file", Category: promptFlags, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
@@ -80,6 +83,8 @@ func (o *promptOptions) check(args []string, json bool) error {
 func (o *promptOptions) checkUnused() error {
 	flag := ""
 	switch {
+	case len(o.setup) > 0:
+		flag = "--setup"
 	case len(o.verify) > 0:
 		flag = "--verify"
 	case o.schema != "":
@@ -100,7 +105,7 @@ const maxPrompt = 256 << 10
 // manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
 func (o *promptOptions) manifest(ctx context.Context, w World, id string, plan planOptions) ([]byte, error) {
-	p := tasks.Prompt{Text: *o.text, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
+	p := tasks.Prompt{Text: *o.text, Setup: o.setup, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
 	if p.Text == "-" {
 		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
 		if err != nil {
@@ -220,6 +225,29 @@ func below(path string) (here, rel string, err error) {
 	return here, rel, nil
 }
 
+// setupKey matches the key that lacks, as package envfault proposes it.
+var setupKey = regexp.MustCompile(`add setup: \[([^\[\]]+)\]`)
+
+// lacksSetup returns the flags that would run the setup commands that the reasons of failed jobs
+// propose; "" for none.
+func (o *promptOptions) lacksSetup(rep *report.Report) string {
+	for _, j := range rep.Jobs {
+		if m := setupKey.FindStringSubmatch(j.Reason); m != nil && len(o.setup) == 0 {
+			return setupFlags(m[1])
+		}
+	}
+	return ""
+}
+
+// setupFlags returns the flags for setup commands that are separated by commas.
+func setupFlags(commands string) string {
+	var flags []string
+	for command := range strings.SplitSeq(commands, ", ") {
+		flags = append(flags, "--setup "+view.Quote(command))
+	}
+	return strings.Join(flags, " ")
+}
+
 // printMessage prints the final message and nothing else: the document if there is a
 // schema. Where it is displayed, its control characters and workflow commands are made
 // visible.
@@ -238,6 +266,9 @@ func (o *runOptions) printMessage(w World, rep *report.Report, dir string) {
 	}
 	if !o.log.Quiet {
 		report.Reasons(w.Err, rep) //nolint:errcheck // see output
+		if hint := o.prompt.lacksSetup(rep); hint != "" {
+			fmt.Fprintln(w.Err, printable.Line("no setup commands were run: add "+hint, 1000))
+		}
 		fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 	}
 }

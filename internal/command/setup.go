@@ -73,8 +73,11 @@ func proposeSetup(w World, plan *tasks.Plan) {
 			continue
 		}
 		proposed[key] = true
-		fmt.Fprintln(w.Err, printable.Line(fmt.Sprintf(
-			"warning: task %s has verify but no setup, and the dependencies in %s are not in the cache: add setup: [%s]", j.Task, file, setup), 1000))
+		lacks := fmt.Sprintf("task %s has verify but no setup, and the dependencies in %s are not in the cache: add setup: [%s]", j.Task, file, setup)
+		if plan.Manifests[0] == "-p" {
+			lacks = fmt.Sprintf("--verify is set without --setup, and the dependencies in %s are not in the cache: add %s", file, setupFlags(setup))
+		}
+		fmt.Fprintln(w.Err, printable.Line("warning: "+lacks, 1000))
 	}
 }
 
