@@ -57,6 +57,7 @@ bench: ## measure millhand against a bare loop and git; see docs/figures.md
 
 nightly: nightly-trust nightly-resume nightly-types nightly-published ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	.ci/cross
+	.ci/golden && git diff --exit-code
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	go run ./internal/bench
 
