@@ -145,7 +145,7 @@ const freshStatus = time.Second
 // snapshotOwn sets the state that the changes of a job without a worktree are compared
 // with, and saves it: a job that is resumed continues to be compared with it.
 func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error) {
-	past := j.past
+	past := j.history.Facts
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}

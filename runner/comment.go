@@ -47,7 +47,10 @@ func (p *preflight) remoteURL(j tasks.Job) (string, error) {
 }
 
 // comments reports whether the job's final message is to be posted.
-func comments(j *job) bool { return j.spec.Comment != nil && !j.past.HasCommented() }
+func comments(j *job) bool {
+	_, posted := j.history.Comments()
+	return j.spec.Comment != nil && !posted
+}
 
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
@@ -61,9 +64,8 @@ func (l *landing) comment(ctx context.Context) *stop {
 		return nil
 	}
 	c := &publish.Comment{CommentTarget: j.start.comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
-	if j.past != nil {
-		c.Earlier = publish.Earlier(j.past.Published.Comment.Earlier)
-	}
+	earlier, _ := j.history.Comments()
+	c.Earlier = publish.Earlier(earlier)
 	if len(l.result.output) > 0 {
 		c.Output = j.opts.Redact.JSON(l.result.output)
 		if review, err := findings.Parse(c.Output); err == nil && j.spec.Findings {

@@ -207,11 +207,10 @@ func (l *landing) unsavable() (paths []string) {
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
 // not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
 func (l *landing) lackedBefore() (paths []string) {
-	past := l.job.past
-	if past == nil || past.End == nil || past.Fresh || past.FollowsUp() || l.site.tree == nil {
+	if l.site.tree == nil {
 		return nil
 	}
-	for _, p := range past.End.Refused {
+	for _, p := range l.job.history.Lacks() {
 		if _, err := os.Lstat(filepath.Join(l.site.tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, p)
 		}
@@ -375,7 +374,7 @@ func (l *landing) message(unfinished event.Outcome) string {
 func (j *job) message(base, final string, unfinished event.Outcome) string {
 	text := cmp.Or(strings.TrimSpace(j.spec.Commit.Message), j.start.onto.text)
 	if text == "" {
-		asked := cmp.Or(j.past.NextPrompt(), j.spec.Prompt)
+		asked := cmp.Or(j.history.Asked(), j.spec.Prompt)
 		if text = j.spec.Task + ": " + subject(asked, maxSubject); final != "" {
 			if about := sentence(j.opts.Redact.Text(final)); about != "" {
 				text = j.spec.Task + ": " + subject(about, maxSubject) + "\n\nThe task was: " + subject(asked, maxAsked)

@@ -167,7 +167,7 @@ func (r *run) prepareSearch() {
 		return
 	}
 	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
-	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.Past.Done(j.ID) && !onlyCalls(r.plan, j) }) {
+	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.History.Done(j.ID) && !onlyCalls(r.plan, j) }) {
 		r.search()
 	}
 }

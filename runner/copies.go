@@ -29,7 +29,7 @@ type copies struct {
 
 func newCopies(o Options) *copies {
 	return &copies{
-		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git, old: o.Past != nil,
+		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git, old: o.History.Past != nil,
 		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},
 	}
 }

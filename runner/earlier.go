@@ -88,8 +88,8 @@ func (j *job) landEarlier() *landing {
 	c := j.start.earlier
 	j.emit(event.Event{Type: event.Committed, Commit: &c})
 	l := &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if j.start.own && j.past != nil {
-		l.result, l.baseline = resultOf(j.past, j.spec.Schema), slices.Collect(maps.Values(j.past.Baseline))
+	if j.start.own && j.history.Facts != nil {
+		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
 	}
 	return l
 }

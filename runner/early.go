@@ -90,7 +90,9 @@ func (e early) possible(s *site) bool {
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
 // of git.
-func (e early) onlyCalls() bool { return e.job.past == nil && onlyCalls(e.job.plan, e.job.spec) }
+func (e early) onlyCalls() bool {
+	return e.job.history.Facts == nil && onlyCalls(e.job.plan, e.job.spec)
+}
 
 // onlyCalls is described at early.onlyCalls, for a job without a past.
 func onlyCalls(p *tasks.Plan, j tasks.Job) bool {

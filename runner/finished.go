@@ -32,7 +32,7 @@ func (p *preflight) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool 
 
 // madeIn returns the message of a commit, and whether the resumed run made it for a job.
 func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message string, ours bool) {
-	if p.Past.Job(j.ID) == nil || tip == "" {
+	if p.History.Past.Job(j.ID) == nil || tip == "" {
 		return "", false
 	}
 	message, err := repo.Message(tip)
@@ -40,14 +40,14 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 		return "", false
 	}
 	lines := strings.Split(message, "\n")
-	return message, slices.Contains(lines, runTrailer+p.Past.Run.ID) && slices.Contains(lines, jobTrailer+j.ID)
+	return message, slices.Contains(lines, runTrailer+p.History.Past.Run.ID) && slices.Contains(lines, jobTrailer+j.ID)
 }
 
 // afterCommit returns the start of a job whose commit the resumed run has made: it only
 // pushes it, or adds another commit for a follow-up prompt.
 func (p *preflight) afterCommit(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
 	s, err := p.finishPush(ctx, j, o, s, c)
-	if err == nil && p.Past.Job(j.ID).Changes(c.Hash) {
+	if err == nil && p.History.Job(j.ID).AddsTo(c.Hash) {
 		s.earlier, s.own, s.base, s.tip = event.Commit{}, false, c.Hash, c.Hash
 	}
 	return s, err
@@ -65,7 +65,7 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 		return s, err
 	}
 	s.remote, s.lease = remote, branches[c.Branch]
-	if s.lease == "" || s.lease == c.Hash || p.Past.Job(j.ID).Hashes[s.lease] {
+	if s.lease == "" || s.lease == c.Hash || p.History.Past.Made(j.ID, s.lease) {
 		return s, nil
 	}
 	line, err := o.repo.FirstParents(c.Hash, maxBehind)
@@ -82,7 +82,7 @@ func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start, tip strin
 	if found {
 		s.earlier, s.own, s.lease = c, true, tip
 	}
-	if found && p.Past.Job(j.ID).Changes(c.Hash) {
+	if found && p.History.Job(j.ID).AddsTo(c.Hash) {
 		s.earlier, s.own, s.base = event.Commit{}, false, tip
 	}
 	return found

@@ -26,7 +26,6 @@ type Fork struct {
 	named   bool            // the branch was given
 	entries []journal.Entry // the conversation
 	store   string          // directory of the saved states
-	past    *history.Past
 }
 
 // ForkRequest is what to fork.
@@ -67,12 +66,7 @@ func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
 		f.from.Prompt = cmp.Or(q.Prompt, point.Prompt)
 		f.entries = point.State.History
 	}
-	if f.from.Tree == "" && was.Start != nil { // without a worktree, with uncommitted changes
-		f.from.Tree = was.Start.Tree
-	}
-	if f.from.Tree == "" && was.Fork != nil {
-		f.from.Tree = was.Fork.Tree
-	}
+	f.from.Tree = cmp.Or(f.from.Tree, was.FirstTree())
 	return f, nil
 }
 
@@ -110,13 +104,14 @@ func listed(names []string) string {
 // Job returns the id of the forked job.
 func (f *Fork) Job() string { return f.from.Job }
 
-// Past returns the past of the new run: a conversation, and nothing that costs money.
-func (f *Fork) Past(run string) *history.Past {
-	if f.past == nil {
-		f.past = &history.Past{Forking: true}
-		f.past.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: run, ForkedFrom: &f.from}}) //nolint:errcheck // returns nil
+// History returns the history of the new run: a conversation, and nothing that costs money.
+func (f *Fork) History(run string) (history.Run, error) {
+	past := &history.Past{}
+	started := event.Event{Type: event.RunStarted, Run: &event.Run{ID: run, ForkedFrom: &f.from}}
+	if err := past.Emit(started); err != nil {
+		return history.Run{}, err
 	}
-	return f.past
+	return history.Decide(past, history.Order{Do: history.Fork{From: &f.from}})
 }
 
 // Write writes the conversation and the saved states of its turns into the report directory of
@@ -228,27 +223,9 @@ func cutLast(text, separator string) (before, after string, found bool) {
 
 // checkForked checks that the files of a fork can be restored.
 func (w *work) checkForked() *stop {
-	past := w.job.past
-	if past == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
+	past := w.job.history
+	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
 		return nil
 	}
 	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
-}
-
-// forkPrompt returns the prompt of the first attempt of a fork; false if an earlier process
-// has added it to the conversation.
-func (w *work) forkPrompt(from *continuation) (string, bool) {
-	past := w.job.past
-	if from == nil {
-		return cmp.Or(past.Fork.Prompt, w.job.spec.Prompt), true
-	}
-	last := from.state.Messages[len(from.state.Messages)-1].ID
-	if last != past.Fork.After || past.Attempts > 1 {
-		return "", false
-	}
-	if past.Fork.Prompt == "" {
-		w.result.attempts = 1
-		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: 1}})
-	}
-	return past.Fork.Prompt, true
 }

@@ -16,7 +16,7 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 	if c, found := p.committed(j, o.repo, o.head.Hash); found {
 		return p.afterCommit(ctx, j, o, s, c)
 	}
-	if past := p.Past.Job(j.ID); past != nil && past.Start != nil {
+	if past := p.History.Past.Job(j.ID); past != nil && past.Start != nil {
 		if past.Start.Base != o.head.Hash {
 			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to resume the job", o.repo.Root(), o.head.Hash, past.Start.Base)
 		}

@@ -12,16 +12,16 @@ import (
 // job is a running job: its specification and state. Its phases pass their results on
 // as values.
 type job struct {
-	run    *run
-	opts   *Options // of the run
-	plan   *tasks.Plan
-	spec   tasks.Job
-	start  start                   // what preflight found
-	past   *history.Facts          // of a run that is resumed; nil for nothing
-	end    context.CancelCauseFunc // ends the job; see stopped for the causes
-	slot   func()                  // frees the job's slot when only its publishing is left
-	breach breach                  // of git's own files, by a command
-	told   toldHosts               // denied hosts that are in the stream
+	run     *run
+	opts    *Options // of the run
+	plan    *tasks.Plan
+	spec    tasks.Job
+	start   start                   // what preflight found
+	history history.Job             // what earlier processes did of it, and what this one does
+	end     context.CancelCauseFunc // ends the job; see stopped for the causes
+	slot    func()                  // frees the job's slot when only its publishing is left
+	breach  breach                  // of git's own files, by a command
+	told    toldHosts               // denied hosts that are in the stream
 
 	refused   refusals // of its sessions
 	timeLimit timeLimit
@@ -115,7 +115,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: resultOf(j.past, j.spec.Schema)}
+	p := &progress{result: resultOf(j.history.Facts, j.spec.Schema)}
 	release := sync.OnceFunc(func() {
 		if p.site != nil {
 			j.releaseSite(after, p.site, p.unsaved())

@@ -91,8 +91,8 @@ func TestPastCostIsNotCountedTwice(t *testing.T) {
 	for _, ledger := range []money.Ledger{nil, &account{}} {
 		s := setUp(t)
 		cost := money.Dollar
-		s.opts.Past = &history.Past{}
-		s.opts.Past.Emit(event.Event{Type: event.TurnEnded, Job: "a", Session: "main", Turn: &event.Turn{Number: 1, CostUSD: &cost}}) //nolint:errcheck // returns nil
+		s.opts.History = history.Run{Past: &history.Past{}}
+		s.opts.History.Past.Emit(event.Event{Type: event.TurnEnded, Job: "a", Session: "main", Turn: &event.Turn{Number: 1, CostUSD: &cost}}) //nolint:errcheck // returns nil
 		var reported money.USD
 		s.opts.Costs = Costs{Ledger: ledger, Spent: func(usd money.USD) { reported = usd }}
 		newRun(&tasks.Plan{}, s.opts)

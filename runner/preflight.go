@@ -38,7 +38,7 @@ type PreflightOptions struct {
 	// Reserve is the directory in which runs reserve their branches, and Run the id of
 	// this one; "" reserves none.
 	Reserve, Run string
-	Past         *history.Past // of a run that is resumed; nil for a new one
+	History      history.Run // see Options
 	// Local restricts the preflight to this machine: it does not check jobs on url
 	// repositories, and contacts no remote.
 	Local   bool
@@ -197,7 +197,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
-		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.Past.Done(j.ID) {
+		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.History.Done(j.ID) {
 			err = p.pullRequest(ctx, j, &s)
 		}
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
@@ -206,7 +206,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
 			err = p.workflows(ctx, j, &s)
 		}
-		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.Past.Done(j.ID) {
+		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.History.Done(j.ID) {
 			err = p.comment(ctx, j, &s)
 		}
 		if ctx.Err() != nil {

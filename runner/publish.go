@@ -72,17 +72,12 @@ func (l *landing) publication() *publish.Publication {
 	}
 	if target := l.job.start.pull; target.Client != nil {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
-		past := l.job.past
-		if past != nil {
-			p.Pull.Earlier = publish.Earlier(past.Published.Pull.Earlier)
-		}
-		if past != nil && past.Quiet {
+		known := l.job.history.Pull()
+		p.Pull.Earlier = publish.Earlier(known.Earlier)
+		switch {
+		case known.Keep:
 			p.Pull.Spec.IfExists = tasks.SkipIfExists
-		}
-		if past.FollowsUp() {
-			p.Pull.Earlier.URL = "" // it is updated
-		}
-		if past.FollowsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
+		case known.Adds && p.Pull.Spec.IfExists == tasks.ReplaceIfExists:
 			p.Pull.Spec.IfExists = tasks.AppendIfExists // the first commit is described already
 		}
 	}

@@ -26,7 +26,7 @@ func (p *preflight) pullRequest(ctx context.Context, j tasks.Job, s *start) erro
 	if err := s.pull.Check(j.Commit.Branch); err != nil {
 		return refusal(err)
 	}
-	if s.own || p.Past.Job(j.ID).FollowsUp() || j.Pull.IfExists != tasks.FailIfExists && j.Pull.IfExists != tasks.SkipIfExists {
+	if s.own || p.History.Job(j.ID).FollowsUp() || j.Pull.IfExists != tasks.FailIfExists && j.Pull.IfExists != tasks.SkipIfExists {
 		return nil // an open one may be of this run
 	}
 	url, err := s.pull.Open(ctx, j.Commit.Branch)

@@ -87,7 +87,7 @@ func (l *landing) unpermitted(changes *gitops.ChangeSet) *stop {
 func (l *landing) mayChange() bool {
 	j := l.job
 	p := (&work{job: j}).ownSpec().task.Profile
-	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.past != nil && (j.past.Fork != nil || j.past.Revert != nil) ||
+	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.history.Inherits() ||
 		slices.ContainsFunc(j.plan.Grants(), func(g tasks.Grant) bool {
 			return g.Workspace && mayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return overlaps(dir, l.site.dir) })
 		})

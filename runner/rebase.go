@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -40,23 +41,21 @@ func (r rebase) apply(ctx context.Context, s *site) error {
 
 // onto completes the start of a job that is rebased.
 func (p *preflight) onto(ctx context.Context, j tasks.Job, o *origin, s start, err error) (start, error) {
-	past := p.Past.Job(j.ID)
-	if err != nil || s.skip != nil || past == nil || past.Commit == nil || s.earlier.Hash != "" || p.Local {
+	past := p.History.Job(j.ID)
+	do, rebases := past.Intent.(history.Rebase)
+	if err != nil || s.skip != nil || !rebases || s.earlier.Hash != "" || p.Local {
 		return s, err
 	}
-	switch {
-	case past.Rebase:
+	if do.Replacing == "" {
 		s.onto.commit, s.onto.turn = s.base, past.LastTurn()
 		if s.base, err = p.newBase(ctx, j, o, s, past.Start.Landing.PullRequest.Base); err != nil {
 			s.skip, err = cannotAsk(err)
 			return s, err
 		}
-	case past.FollowUp == "" && past.Replacing != "" && past.Start.Onto == past.Replacing: // killed
+	} else { // killed
 		s.onto.commit, s.onto.turn, s.base = past.Start.Onto, past.Rebased, past.Start.Base
-	default:
-		return s, nil
 	}
-	line, text, err := ownCommits(o.repo, s.onto.commit, p.Past.Run.ID, j.ID)
+	line, text, err := ownCommits(o.repo, s.onto.commit, p.History.Past.Run.ID, j.ID)
 	if err != nil {
 		return s, refuse(event.CodeBranchForeign, "%w", err)
 	}
@@ -117,7 +116,7 @@ func rebasedAfter(j *job, from *continuation) bool {
 			}
 		}
 	}
-	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.past != nil && j.past.Rebased > 0 && saved <= j.past.Rebased
+	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.history.Facts != nil && j.history.Rebased > 0 && saved <= j.history.Rebased
 }
 
 // maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
@@ -153,17 +152,16 @@ type Rebased struct {
 	Failed   string // what verify reported about the rebased commits, which were not pushed
 }
 
-// Rebase applies the commits of the job that [history.Past.Rebase] has chosen to the current base of
+// Rebase applies the commits of the job that a [history.Rebase] has chosen to the current base of
 // its pull request, verifies the result and pushes it with a lease. It calls no model. The
 // events are those of a run that is resumed and ended as before.
 func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err error) {
 	r := newRun(plan, o)
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.Only })
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.History.Only() })
 	if at < 0 {
-		return done, fmt.Errorf("job %s is not in the plan", o.Past.Only)
+		return done, fmt.Errorf("job %s is not in the plan", o.History.Only())
 	}
 	j := r.job(plan.Jobs[at])
-	j.past.Quiet = true
 	switch from := j.start.onto; {
 	case j.start.skip != nil:
 		return done, errors.New(j.start.skip.detail)
@@ -184,10 +182,10 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
 	failed, end := landRebased(ctx, j, commit)
 	r.restoreHeaders(ctx)
-	ended := *j.past.End
-	ended.ElapsedMS = j.past.Time().Milliseconds()
+	ended := *j.history.End
+	ended.ElapsedMS = j.history.Time().Milliseconds()
 	r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.spec.ID, JobEnd: &ended})
-	if last := o.Past.Ending; last != nil {
+	if last := o.History.Past.Ending; last != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: last})
 	}
 	switch {
@@ -274,7 +272,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", steps
 	}
 	w := newWork(j, s)
-	w.result.attempts = j.past.Attempts
+	w.result.attempts = j.history.Attempts
 	faults, end := w.verifyAll(ctx)
 	switch {
 	case end != nil:

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,10 +67,11 @@ type continuation struct {
 // whose responses were lost. The job's own session continues from the result, which is nil
 // if it starts with its first prompt.
 func (w *work) resume() (*continuation, error) {
-	past := w.job.past
-	if past == nil {
+	past := w.job.history
+	if past.Facts == nil {
 		return nil, nil
 	}
+	again := past.NewSession()
 	w.sessions.started = max(len(past.Sessions)-1, 0)
 	if past.Fork != nil {
 		w.sessions.started += past.Fork.Children
@@ -91,11 +93,11 @@ func (w *work) resume() (*continuation, error) {
 		totals, ended := past.Sessions[id].Totals()
 		continued := 0
 		switch {
-		case id != own && !past.Fresh && main.continues(state):
+		case id != own && !again && main.continues(state):
 			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
 				return nil, err
 			}
-		case id == own && state != nil && !past.Fresh:
+		case id == own && state != nil && !again:
 			if past.Reverted != nil {
 				if err := state.Revert(past.Reverted.Turn); err != nil {
 					return nil, err
@@ -111,7 +113,7 @@ func (w *work) resume() (*continuation, error) {
 			w.unfinished[file].totals, w.unfinished[file].ended = totals, ended
 		}
 		switch {
-		case past.Fresh:
+		case again:
 			w.before = w.before.Plus(totals)
 		case id != own:
 			w.sessions.earlier[id] = totals
@@ -128,10 +130,10 @@ func (w *work) resume() (*continuation, error) {
 // firstTurn returns the number of turns before the first one of a session: those before
 // the job was started again.
 func (w *work) firstTurn(s sessionSpec, from *continuation) int {
-	if w.job.past == nil {
+	if w.job.history.Facts == nil {
 		return 0
 	}
-	past := w.job.past.Sessions[w.job.sessionID(s.name)]
+	past := w.job.history.Sessions[w.job.sessionID(s.name)]
 	switch {
 	case past == nil:
 		return 0
@@ -151,7 +153,7 @@ func (w *work) endLost(id string, past *history.Session, state *journal.State, c
 			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
 		}
 		ended := event.Event{Type: event.TurnEnded, Session: id, Turn: &end}
-		w.job.past.Add(ended)
+		w.job.history.Add(ended)
 		w.job.emit(ended)
 	}
 }
@@ -187,10 +189,10 @@ func restore(ctx context.Context, w *work, from *continuation) *stop {
 		}
 		return fault(event.CodeRepository, err)
 	}
-	if from == nil && (w.job.past == nil || w.job.past.Fork == nil || w.job.past.Fresh) {
-		return nil
+	if past := w.job.history.Facts; from != nil || past != nil && past.Fork != nil {
+		return w.site.diff.recall(ctx, past)
 	}
-	return w.site.diff.recall(ctx, w.job.past)
+	return nil
 }
 
 func (w *work) restoreTree(ctx context.Context, from *continuation) error {
@@ -198,12 +200,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if from != nil {
 		tree = from.state.Tree()
 	}
-	if past := w.job.past; tree == "" && past != nil && past.Fork != nil && !past.Fresh {
-		tree = past.Fork.Tree
-	}
-	if past := w.job.past; tree == "" && past != nil && past.Start != nil {
-		tree = past.Start.Tree
-	}
+	tree = cmp.Or(tree, w.job.history.FirstTree())
 	if rebasedAfter(w.job, from) {
 		return w.job.start.onto.apply(ctx, w.site)
 	}

@@ -29,30 +29,23 @@ type Reverted struct {
 	Pushed   string   `json:"pushed"`   // remote that has the previous commit; "" for none
 }
 
-// PrepareRevert prepares the revert of a job that has ended to a turn of its session, 0 for
-// the state before the agent. dir is the report directory. It changes nothing.
-func PrepareRevert(p *history.Past, dir, job string, turn int) error {
-	past := p.Job(job)
-	if past == nil || past.End == nil || len(past.Sessions) == 0 {
-		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
+// RevertTo returns a run that reverts a job that has ended to a turn of its session, 0 for the
+// state before the agent. dir is the report directory. It changes nothing.
+func RevertTo(past *history.Past, dir, job string, turn int) (history.Run, error) {
+	to := history.Order{Do: history.Revert{Turn: turn}, Job: job}
+	if _, err := history.Decide(past, to); err != nil {
+		return history.Run{}, err
 	}
 	state, err := readJournal(dir, job)
 	if err != nil {
-		return err
+		return history.Run{}, err
 	}
 	point, err := state.AfterTurn(turn)
 	if err != nil {
-		return fmt.Errorf("%w: use 0 for the state before the agent, or one of %s", err, listedTurns(state))
+		return history.Run{}, fmt.Errorf("%w: use 0 for the state before the agent, or one of %s", err, listedTurns(state))
 	}
-	past.Revert = &history.Reversion{Turn: turn, Tree: point.Tree}
-	if past.Revert.Tree == "" && past.Start != nil {
-		past.Revert.Tree = past.Start.Tree // without a worktree
-	}
-	if past.Revert.Tree == "" && past.Fork != nil {
-		past.Revert.Tree = past.Fork.Tree
-	}
-	p.Only = job
-	return nil
+	to.Do = history.Revert{Turn: turn, Tree: cmp.Or(point.Tree, past.Job(job).FirstTree())}
+	return history.Decide(past, to)
 }
 
 func listedTurns(state *journal.State) string {
@@ -66,7 +59,7 @@ func listedTurns(state *journal.State) string {
 // reverting determines what a revert changes: the branch or the working tree, which must be as
 // the job left them.
 func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
-	past := p.Past.Job(j.ID)
+	past := p.History.Job(j.ID)
 	own := inPlace(j, o.head)
 	var err error
 	if s.base, err = o.repo.Git.Resolve(past.First); err != nil {
@@ -126,41 +119,47 @@ func checkedOut(o *origin, branch string, env gitdir.Env) string {
 	return ""
 }
 
-// Revert gives the branch or the working tree of a job the state that [PrepareRevert] has
+// Revert gives the branch or the working tree of a job the state that [RevertTo] has
 // found. It calls no model. The events are those of a run that is resumed and ended as
 // before.
 func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) {
 	r := newRun(plan, o)
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.Only })
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.History.Only() })
 	if at < 0 {
-		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.Past.Only)
+		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.History.Only())
 	}
 	j := r.job(plan.Jobs[at])
+	to, reverts := j.history.Intent.(history.Revert)
+	if !reverts {
+		return Reverted{}, fmt.Errorf("job %s is not reverted", j.spec.ID)
+	}
 	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(r.plan, r.opts)})
-	done, err := reverting{j}.run(ctx)
+	done, err := reverting{j, to}.run(ctx)
 	r.restoreHeaders(ctx)
-	if ended := o.Past.Ending; ended != nil {
+	if ended := o.History.Past.Ending; ended != nil {
 		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: ended})
 	}
 	return done, errors.Join(err, r.broken())
 }
 
 // reverting is a job that is reverted.
-type reverting struct{ job *job }
+type reverting struct {
+	job *job
+	to  history.Revert
+}
 
 // run restores the files, and commits them if the job has a commit.
 func (v reverting) run(ctx context.Context) (Reverted, error) {
 	j := v.job
-	to := j.past.Revert
-	done := Reverted{Job: j.spec.ID, Turn: to.Turn, Files: []string{}}
-	happened := event.Revert{Turn: to.Turn}
+	done := Reverted{Job: j.spec.ID, Turn: v.to.Turn, Files: []string{}}
+	happened := event.Revert{Turn: v.to.Turn}
 	session := j.sessionID(j.spec.ID)
-	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: to.Turn}})
-	if c := j.past.Commit; c != nil {
-		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.Published.Remote
+	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: v.to.Turn}})
+	if c := j.history.Commit; c != nil {
+		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.history.Published.Remote
 	}
-	if j.spec.Repo.Kind == tasks.RepoCopy && j.past.Commit != nil {
-		j.start.base, j.start.tip = j.past.First, j.past.Commit.Hash
+	if j.spec.Repo.Kind == tasks.RepoCopy && j.history.Commit != nil {
+		j.start.base, j.start.tip = j.history.First, j.history.Commit.Hash
 	}
 	if j.spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
 		if err := v.files(ctx, &done); err != nil {
@@ -221,12 +220,12 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 // tree returns the state to restore. It is an error if it is missing.
 func (v reverting) tree(s *site) (string, error) {
 	j := v.job
-	tree := j.past.Revert.Tree
+	tree := v.to.Tree
 	if tree == "" {
 		return s.tree.RootTree(cmp.Or(j.start.base, s.base))
 	}
 	if !s.saved(j.opts).Has(tree) {
-		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", j.past.Revert.Turn)
+		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", v.to.Turn)
 	}
 	return tree, nil
 }
@@ -236,7 +235,7 @@ func (v reverting) tree(s *site) (string, error) {
 func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
 	l := &landing{job: j, site: s}
-	end := s.diff.recall(ctx, j.past)
+	end := s.diff.recall(ctx, j.history.Facts)
 	if end == nil {
 		end = l.findChanges(ctx)
 	}
@@ -280,8 +279,8 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 // unfinished returns the outcome of a job whose commit is work in progress; "" for others.
 func (v reverting) unfinished() event.Outcome {
 	j := v.job
-	if j.past.End.Outcome == event.Limit || j.past.End.Outcome == event.Budget {
-		return j.past.End.Outcome
+	if j.history.End.Outcome == event.Limit || j.history.End.Outcome == event.Budget {
+		return j.history.End.Outcome
 	}
 	return ""
 }

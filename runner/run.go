@@ -66,8 +66,8 @@ type Options struct {
 	Warnings   []string
 	Stops      Stops
 	FailOn     event.FailOn
-	Past       *history.Past // of a run that is resumed; nil for a new run
-	NoBaseline bool          // no verify command runs before the agent starts
+	History    history.Run // what earlier processes did, and what this one does; the zero value for a new run
+	NoBaseline bool        // no verify command runs before the agent starts
 	Costs      Costs
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
@@ -93,7 +93,7 @@ type Costs struct {
 	// process. It is not called concurrently. It may be nil.
 	Spent func(usd money.USD)
 	// Ledger has the cost of all processes that run jobs of the plan, for the limit of its
-	// budget: also that of Past. nil: no other process does.
+	// budget: also that of History. nil: no other process does.
 	Ledger money.Ledger
 }
 
@@ -195,10 +195,10 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	for _, text := range r.opts.Warnings {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
-	if o.Past != nil {
-		o.Past.Close()
+	if past := o.History.Past; past != nil {
+		past.Close()
 		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots))) // of the process that it continues
-		began = began.Add(-o.Past.Elapsed)
+		began = began.Add(-past.Elapsed)
 	}
 	settle := r.shareBudget(ctx)
 	hooks := r.startHooks(ctx)
@@ -255,7 +255,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 		refused: map[string]string{}, private: cmp.Or(o.Equipment.System, sandbox.NewPrivate()),
 		publications: make(chan struct{}, MaxPublications), search: func() {},
 	}
-	if spent := o.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
+	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
 	return r
@@ -285,7 +285,7 @@ func Describe(plan *tasks.Plan, o Options) *event.Run {
 		ID: o.RunID, Name: plan.Name, Manifest: plan.Manifests, PlanHash: plan.Hash, Version: o.About.Version,
 		Jobs: planned(plan.Jobs, plan.Shard.Index), Elsewhere: []event.PlannedJob{},
 		Prices: o.About.Prices, StartedBy: o.About.StartedBy, Evidence: evidence(plan),
-		Invocation: o.About.Invocation, Resumed: o.Past.Resumed(idsOf(plan.Jobs)), ForkedFrom: o.Past.ForkedFrom(),
+		Invocation: o.About.Invocation, Resumed: o.History.Resumed(idsOf(plan.Jobs)), ForkedFrom: o.History.Past.ForkedFrom(),
 	}
 	started.Rollout = o.Stops.Rollout.Start()
 	if limit := plan.Budget.CostUSD; limit > 0 {
@@ -362,13 +362,13 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
 	for i, j := range jobs {
-		end := r.opts.Past.EndOf(j.ID)
-		if end == nil {
+		kept, ended := r.opts.History.Job(j.ID).Intent.(history.Keep)
+		if !ended {
 			waiting = append(waiting, i)
 			continue
 		}
-		ends[j.ID] = *end
-		failures += failed(*end)
+		ends[j.ID] = kept.End
+		failures += failed(kept.End)
 	}
 	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.Stops.MaxFailures}
 	published := map[int]bool{}
@@ -445,7 +445,7 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 
 // unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
-	if r.opts.Past.Leaves(j.ID) {
+	if _, out := r.opts.History.Job(j.ID).Intent.(history.LeaveOut); out {
 		return &stop{code: event.CodeNotRun, detail: "the task has changed since the run was started"}
 	}
 	if skip := r.opts.Preflight.starts[j.ID].skip; skip != nil {
@@ -473,7 +473,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (
 		if p := recover(); p != nil {
 			end = event.CodePanic.End(fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack()))
 		}
-		end.ElapsedMS = (r.opts.Now().Sub(began) + r.opts.Past.Job(j.ID).Time()).Milliseconds()
+		end.ElapsedMS = (r.opts.Now().Sub(began) + r.opts.History.Past.Job(j.ID).Time()).Milliseconds()
 		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
@@ -490,7 +490,7 @@ func (r *run) job(spec tasks.Job) *job {
 	if start.noWorkflows != "" {
 		spec = withoutWorkflows(spec, start.noWorkflows)
 	}
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, past: r.opts.Past.Job(spec.ID)}
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, history: r.opts.History.Job(spec.ID)}
 }
 
 // skip returns why a job is not started, nil if it is.

@@ -39,8 +39,7 @@ type scriptRun struct {
 // tryScript runs the job's script. It returns done if no session has to follow; otherwise
 // the workspace is as it was before.
 func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
-	past := w.job.past
-	if w.job.spec.Script == nil || past.FollowsUp() || past != nil && past.Fork != nil {
+	if w.job.spec.Script == nil || !w.job.history.RunsScript() {
 		return false, nil
 	}
 	s := w.job.spec.Script

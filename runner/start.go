@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -47,7 +48,7 @@ type start struct {
 func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
-	case p.Past.Done(j.ID):
+	case p.History.Done(j.ID):
 		return start{}, nil
 	case j.Skip != "":
 		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
@@ -136,7 +137,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		}
 	}
 	p.sparse(j, o)
-	if past := p.Past.Job(j.ID); past != nil && past.Revert != nil {
+	if _, reverts := p.History.Job(j.ID).Intent.(history.Revert); reverts {
 		return p.reverting(ctx, j, o, s)
 	}
 	if inPlace(j, o.head) {
@@ -183,7 +184,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 // as before.
 func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
 	name := baseOf(j)
-	if base := p.Past.Job(j.ID).Base(); base != "" {
+	if base := p.History.Past.Job(j.ID).Base(); base != "" {
 		name = base
 	}
 	if s.base, err = s.origin.Git.Resolve(name); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -14,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -64,8 +64,8 @@ func newWork(j *job, s *site) *work {
 		w.tree.Written() // nothing has run in it so far
 	}
 	w.sessions.earlier = map[string]event.Totals{}
-	if j.past != nil && !j.past.Fresh {
-		w.budget.SpentBefore(j.past.Spent())
+	if usd := j.history.Charged(); usd > 0 {
+		w.budget.SpentBefore(usd)
 	}
 	return w
 }
@@ -92,7 +92,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		return &stop{code: event.CodeInternal, detail: fmt.Sprintf("resume the job: %v", err)}
 	}
 	if w.continued = from != nil; w.continued {
-		w.job.refused.recall(w.job.spec.Profile, w.job.past)
+		w.job.refused.recall(w.job.spec.Profile, w.job.history.Facts)
 	}
 	w.site.touched = w.site.touched || w.continued
 	if end := restore(ctx, w, from); end != nil {
@@ -206,36 +206,19 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 // firstPrompt returns the prompt of the next attempt, "" to continue the attempt that an
 // earlier process started.
 func (w *work) firstPrompt(from *continuation) string {
-	past := w.job.past
-	if past != nil && past.FollowUp != "" {
-		w.result.attempts, w.attemptsBefore = past.Attempts, past.Attempts
-		if from == nil {
-			return scriptedText(w.job.spec.Prompt) + past.FollowUp
-		}
-		return past.FollowUp
+	saved := history.Conversation{Saved: from != nil}
+	if from != nil {
+		saved.Last, saved.Prompts = from.state.Messages[len(from.state.Messages)-1].ID, from.state.Prompts()
 	}
-	if past != nil && past.Fork != nil {
-		if text, ok := w.forkPrompt(from); ok {
-			return text
-		}
+	next := w.job.history.Next(saved, w.job.spec.Prompt)
+	w.result.attempts, w.attemptsBefore = next.Attempts, next.Before
+	if next.Copied {
+		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
 	}
-	if from == nil && past.FollowsUp() { // killed before its session was saved
-		w.result.attempts, w.attemptsBefore = past.Attempts-1, past.AttemptsBefore
-		return past.Prompt
+	if next.Scripted {
+		return scriptedText(w.job.spec.Prompt) + next.Prompt
 	}
-	if from == nil {
-		return w.job.spec.Prompt
-	}
-	w.result.attempts = past.Attempts
-	if past.Replacing != "" {
-		w.attemptsBefore = past.AttemptsBefore
-	}
-	prompts := from.state.Prompts()
-	if past.Attempts > 1 && !slices.Contains(prompts, past.Prompt) {
-		w.result.attempts-- // its prompt was not added yet
-		return past.Prompt
-	}
-	return ""
+	return next.Prompt
 }
 
 // faults are what is wrong with the changes of an attempt.

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -161,7 +162,8 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 		return done, err
 	}
 	defer closeRun(p.world, r.out)
-	if err := r.past.Rebase(p.job.ID, ""); err != nil {
+	rebased, err := history.Decide(r.past, history.Order{Do: history.Rebase{}, Job: p.job.ID, KeepDescriptions: true})
+	if err != nil {
 		return done, err
 	}
 	o, err := r.options()
@@ -177,7 +179,9 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err := sameWave(ctx, p.world, o, &c, r.past.Run, false); err != nil {
 		return done, err
 	}
-	if err := errors.Join(runner.Narrow(c.plan, r.past), compare(r.past, c.plan, false)); err != nil {
+	narrowed := runner.Narrow(c.plan, r.past)
+	_, changed := compare(r.past, c.plan, false)
+	if err := errors.Join(narrowed, changed); err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.dir, err)
 	}
 	only := *c.plan
@@ -188,7 +192,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	pulls := &pullClients{world: p.world, hosts: forges(p.world, c.plan, known.Hold), notify: p.note}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = preflight(ctx, p.world, one, starting{id: r.past.Run.ID, past: r.past}, true, known, pulls)
+		ready, err = preflight(ctx, p.world, one, starting{id: r.past.Run.ID, history: rebased}, true, known, pulls)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
@@ -218,7 +222,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
 		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
+		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {
 		if fault := r.out.Finish(emit, events, fold, broken); fault != nil {

@@ -103,14 +103,17 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := compare(past, c.plan, false); err != nil {
+	if _, err := compare(past, c.plan, false); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
-	forked := fork.Past(id)
-	if err := runner.Narrow(c.plan, forked); err != nil {
+	forked, err := fork.History(id)
+	if err == nil {
+		err = runner.Narrow(c.plan, forked.Past)
+	}
+	if err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
 	}
-	return start(ctx, w, o, c, starting{id: id, log: log, past: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
+	return start(ctx, w, o, c, starting{id: id, log: log, history: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
 }
 
 // forkReports returns the report directory of a fork; "" for the default. That of the other

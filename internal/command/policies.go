@@ -198,9 +198,9 @@ type days struct {
 // openDays reserves money of the daily budgets for a run, and lowers the run's
 // budget to the remaining amount.
 func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days, error) {
-	all, name := days{before: s.past.Spent()}, s.id
-	if s.past != nil {
-		name = fmt.Sprintf("%s-%d", s.id, s.past.Last.Seq)
+	all, name := days{before: s.history.Past.Spent()}, s.id
+	if past := s.history.Past; past != nil {
+		name = fmt.Sprintf("%s-%d", s.id, past.Last.Seq)
 	}
 	if s.queued != nil {
 		all.before = 0 // of other machines

@@ -21,7 +21,7 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 	look := look(w, pulls.hosts)
 	look.Forge = pulls.open
 	look.Signing = signs(w, c.key)
-	look.Run, look.Past = s.id, s.past
+	look.Run, look.History = s.id, s.history
 	if s.queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
 		look.Reserve = filepath.Join(cacheDir(w), "branches")
 	}

@@ -86,7 +86,8 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err := runner.Narrow(c.plan, past); err != nil {
 		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
-	if err := compare(past, c.plan, o.acceptChanges); err != nil {
+	except, err := compare(past, c.plan, o.acceptChanges)
+	if err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
 	}
 	if err := sameEvidence(past.Run, c.plan); err != nil {
@@ -95,14 +96,16 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if o.onlyFailed && past.Run.ForkedFrom != nil {
 		return fail(event.ExitUsage, "resume %s: --only-failed can't be used with a fork, whose conversation would be lost: fork run %s again; nothing was run", dir, past.Run.ForkedFrom.Run)
 	}
+	order := history.Order{Except: except}
 	if o.onlyFailed {
-		past.StartAgain()
+		order.Do = history.Start{}
 	}
-	if err := o.followUp.apply(past, c.plan); err != nil {
+	continued, err := o.followUp.apply(past, c.plan, order)
+	if err != nil {
 		return err
 	}
 	started = true
-	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, past: past, claim: func() (*rundir.Dir, error) { return out, nil }})
+	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, history: continued, claim: func() (*rundir.Dir, error) { return out, nil }})
 }
 
 // followUp is another prompt for a job of a run.
@@ -119,27 +122,27 @@ type following struct {
 	policies []string
 }
 
-// apply makes a run continue one job with another prompt, if there is one.
-func (f followUp) apply(past *history.Past, plan *tasks.Plan) error {
-	if f.by != nil {
-		past.Quiet()
-	}
+// apply returns a run that continues one job with another prompt, if there is one, and otherwise
+// follows the order.
+func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (history.Run, error) {
+	order.KeepDescriptions = f.by != nil
 	if f.job == "" && f.prompt == "" {
-		return nil
+		return history.Decide(past, order)
 	}
 	if f.job == "" && len(plan.Jobs) == 1 {
 		f.job = plan.Jobs[0].ID
 	}
 	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job })
 	if at < 0 {
-		return fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
+		return history.Run{}, fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
 	}
-	start := past.FollowUp
-	if f.by != nil && f.by.onto {
-		start = past.Rebase
+	prompt := history.FollowUp{Prompt: f.prompt}
+	if order.Do, order.Job = prompt, f.job; f.by != nil && f.by.onto {
+		order.Do = history.Rebase{FollowUp: prompt}
 	}
-	if err := start(f.job, f.prompt); err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+	continued, err := history.Decide(past, order)
+	if err != nil {
+		return continued, failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
 	}
 	if limits := &plan.Jobs[at].Limits; f.by != nil && f.by.costUSD > 0 {
 		most := past.SpentBy(f.job).Add(f.by.costUSD)
@@ -147,7 +150,7 @@ func (f followUp) apply(past *history.Past, plan *tasks.Plan) error {
 			limits.CostUSD = most
 		}
 	}
-	return nil
+	return continued, nil
 }
 
 // findRun returns the directory of a run, which is named by its directory, a file in it, or
@@ -240,11 +243,11 @@ func flagValues(args []string) (map[string]string, error) {
 	return values, nil
 }
 
-// compare refuses a plan that is not the run's. With accept, jobs whose tasks differ are left
-// out.
-func compare(past *history.Past, plan *tasks.Plan, accept bool) error {
+// compare refuses a plan that is not the run's. With accept, it returns the jobs whose tasks
+// differ, which are left out.
+func compare(past *history.Past, plan *tasks.Plan, accept bool) (except []string, err error) {
 	if past.Run.PlanHash == plan.Hash {
-		return nil
+		return nil, nil
 	}
 	was := map[string]string{}
 	for _, j := range past.Run.Jobs {
@@ -262,8 +265,7 @@ func compare(past *history.Past, plan *tasks.Plan, accept bool) error {
 		delete(was, j.ID)
 	}
 	if accept {
-		past.Except(slices.Concat(changed, added))
-		return nil
+		return slices.Concat(changed, added), nil
 	}
 	var differs []string
 	for _, list := range []struct {
@@ -277,5 +279,5 @@ func compare(past *history.Past, plan *tasks.Plan, accept bool) error {
 	if len(differs) == 0 {
 		differs = []string{"what all jobs share: agents, tools, skills, providers, prices or output limits"}
 	}
-	return fmt.Errorf("the manifest has changed since the run was started (%s): restore it, or continue the unchanged jobs with --accept-changes", strings.Join(differs, "; "))
+	return nil, fmt.Errorf("the manifest has changed since the run was started (%s): restore it, or continue the unchanged jobs with --accept-changes", strings.Join(differs, "; "))
 }

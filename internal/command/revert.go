@@ -104,7 +104,8 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err := named(r.past.Run, given.job, "revert"); err != nil {
 		return fail(event.ExitUsage, "%w; nothing was changed", err)
 	}
-	if err := runner.PrepareRevert(r.past, r.dir, given.job, *given.turn); err != nil {
+	to, err := runner.RevertTo(r.past, r.dir, given.job, *given.turn)
+	if err != nil {
 		return fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	o, err := r.options()
@@ -115,7 +116,7 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err != nil {
 		return err
 	}
-	done, err := r.revert(ctx, w, o, plan, given.job)
+	done, err := r.revert(ctx, w, o, plan, to)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 	if err := runner.Narrow(plan, r.past); err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}
-	if err := compare(r.past, plan, false); err != nil {
+	if _, err := compare(r.past, plan, false); err != nil {
 		return nil, fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	return plan, nil
@@ -159,7 +160,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 
 // revert reverts the job and writes the reports. No model is opened, and no remote
 // contacted.
-func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks.Plan, job string) (done runner.Reverted, err error) {
+func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
 	mode, err := sandboxMode(o.sandbox, plan.Policies)
 	if err != nil {
 		return done, err
@@ -169,14 +170,14 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 		return done, err
 	}
 	only := *plan
-	only.Jobs = slices.DeleteFunc(slices.Clone(plan.Jobs), func(j tasks.Job) bool { return j.ID != job })
+	only.Jobs = slices.DeleteFunc(slices.Clone(plan.Jobs), func(j tasks.Job) bool { return j.ID != to.Only() })
 	key, err := signingKey(ctx, w, &only)
 	if err != nil {
 		return done, err
 	}
 	known := secrets(w, plan, []string{key.Secret()})
 	at := look(w, forges(w, plan, known.Hold))
-	at.Local, at.Past, at.Signing = true, r.past, signs(w, key)
+	at.Local, at.History, at.Signing = true, to, signs(w, key)
 	ready, err := runner.Preflight(ctx, &only, at)
 	if err != nil {
 		return done, fail(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
@@ -199,13 +200,13 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
 		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, Past: r.past, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
+		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})
 	if fault := r.out.Finish(emit, events, fold, broken); fault != nil {
 		return done, failure{event.ExitInternal, errors.Join(err, fault)}
 	}
 	if err != nil {
-		return done, fail(event.ExitPublish, "revert job %s: %s", job, known.Text(err.Error()))
+		return done, fail(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
 	}
 	return done, nil
 }

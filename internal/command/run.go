@@ -278,12 +278,12 @@ func run(ctx context.Context, w World, o runOptions) error {
 
 // starting is a run that is started or resumed.
 type starting struct {
-	id    string
-	log   *view.Log
-	past  *history.Past // of a run that is resumed; nil for a new one
-	fork  *runner.Fork  // nil unless the run is forked from another
-	claim func() (*rundir.Dir, error)
-	print func(World, *report.Report, string) // the result; nil for the table, or as options choose
+	id      string
+	log     *view.Log
+	history history.Run  // what earlier processes did; the zero value for a new run
+	fork    *runner.Fork // nil unless the run is forked from another
+	claim   func() (*rundir.Dir, error)
+	print   func(World, *report.Report, string) // the result; nil for the table, or as options choose
 
 	queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
 	private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
@@ -329,7 +329,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	switch {
 	case o.plan.prompt != nil:
 		print = o.printMessage
-		if s.past == nil || s.fork != nil {
+		if s.history.Past == nil || s.fork != nil {
 			out.KeepManifest(known.JSON(o.plan.prompt))
 		}
 	case s.print != nil:
@@ -365,7 +365,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	return execute(ctx, w, out, plan, pulls, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, Past: s.past,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.history,
 	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
 }
 
@@ -449,13 +449,13 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 		past = func(e event.Event) error { return errors.Join(fold.Emit(e), o.Stops.Rollout.Emit(e)) }
 	}
 	stream := event.NewStream(w.Now, sinks...)
-	if o.Past != nil {
+	if o.History.Past != nil {
 		if _, err := out.Events(past); err != nil {
 			return failure{event.ExitUsage, err}
 		}
-		stream.Continue(o.Past.Last.Seq)
+		stream.Continue(o.History.Past.Last.Seq)
 		for _, j := range plan.Jobs {
-			if o.Stops.Rollout != nil && !o.Past.Done(j.ID) {
+			if o.Stops.Rollout != nil && !o.History.Done(j.ID) {
 				o.Stops.Rollout.Forget(j.ID)
 			}
 		}

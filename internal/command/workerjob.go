@@ -202,11 +202,11 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	}}
 	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.id, k.world.clock()) }
 	if len(claim.Log) > 0 {
-		past, out, err := reopenJob(ctx, reports, claim.Log, k.world.clock())
+		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.clock())
 		if err != nil {
 			return end, err
 		}
-		s.past, s.claim = past, func() (*rundir.Dir, error) { return out, nil }
+		s.history, s.claim = continued, func() (*rundir.Dir, error) { return out, nil }
 	}
 	var rep *report.Report
 	s.print = func(_ World, r *report.Report, _ string) { rep = r }
@@ -241,26 +241,25 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 
 // reopenJob makes a report directory with the events of earlier deliveries. The job is started
 // again, unless they have made its commit.
-func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (*history.Past, *rundir.Dir, error) {
+func reopenJob(ctx context.Context, dir string, events []byte, c clock.Clock) (r history.Run, out *rundir.Dir, err error) {
 	reports, err := files.MakeOwn(dir, 0o755)
 	if err != nil {
-		return nil, nil, err
+		return r, nil, err
 	}
 	defer reports.Close()
 	if err := reports.WriteNew("events.jsonl", events); err != nil {
-		return nil, nil, err
+		return r, nil, err
 	}
-	out, err := rundir.Reopen(ctx, dir, c)
-	if err != nil {
-		return nil, nil, err
+	if out, err = rundir.Reopen(ctx, dir, c); err != nil {
+		return r, nil, err
 	}
 	past := &history.Past{}
 	if _, err := out.Events(past.Emit); err != nil {
 		out.Close()
-		return nil, nil, fmt.Errorf("events of earlier deliveries: %w", err)
+		return r, nil, fmt.Errorf("events of earlier deliveries: %w", err)
 	}
-	past.StartAgain()
-	return past, out, nil
+	r, err = history.Decide(past, history.Order{Do: history.Start{}})
+	return r, out, err
 }
 
 // deliveries describes the deliveries of a job that no worker could end.

@@ -291,3 +291,15 @@ type Reversion struct {
 	Turn int
 	Tree string // saved state of the workspace; "" for that of the base commit
 }
+
+// FirstTree returns the saved state of the workspace that the job has started from; "" for that
+// of its base.
+func (j *Facts) FirstTree() string {
+	switch {
+	case j != nil && j.Fork != nil && j.Fork.Tree != "":
+		return j.Fork.Tree
+	case j != nil && j.Start != nil:
+		return j.Start.Tree // without a worktree
+	}
+	return ""
+}

@@ -48,7 +48,7 @@ func (j Job) NewSession() bool {
 
 // Charged is the cost of earlier processes that counts for the job's limit.
 func (j Job) Charged() money.USD {
-	if j.NewSession() {
+	if j.Facts == nil || j.NewSession() {
 		return 0
 	}
 	return j.Spent()
