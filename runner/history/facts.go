@@ -15,10 +15,7 @@ type Facts struct {
 	Start     *event.JobStart
 	First     string        // commit that the job started from in the first process
 	End       *event.JobEnd // nil for a job that did not end
-	FollowUp  string        // another prompt for the job's session, after its end; "" for none
-	Revert    *Reversion    // that is in progress; nil for none
 	Reverted  *event.Revert // nil unless the session is to continue from an earlier turn
-	Fresh     bool          // the job is started again, without its conversation
 	Attempts  int
 	Prompt    string // of the last attempt
 	Baseline  map[string]event.Baseline
@@ -30,11 +27,9 @@ type Facts struct {
 	Final     string       // the last message of the job's own session
 
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
-	Hashes         map[string]bool // commits that the run has made or pushed for the job
+	hashes         map[string]bool // commits that the run has made or pushed for the job
 	AttemptsBefore int             // when the job ended
 	Rebased        int             // last turn when the job was rebased; its saved states have another base
-	Rebase         bool            // the follow-up prompt is about a rebase onto the current base
-	Quiet          bool            // the pull request's description stays as it is
 	clock          clock
 }
 
@@ -183,26 +178,11 @@ func (j *Facts) Spent() (sum money.USD) {
 	return sum
 }
 
-// HasCommented reports whether the job's final message was posted. One that was continued or
-// started again since then has another one.
-func (j *Facts) HasCommented() bool {
-	return j != nil && j.Comment != nil && !j.Fresh && j.FollowUp == ""
-}
-
-// FollowsUp reports whether the job gets another prompt after its end.
-func (j *Facts) FollowsUp() bool { return j != nil && (j.FollowUp != "" || j.Replacing != "") }
-
-// Changes reports whether the job adds to a commit of its own, or replaces it: it gets another
-// prompt, or was killed while it worked on one.
-func (j *Facts) Changes(commit string) bool {
-	return j != nil && commit != "" && (j.FollowUp != "" || j.Replacing == commit)
-}
-
 func (j *Facts) own(hash string) {
-	if j.Hashes == nil {
-		j.Hashes = map[string]bool{}
+	if j.hashes == nil {
+		j.hashes = map[string]bool{}
 	}
-	j.Hashes[hash] = true
+	j.hashes[hash] = true
 }
 
 // LastTurn returns the number of the last turn of any session.
@@ -213,26 +193,12 @@ func (j *Facts) LastTurn() (last int) {
 	return last
 }
 
-// NextPrompt returns the prompt that continues the job's session, or has continued it in a
-// fork; "" for none.
-func (j *Facts) NextPrompt() string {
-	switch {
-	case j == nil:
-		return ""
-	case j.FollowUp == "" && j.Fork != nil:
-		return j.Fork.Prompt
-	}
-	return j.FollowUp
-}
-
 // Base returns the commit that the job started from; "" if it is unknown.
 func (j *Facts) Base() string {
 	switch {
-	case j == nil:
-		return ""
-	case j.Start != nil:
+	case j != nil && j.Start != nil:
 		return j.Start.Base
-	case j.Fork != nil:
+	case j != nil && j.Fork != nil:
 		return j.Fork.Base
 	}
 	return ""
@@ -244,14 +210,6 @@ func (j *Facts) Time() time.Duration {
 		return 0
 	}
 	return j.clock.elapsed
-}
-
-// finished returns the end of a job that is not run again; nil if it is.
-func (j *Facts) finished() *event.JobEnd {
-	if j == nil || j.End == nil || j.Fresh || j.FollowUp != "" || j.Revert != nil || j.End.Resumable() {
-		return nil
-	}
-	return j.End
 }
 
 // Children returns the number of the job's subagents.
@@ -284,12 +242,6 @@ func (j *Facts) AllLeft() []event.Left {
 		return j.Left
 	}
 	return slices.Concat(j.Fork.Left, j.Left)
-}
-
-// Reversion is a revert that is in progress.
-type Reversion struct {
-	Turn int
-	Tree string // saved state of the workspace; "" for that of the base commit
 }
 
 // FirstTree returns the saved state of the workspace that the job has started from; "" for that

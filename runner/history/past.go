@@ -1,9 +1,6 @@
 package history
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -18,14 +15,11 @@ type Past struct {
 	Elapsed time.Duration // of all processes
 	Last    event.Event   // without payload
 
-	Ending  *event.RunEnd // of the last process; nil while the run is not ended
-	Only    string        // the only job that is run; "" for all
-	Forking bool          // the run is starting as the fork of another: it has no events yet
+	Ending *event.RunEnd // of the last process; nil while the run is not ended
 
 	started   time.Time // of the current process
 	jobs      map[string]*Facts
-	except    []string // jobs that are left out
-	endedOnce bool     // an earlier process has ended the run
+	endedOnce bool // an earlier process has ended the run
 }
 
 // Emit adds an event. It always returns nil.
@@ -105,69 +99,6 @@ func (p *Past) Spent() (sum money.USD) {
 	return sum
 }
 
-// StartAgain makes the run start the jobs that did not pass again, instead of continuing
-// them.
-func (p *Past) StartAgain() {
-	for _, j := range p.jobs {
-		j.Fresh = j.End == nil || j.End.Outcome != event.Passed && (j.End.Outcome != event.Skipped || j.End.Resumable())
-	}
-}
-
-// Except makes the run leave out jobs, whose tasks have changed.
-func (p *Past) Except(jobs []string) { p.except = jobs }
-
-// Leaves reports whether the run leaves out a job.
-func (p *Past) Leaves(job string) bool { return p != nil && slices.Contains(p.except, job) }
-
-// Done reports whether a job is not run again.
-func (p *Past) Done(job string) bool {
-	return p.EndOf(job) != nil || p.Leaves(job)
-}
-
-// EndOf returns the end of a job that is not run again; nil if it is.
-func (p *Past) EndOf(job string) *event.JobEnd {
-	if p == nil || p.Only == "" || p.Only == job {
-		return p.Job(job).finished()
-	}
-	if past := p.Job(job); past != nil && past.End != nil {
-		return past.End
-	}
-	return new(event.CodeNotRun.End("the run was killed before the job completed"))
-}
-
-// Resumed describes the past for the start of the run; nil without one.
-func (p *Past) Resumed(jobs []string) *event.Resumed {
-	if p == nil || p.Forking {
-		return nil
-	}
-	before := &event.Resumed{CostUSD: p.Spent()}
-	for _, id := range jobs {
-		if p.EndOf(id) != nil {
-			before.Finished++
-		}
-	}
-	return before
-}
-
-// FollowUp makes the run continue only one job, which has ended, with another prompt. A job whose
-// Changes a script has made gets its first session.
-func (p *Past) FollowUp(job, prompt string) error {
-	past := p.Job(job)
-	switch {
-	case past == nil || past.End == nil || len(past.Sessions) == 0 && past.Commit == nil:
-		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
-	}
-	past.FollowUp, p.Only = prompt, job
-	return nil
-}
-
-// Quiet leaves the descriptions of pull requests as they are.
-func (p *Past) Quiet() {
-	for _, j := range p.jobs {
-		j.Quiet = true
-	}
-}
-
 // startFork makes the job of a fork continue from the copied conversation.
 func (p *Past) startFork() {
 	from := p.Run.ForkedFrom
@@ -189,27 +120,13 @@ func (p *Past) ForkedFrom() *event.Fork {
 	return p.Run.ForkedFrom
 }
 
-// Rebase makes the run continue only one job, which has ended, on the current base of its pull
-// request: with [Rebase], or with a prompt for its session unless that is "".
-func (p *Past) Rebase(job, prompt string) error {
-	if err := p.FollowUp(job, cmp.Or(prompt, "Rebase the change")); err != nil {
-		return err
-	}
-	past := p.Job(job)
-	if past.Commit == nil || past.Start == nil || past.Start.Landing == nil || past.Start.Landing.PullRequest == nil {
-		return fmt.Errorf("job %s has no pull request", job)
-	}
-	past.Rebase = true
-	return nil
-}
-
 // Reopened reports whether the run has ended, and a process that continued it since then was
 // killed. Resuming the run completes what that has started.
 func (p *Past) Reopened() bool { return p.endedOnce && !p.Ended }
 
 // Made reports whether the run has made or pushed a commit for a job.
 func (p *Past) Made(job, hash string) bool {
-	return hash != "" && p.Job(job) != nil && p.Job(job).Hashes[hash]
+	return hash != "" && p.Job(job) != nil && p.Job(job).hashes[hash]
 }
 
 // Attempts returns the number of attempts of a job.
