@@ -1,0 +1,249 @@
+package history
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// The facts of a job follow from its events.
+func TestFactsOfAJob(t *testing.T) {
+	type facts struct {
+		base, first, prompt, replacing, commit, remote string
+		attempts, before, rebased, turns               int
+		ended, commented                               bool
+		spent                                          money.USD // in dollars
+		seconds                                        int       // that the job has run
+	}
+	for name, want := range map[string]facts{
+		"killed in a turn":             {base: "b0", first: "b0", prompt: "do", attempts: 1, turns: 1, spent: 2, seconds: 2},
+		"killed between two attempts":  {base: "b0", first: "b0", prompt: "fix it", attempts: 2, turns: 1, spent: 1, seconds: 4},
+		"killed before publish":        {base: "b0", first: "b0", prompt: "do", commit: "c1", attempts: 1, turns: 1, spent: 1, seconds: 4},
+		"stopped":                      {base: "b0", first: "b0", prompt: "do", attempts: 1, before: 1, turns: 1, ended: true, spent: 1, seconds: 4},
+		"skipped":                      {ended: true},
+		"published":                    {base: "b0", first: "b0", prompt: "do", commit: "c1", remote: "origin", attempts: 1, before: 1, turns: 1, ended: true, commented: true, spent: 1, seconds: 7},
+		"killed in a follow-up prompt": {base: "c1", first: "b0", prompt: "more", replacing: "c1", commit: "c1", remote: "origin", attempts: 2, before: 1, turns: 2, spent: 3, seconds: 9},
+		"killed in a rebase":           {base: "m1", first: "b0", prompt: "rebase", replacing: "c1", commit: "c1", remote: "origin", attempts: 2, before: 1, rebased: 1, turns: 2, spent: 3, seconds: 9},
+		"forked":                       {base: "b0"},
+		"fork killed in a turn":        {base: "b0", first: "b0", prompt: "try", attempts: 1, turns: 3, spent: 2, seconds: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pastOf(t, name)
+			f := p.Job("a")
+			got := facts{
+				base: f.Base(), first: f.First, prompt: f.Prompt, replacing: f.Replacing, remote: f.Published.Remote, attempts: f.Attempts, before: f.AttemptsBefore,
+				rebased: f.Rebased, turns: f.LastTurn(), ended: f.End != nil, commented: f.Comment != nil, spent: f.Spent() / money.Dollar, seconds: int(f.Time() / time.Second),
+			}
+			if f.Commit != nil {
+				got.commit = f.Commit.Hash
+			}
+			if got != want {
+				t.Errorf("%+v,\nwant %+v", got, want)
+			}
+			if p.SpentBy("a") != f.Spent() || p.Spent() != f.Spent() || p.Attempts("a") != f.Attempts || p.Made("a", "c1") != (want.commit == "c1") {
+				t.Errorf("the run: spent $%s, by the job $%s, attempts %d, made c1 %v", p.Spent(), p.SpentBy("a"), p.Attempts("a"), p.Made("a", "c1"))
+			}
+		})
+	}
+}
+
+func TestAJobWithoutAPast(t *testing.T) {
+	var none *Past
+	f := none.Job("a")
+	if f != nil || f.Base() != "" || f.Time() != 0 || f.FirstTree() != "" || none.Spent() != 0 || none.ForkedFrom() != nil {
+		t.Errorf("%+v", f)
+	}
+	p := pastOf(t, "passed")
+	if p.SpentBy("b") != 0 || p.Attempts("b") != 0 || p.Made("b", "c1") || p.Made("a", "") || p.Made("a", "c2") || p.ForkedFrom() != nil {
+		t.Error("job b has a past")
+	}
+	if !pastOf(t, "published").Made("a", "c1") {
+		t.Error("the job made its commit")
+	}
+}
+
+// A commit that is only pushed, because an earlier process made it, is the run's too.
+func TestPushedCommitsAreMade(t *testing.T) {
+	if p := after(t, process(), publishes("c9")); !p.Made("a", "c9") {
+		t.Error("the run has pushed c9")
+	}
+}
+
+// The turns of a session that did not end are repeated, with their calls.
+func TestTotalsOfASession(t *testing.T) {
+	call := func(turn int, tool string, status event.CallStatus) event.Event {
+		return event.Event{Type: event.CallUpdated, Session: "r/a", Call: &event.Call{Tool: tool, Turn: turn, Status: status}}
+	}
+	p := after(t, process(), asks(1), call(1, "read", event.CallPending), call(1, "read", event.CallRunning), call(1, "read", event.CallCompleted), call(1, "bash", event.CallDenied), call(1, "glob", event.CallError), answers(1),
+		asks(2), call(2, "edit", event.CallCompleted))
+	f := p.Job("a")
+	s := f.Sessions["r/a"]
+	sum, ended := s.Totals()
+	if *sum.CostUSD != money.Dollar || sum.Turns != 2 || sum.Calls != 3 || sum.Denied != 1 || sum.Usage.Input != 10 || ended != 1 {
+		t.Errorf("%+v, %d", sum, ended)
+	}
+	tools := func() (names []string) {
+		for _, c := range f.Called() {
+			names = append(names, c.Tool)
+		}
+		return names
+	}
+	if got := tools(); !slices.Equal(got, []string{"read", "bash", "edit"}) {
+		t.Errorf("called %q", got)
+	}
+	if s.Last() != 2 || s.Started(2).Number != 2 || !slices.Equal(s.Lost(0), []int{2}) || len(s.Lost(2)) != 0 {
+		t.Errorf("last turn %d, lost %d", s.Last(), s.Lost(0))
+	}
+	if err := p.Emit(process()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tools(); !slices.Equal(got, []string{"read", "bash"}) {
+		t.Errorf("the next process repeats the second turn, and has called %q", got)
+	}
+	f.Add(event.Event{Type: event.TurnEnded, Session: "r/a", Turn: &event.Turn{Number: 2}})
+	if sum, ended = s.Totals(); ended != 2 || sum.Calls != 3 || sum.CostUSD != nil || len(s.Lost(0)) != 0 {
+		t.Errorf("with the lost turn, whose cost is unknown: %+v, %d", sum, ended)
+	}
+}
+
+// A lost request has cost what was reserved for it, or what its estimate says.
+func TestCostOfALostTurn(t *testing.T) {
+	estimate := 3 * money.Dollar
+	turn := event.Turn{Number: 1, Request: &money.Charge{CostUSD: &estimate}}
+	if p := after(t, process(), event.Event{Type: event.TurnStarted, Session: "r/a", Turn: &turn}); p.Spent() != estimate {
+		t.Errorf("spent $%s", p.Spent())
+	}
+}
+
+// Calls of a prompt, such as of a mentioned file, are those of turn 0, which has no request.
+func TestCallsOfAPrompt(t *testing.T) {
+	p := after(t, process(), event.Event{Type: event.CallUpdated, Session: "r/a", Call: &event.Call{Tool: "read", Status: event.CallCompleted}}, event.Event{Type: event.TurnEnded, Session: "r/a", Turn: &event.Turn{}})
+	s := p.Job("a").Sessions["r/a"]
+	if sum, ended := s.Totals(); sum.Turns != 0 || sum.Calls != 1 || *sum.CostUSD != 0 || ended != 0 || len(s.Lost(0)) != 0 {
+		t.Errorf("%+v, %d", sum, ended)
+	}
+}
+
+// A fork has the past of the copied conversation, which costs nothing.
+func TestFactsOfAFork(t *testing.T) {
+	f := pastOf(t, "fork killed in a turn").Job("a")
+	s := f.Sessions["r/a"]
+	if sum, ended := s.Totals(); s.Copied != 2 || ended != 2 || sum.Turns != 1 {
+		t.Errorf("copied %d turns, ended %d, sums %+v", s.Copied, ended, sum)
+	}
+	f.Add(event.Event{Left: &event.Left{By: "verify"}})
+	if left := f.AllLeft(); len(left) != 2 || left[0].By != "setup" || left[1].By != "verify" {
+		t.Errorf("left %+v", left)
+	}
+	if f.Children() != 3 || f.FirstTree() != "t2" || f.BaseAt("r/a", 2) != "b0" {
+		t.Errorf("%d children, tree %q, base %q", f.Children(), f.FirstTree(), f.BaseAt("r/a", 2))
+	}
+	empty := process()
+	empty.Run.ForkedFrom = &event.Fork{Job: "a", Base: "b"}
+	if p := after(t, empty); len(p.Job("a").Sessions) != 0 || p.ForkedFrom() != empty.Run.ForkedFrom {
+		t.Error("a fork from the first message has no conversation")
+	}
+}
+
+// A session is forked at the base of the turn, which follow-up prompts change.
+func TestBaseOfATurn(t *testing.T) {
+	f := pastOf(t, "killed in a follow-up prompt").Job("a")
+	for turn, want := range map[int]string{1: "b0", 2: "c1", 7: "c1", 0: "b0"} {
+		if got := f.BaseAt("r/a", turn); got != want {
+			t.Errorf("turn %d: %q, want %q", turn, got, want)
+		}
+	}
+	if got := f.BaseAt("r/a-child", 2); got != "b0" {
+		t.Errorf("of a session without turns: %q", got)
+	}
+	f.Add(event.Event{Type: event.TurnStarted, Session: "r/a-child-1", Turn: &event.Turn{Number: 1}})
+	if f.Children() != 1 || len(f.AllLeft()) != 0 {
+		t.Errorf("%d children", f.Children())
+	}
+}
+
+// The tree of a job without a worktree is saved when it starts.
+func TestFirstTree(t *testing.T) {
+	s := starts("b0", "")
+	s.JobStart.Tree = "t0"
+	if got := after(t, process(), s).Job("a").FirstTree(); got != "t0" {
+		t.Errorf("%q", got)
+	}
+	if got := after(t, process(), attempt(1, "do")).Job("a").FirstTree(); got != "" {
+		t.Errorf("of a job without a start: %q", got)
+	}
+}
+
+// A revert counts until the session has continued.
+func TestAReversionCountsUntilTheNextTurn(t *testing.T) {
+	p := after(t, append(pasts()["passed"], process(), event.Event{Type: event.Reverted, Revert: &event.Revert{Turn: 1}})...)
+	if r := p.Job("a").Reverted; r == nil || r.Turn != 1 {
+		t.Fatalf("%+v", r)
+	}
+	p.Job("a").Add(asks(2))
+	if p.Job("a").Reverted != nil {
+		t.Error("the session has continued")
+	}
+}
+
+// A rebase that was killed and is continued still has its own first turn.
+func TestAContinuedRebase(t *testing.T) {
+	p := after(t, append(pasts()["killed in a rebase"], answers(2), process(), starts("m1", "c1"), asks(3))...)
+	if got := p.Job("a").Rebased; got != 1 {
+		t.Errorf("rebased after turn %d", got)
+	}
+	p = after(t, append(pasts()["killed in a rebase"], ends(event.Passed, ""), process(), starts("m2", "c2"))...)
+	if got := p.Job("a").Rebased; got != 2 {
+		t.Errorf("another rebase: after turn %d", got)
+	}
+}
+
+func TestFinalMessageAndBaseline(t *testing.T) {
+	info := func(parent, text string) event.Event {
+		return event.Event{Type: event.SessionEnded, SessionInfo: &event.Session{Parent: parent, FinalText: text}}
+	}
+	f := after(t, process(), info("", "done"), info("r/a", "found it"), event.Event{Type: event.BaselineEnded, Baseline: &event.Baseline{Name: "test"}}).Job("a")
+	if f.Final != "done" || f.Baseline["test"].Name != "test" {
+		t.Errorf("%q, %v", f.Final, f.Baseline)
+	}
+	if f.Add(posts()); f.Comment == nil {
+		t.Error("the comment was posted")
+	}
+	if f.Add(attempt(2, "more")); f.Comment != nil {
+		t.Error("the comment has the message of an earlier attempt")
+	}
+}
+
+// The time of a run is that of its processes, without the time between them.
+func TestTimeOfARun(t *testing.T) {
+	p := &Past{}
+	at := func(second int, e event.Event) {
+		e.Seq, e.Time = int64(second), began.Add(time.Duration(second)*time.Second)
+		if err := p.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{ExitCode: 4}}
+	work := event.Event{Type: event.PhaseStarted, Job: "a"}
+	at(0, process())
+	at(1, work)
+	at(3, work)
+	at(4, ended)
+	if !p.Ended || p.Reopened() || p.Ending.ExitCode != 4 {
+		t.Errorf("ended %v, reopened %v, %+v", p.Ended, p.Reopened(), p.Ending)
+	}
+	at(100, process())
+	at(105, work)
+	if p.Ended || !p.Reopened() || p.Ending != nil {
+		t.Errorf("killed after it was continued: ended %v, reopened %v, %+v", p.Ended, p.Reopened(), p.Ending)
+	}
+	at(110, work)
+	p.Close()
+	p.Close() // adds nothing
+	if p.Elapsed != 14*time.Second || p.Job("a").Time() != 7*time.Second || p.Last.Seq != 110 || p.Run.ID != "r" {
+		t.Errorf("the run has taken %s, its job %s; last event %d", p.Elapsed, p.Job("a").Time(), p.Last.Seq)
+	}
+}
