@@ -170,5 +170,5 @@ func statusOf(err error) int {
 	if errors.As(err, &response) {
 		return response.HTTPStatusCode()
 	}
-	return 0
+	return googleStatus(err)
 }

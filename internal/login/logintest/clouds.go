@@ -43,7 +43,7 @@ func (c *Clouds) Problems() []error {
 	return append([]error(nil), c.problems...)
 }
 
-// Issued returns how many credentials a server has issued: oidc, aws.
+// Issued returns how many credentials a server has issued: oidc, aws, google, impersonated.
 func (c *Clouds) Issued(by string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,6 +59,12 @@ func (c *Clouds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.sts(w, r)
 	case strings.HasPrefix(path, "/model/"):
 		c.bedrock(w, r)
+	case path == "/v1/token":
+		c.googleSTS(w, r)
+	case strings.HasPrefix(path, "/v1/projects/-/serviceAccounts/"):
+		c.impersonate(w, r)
+	case strings.HasPrefix(path, "/v1/projects/"):
+		c.vertex(w, r)
 	default:
 		c.Models.ServeHTTP(w, r)
 	}
