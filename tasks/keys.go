@@ -357,7 +357,8 @@ func (p *provider) keys() keys {
 		{"token_file", into(&p.tokenFile, stringForm), "", "File with the API key or token, read for each request"},
 		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
 		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
-		{"region", into(&p.Region, regionForm), "", "Region of the cloud, for kind bedrock (AWS_REGION if absent)"},
+		{"region", into(&p.Region, regionForm), "", "Region of kind bedrock or vertex (AWS_REGION or CLOUD_ML_REGION if absent)"},
+		{"project", into(&p.Project, projectForm), "", "Google Cloud project of kind vertex (ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT if absent)"},
 		{"login", into(&p.Login, loginForm), "", "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
 		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
 		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
@@ -368,6 +369,8 @@ func (p *provider) keys() keys {
 func (l *Login) keys() keys {
 	return keys{
 		{"role", into(&l.Role, roleForm), "", "ARN of the AWS role that is assumed with the OIDC token of the CI"},
+		{"identity_provider", into(&l.IdentityProvider, identityForm), "", "Google's workload identity provider that exchanges the OIDC token: projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME"},
+		{"service_account", into(&l.ServiceAccount, serviceForm), "", "Google service account that the identity provider may impersonate"},
 		{"id_token_env", into(&l.TokenEnv, keyEnvForm), "", "Environment variable with the OIDC token (GitHub's is requested if absent)"},
 	}
 }

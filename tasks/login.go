@@ -12,12 +12,16 @@ import (
 // cloudKinds are the kinds of providers that clouds serve, with the keys that only they have.
 var cloudKinds = map[string][]string{
 	"bedrock": {"region", "login"},
+	"vertex":  {"region", "project", "login"},
 }
 
 var (
-	loginForm  = form[*Login]{typeOf((*Login).keys), readLogin}
-	regionForm = formed(`[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}`, "us-east-1")
-	roleForm   = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
+	loginForm    = form[*Login]{typeOf((*Login).keys), readLogin}
+	regionForm   = formed(`[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}`, "us-east-1")
+	roleForm     = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
+	projectForm  = formed(`([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}`, "my-project")
+	identityForm = formed(`projects/[0-9]{1,30}/locations/global/workloadIdentityPools/[a-z0-9-]{1,100}/providers/[a-z0-9-]{1,100}`, "projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME")
+	serviceForm  = formed(`[a-z0-9.-]{1,100}@[a-z0-9.-]{1,200}`, "NAME@PROJECT.iam.gserviceaccount.com")
 )
 
 // formed is the form of a text that a pattern matches: parts of these texts become parts of URLs.
@@ -37,7 +41,7 @@ func formed(pattern, example string) form[string] {
 func readLogin(v value) (*Login, bool) {
 	var l Login
 	l.keys().read(v)
-	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, "login")) {
+	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, "login")) {
 		return nil, false
 	}
 	return &l, true
@@ -45,7 +49,7 @@ func readLogin(v value) (*Login, bool) {
 
 // checkCloud reports keys of clouds that a provider of a kind does not have.
 func checkCloud(got map[string]value, kind string) {
-	for _, key := range []string{"region", "login"} {
+	for _, key := range []string{"region", "project", "login"} {
 		if at, given := got[key]; given && !slices.Contains(cloudKinds[kind], key) {
 			at.keyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(slices.Sorted(maps.Keys(cloudKinds)), " or "))
 		}

@@ -13,14 +13,14 @@ import (
 var (
 	supportedProviders = []string{
 		"openai", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
-		"fireworks", "cerebras", "bedrock", "script", "replay",
+		"fireworks", "cerebras", "bedrock", "vertex", "script", "replay",
 	}
-	laterProviders = []string{"vertex", "cohere"}
+	laterProviders = []string{"cohere"}
 	// providerKinds are what an endpoint of one's own can be like: openai is any
 	// server of Chat Completions, and the names of providers are theirs.
 	providerKinds = []string{
 		"openai", "responses", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
-		"fireworks", "cerebras", "bedrock",
+		"fireworks", "cerebras", "bedrock", "vertex",
 	}
 )
 

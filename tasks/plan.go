@@ -365,6 +365,7 @@ type Provider struct {
 	Headers map[string]string
 	Query   map[string]string
 	Region  string                `json:",omitempty"` // of a cloud; "" for that of the environment
+	Project string                `json:",omitempty"` // of Google Cloud; "" for that of the environment
 	Login   *Login                `json:",omitempty"` // to a cloud; nil for the credentials of the environment
 	Models  map[string]ModelFacts `json:",omitempty"` // what it serves, by name
 
@@ -375,8 +376,11 @@ type Provider struct {
 // Login describes how a provider's cloud is logged in to. Without a role, it has the cloud's usual
 // credentials.
 type Login struct {
-	Role     string `json:",omitempty"` // ARN of the AWS role that is assumed with the OIDC token
-	TokenEnv string `json:",omitempty"` // variable with the OIDC token; "" for a token that GitHub issues
+	Role string `json:",omitempty"` // ARN of the AWS role that is assumed with the OIDC token
+	// IdentityProvider of Google exchanges the OIDC token; it may impersonate ServiceAccount.
+	IdentityProvider string `json:",omitempty"`
+	ServiceAccount   string `json:",omitempty"`
+	TokenEnv         string `json:",omitempty"` // variable with the OIDC token; "" for a token that GitHub issues
 }
 
 // Forge is a git host of a manifest: what it is, and where its tokens come from. Without

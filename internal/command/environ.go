@@ -100,7 +100,7 @@ func forLibraries(name string) bool {
 	if strings.HasPrefix(name, "MILLHAND_") {
 		return !secretName(name)
 	}
-	for _, cloud := range []string{"AWS_"} { // which its SDK reads; see package login
+	for _, cloud := range []string{"AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_"} { // which their SDKs read; see package login
 		if strings.HasPrefix(name, cloud) {
 			return true
 		}

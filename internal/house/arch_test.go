@@ -76,7 +76,7 @@ func rooms() map[string]room {
 		"internal/credentials":     {"tasks internal/githubapp internal/gitops/gitdir internal/gitops/remote internal/keys internal/reach internal/clock", "which credentials a remote gets; it sends only requests that create them"},
 		"internal/ignore":          {"", "pure rules, shared by git's staging and the search tools so that both agree"},
 		"internal/model":           {"internal/files internal/money internal/textcut internal/clock", "neutral terms, below every wire"},
-		"internal/login":           {"internal/keys", "credentials of clouds, without knowing models"},
+		"internal/login":           {"internal/keys internal/abandon", "credentials of clouds, without knowing models"},
 		"internal/login/logintest": {"", "a server for tests"},
 		"internal/model/openai":    {"internal/model internal/model/wire internal/money", "OpenAI's wires"},
 		"internal/model/anthropic": {"internal/model internal/model/wire internal/money", "one wire"},

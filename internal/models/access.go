@@ -2,9 +2,11 @@ package models
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -108,7 +110,10 @@ func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provi
 		return conf, "", "", fmt.Errorf("%s: credentials of %s are not sent to %s: add login: {} to the provider if they may be, or key_env", written, kind.Cloud, EndpointHost(own.BaseURL))
 	}
 	o := m.login(own)
-	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && kind.Cloud == provider.AWS && m.getenv(variable) != "" {
+	if kind.Cloud == provider.Google {
+		return m.ofGoogle(conf, o, own, written, account, fix)
+	}
+	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && m.getenv(variable) != "" {
 		return conf, "", "", fmt.Errorf("%s: the SDK of %s would send the key in %s: unset that variable, or remove the other key or login from the provider", written, kind.Cloud, variable)
 	}
 	a, err := o.AWS()
@@ -122,9 +127,40 @@ func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provi
 	return conf, account, fix, nil
 }
 
+// ofGoogle adds the project, the region and the login of Google Cloud.
+func (m *Set) ofGoogle(conf provider.Config, o login.Options, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
+	_, project := m.first([]string{"ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT"})
+	conf.Project, conf.Region = cmp.Or(own.Project, project), m.regionOf(written)
+	switch {
+	case conf.Project == "":
+		err = errors.New("missing project of Google Cloud: set ANTHROPIC_VERTEX_PROJECT_ID, or providers: {NAME: {project: PROJECT}}")
+	case conf.Region == "":
+		err = errors.New("missing region of Google Cloud: set CLOUD_ML_REGION, or providers: {NAME: {region: REGION}}")
+	case !placeForm.MatchString(conf.Project) || !placeForm.MatchString(conf.Region):
+		err = fmt.Errorf("invalid project %q or region %q of Google Cloud", conf.Project, conf.Region)
+	}
+	if err != nil {
+		return conf, "", "", &LoginError{written, err}
+	}
+	if conf.Keys != nil || conf.APIKey != "" {
+		return conf, account, fix, nil
+	}
+	g, err := o.Google()
+	if err != nil {
+		return conf, "", "", &LoginError{written, err}
+	}
+	conf.Keys, conf.Source = g.Keys, g.Source
+	return conf, g.Source + conf.Project, "the login uses " + g.Source, nil
+}
+
+// placeForm is that of projects and regions, which become parts of URLs.
+var placeForm = regexp.MustCompile(`^[a-z0-9.:-]{1,200}$`)
+
 // source describes where the credentials of a cloud come from.
 func source(conf provider.Config, kind provider.Kind) string {
 	switch {
+	case conf.Source != "":
+		return conf.Source
 	case conf.APIKey != "" || conf.Keys != nil:
 		return "a key"
 	case kind.Cloud == provider.AWS:
@@ -140,7 +176,7 @@ func (m *Set) login(own tasks.Provider) login.Options {
 		l = *own.Login
 	}
 	return login.Options{
-		Region: own.Region, Role: l.Role, TokenEnv: l.TokenEnv,
+		Region: own.Region, Role: l.Role, IdentityProvider: l.IdentityProvider, ServiceAccount: l.ServiceAccount, TokenEnv: l.TokenEnv,
 		Getenv: m.getenv, Now: m.now, Hold: m.hold, Proxy: m.proxy,
 	}
 }
@@ -148,8 +184,13 @@ func (m *Set) login(own tasks.Provider) login.Options {
 // regionOf returns the region of the requests to a model of a cloud.
 func (m *Set) regionOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "/")
-	_, region := m.first([]string{"AWS_REGION", "AWS_DEFAULT_REGION"})
-	return cmp.Or(m.plan.Providers[prefix].Region, region)
+	own := m.plan.Providers[prefix]
+	variables := []string{"AWS_REGION", "AWS_DEFAULT_REGION"}
+	if cmp.Or(own.Kind, prefix) == "vertex" {
+		variables = []string{"CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"}
+	}
+	_, region := m.first(variables)
+	return cmp.Or(own.Region, region)
 }
 
 // hold redacts a secret from now on.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -64,10 +65,35 @@ func TestLoginsOfClouds(t *testing.T) {
 	}
 }
 
+func TestLoginsOfGoogle(t *testing.T) {
+	env := map[string]string{"CLOUD_ML_REGION": "global", "GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_APPLICATION_CREDENTIALS": "/dev/null"}
+	for _, test := range []struct{ unset, value, want string }{
+		{"", "", ""},
+		{"CLOUD_ML_REGION", "", "missing region of Google Cloud: set CLOUD_ML_REGION"},
+		{"GOOGLE_CLOUD_PROJECT", "", "missing project of Google Cloud: set ANTHROPIC_VERTEX_PROJECT_ID"},
+		{"GOOGLE_CLOUD_PROJECT", "p/x", "invalid project"},
+		{"GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent", "login to Google Cloud failed: stat /nonexistent"},
+	} {
+		set := maps.Clone(env)
+		set[test.unset] = test.value
+		m := newSet(&tasks.Plan{Jobs: []tasks.Job{job("a", "vertex/claude-sonnet-4-6", 0)}}, set)
+		err := m.Check()
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: error %v, want %q", test.unset, err, test.want)
+		}
+		if l := m.Logins(); test.want == "" && (len(l) != 1 || l[0].Source != "the file in GOOGLE_APPLICATION_CREDENTIALS") {
+			t.Errorf("logins %+v", l)
+		}
+	}
+}
+
 // Models of clouds cost what their makers take, and a surcharge in one region.
 func TestPricesOfClouds(t *testing.T) {
 	usage := money.Usage{Input: 1_000_000}
 	for name, want := range map[string]money.USD{
+		"vertex/claude-sonnet-4-6":                             33 * money.Dollar / 10,
+		"vertex/claude-haiku-4-5@20251001":                     11 * money.Dollar / 10,
+		"vertex/claude-opus-4-1@20250805":                      15 * money.Dollar,
 		"bedrock/global.anthropic.claude-sonnet-4-6":           3 * money.Dollar,
 		"bedrock/us.anthropic.claude-sonnet-4-6":               33 * money.Dollar / 10,
 		"bedrock/anthropic.claude-sonnet-4-6":                  33 * money.Dollar / 10,
@@ -90,6 +116,11 @@ func TestPricesOfClouds(t *testing.T) {
 		if most := m.maxPrice([]tasks.Model{{ID: name, Name: name}})(usage); most != want {
 			t.Errorf("%s: at most %v, want %v", name, most, want)
 		}
+	}
+	global := newSet(&tasks.Plan{}, map[string]string{"CLOUD_ML_REGION": "global"})
+	p, _ := global.price("vertex/claude-sonnet-4-6", "")
+	if got, _ := global.cost("vertex/claude-sonnet-4-6", p, usage); got != 3*money.Dollar {
+		t.Errorf("everywhere: %v", got)
 	}
 	if _, known := newSet(&tasks.Plan{}, nil).price("bedrock/amazon.nova-pro-v1:0", ""); known {
 		t.Error("a model of another maker has a price")

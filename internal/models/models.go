@@ -443,7 +443,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if conf, account, fix, err = m.authorized(conf, kind, own, defined, written); err != nil {
 		return wired{}, err
 	}
-	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && conf.AWS == nil {
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && conf.AWS == nil && conf.Region == "" {
 		return wired{}, fmt.Errorf("missing endpoint of %s: set the environment variable %s, or providers: {NAME: {base_url: URL}}", written, strings.Join(kind.BaseEnv, " or "))
 	}
 	opened, err := provider.Open(conf)

@@ -41,13 +41,13 @@ func (m *Set) required(id string) [][]string {
 		all = append(all, []string{own.KeyEnv})
 	case own.Login != nil && own.Login.TokenEnv != "":
 		all = append(all, []string{own.Login.TokenEnv})
-	case kind.Cloud == provider.AWS: // a machine may have credentials without a variable
+	case kind.Cloud == provider.AWS || kind.Cloud == provider.Google: // a machine may have credentials without a variable
 		return nil
 	case own.BaseURL != "" || kind.Keyless:
 	default:
 		all = append(all, slices.Clone(kind.KeyEnv))
 	}
-	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && kind.Cloud != provider.AWS {
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && kind.Cloud != provider.AWS && kind.Cloud != provider.Google {
 		all = append(all, slices.Clone(kind.BaseEnv))
 	}
 	return all

@@ -16,6 +16,9 @@ func madeBy(cloud, name string) string {
 			return "anthropic/" + found[3]
 		}
 	}
+	if bare, _, _ := strings.Cut(name, "@"); cloud == "vertex" { // the version follows
+		return "anthropic/" + bare
+	}
 	return ""
 }
 
@@ -26,5 +29,5 @@ func InOneRegion(cloud, name, region string) bool {
 		_, profile, _ := strings.Cut(name, "/") // of an ARN
 		return !strings.HasPrefix(name, "global.") && !strings.HasPrefix(profile, "global.")
 	}
-	return false
+	return cloud == "vertex" && region != "global"
 }

@@ -294,7 +294,7 @@ func (t *Table) search(id string) (Model, bool) {
 			}
 			m, known = t.of(other + "/" + strings.ToLower(name))
 		}
-	case "bedrock":
+	case "bedrock", "vertex":
 		if made := madeBy(provider, strings.ToLower(name)); made != "" && len(m.prices) == 0 {
 			m, known = t.of(made)
 			m.Maker = known

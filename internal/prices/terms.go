@@ -30,8 +30,8 @@ var surcharges = []struct {
 	{"us", regexp.MustCompile(`^anthropic/`), 110},  // requests that are only processed in the US
 	{Regional, regexp.MustCompile(`^openai/`), 110}, // https://platform.openai.com/docs/guides/your-data
 	// https://platform.claude.com/docs/en/about-claude/pricing: since Claude 4.5.
-	{Regional, regexp.MustCompile(`^bedrock/.*claude-([23]\b|instant|(opus|sonnet)-4([@-][01]\b|[@-]20|$))`), 100},
-	{Regional, regexp.MustCompile(`^bedrock/.*claude`), 110},
+	{Regional, regexp.MustCompile(`^(bedrock|vertex)/.*claude-([23]\b|instant|(opus|sonnet)-4([@-][01]\b|[@-]20|$))`), 100},
+	{Regional, regexp.MustCompile(`^(bedrock|vertex)/.*claude`), 110},
 }
 
 // Regional is the term of requests to a host that processes them in one region.

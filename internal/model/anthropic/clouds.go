@@ -2,11 +2,15 @@ package anthropic
 
 import (
 	"context"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/vertex"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/auth/bearer"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
@@ -29,3 +33,29 @@ func Bedrock(o wire.Options, d Dialect, conf aws.Config) model.Model {
 	line, opts := connect(o, "")
 	return open(line, opts, o.Model, d, bedrock.WithConfig(conf), option.WithBaseURL(line.Base))
 }
+
+// Vertex returns a model of Google Cloud's Vertex AI in a project and region. The key of the
+// options is an access token. The base URL has no path.
+func Vertex(o wire.Options, d Dialect, region, project string) model.Model {
+	line, opts := connect(o, "")
+	credentials := &google.Credentials{TokenSource: tokens{o}}
+	return open(line, opts, o.Model, d, vertex.WithCredentials(context.Background(), region, project, credentials), option.WithBaseURL(line.Base))
+}
+
+// tokens gives the SDK the access token that package wire has awaited before, within the time
+// limit of the request.
+type tokens struct{ wire.Options }
+
+// Token implements [oauth2.TokenSource].
+func (t tokens) Token() (*oauth2.Token, error) {
+	if t.Keys == nil {
+		return &oauth2.Token{AccessToken: t.APIKey}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tokenTime)
+	defer cancel()
+	key, err := t.Keys.Key(ctx)
+	return &oauth2.Token{AccessToken: key}, err
+}
+
+// tokenTime is long enough for a token that expired just now.
+const tokenTime = time.Minute

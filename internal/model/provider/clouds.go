@@ -18,7 +18,15 @@ func (c Config) cloudURL() string {
 	if c.AWS != nil {
 		return "https://bedrock-runtime." + c.AWS.Config.Region + ".amazonaws.com"
 	}
-	return ""
+	switch c.Region {
+	case "":
+		return ""
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + c.Region + ".rep.googleapis.com"
+	}
+	return "https://" + c.Region + "-aiplatform.googleapis.com"
 }
 
 // cloud returns a model of Anthropic that a cloud serves.
@@ -27,7 +35,13 @@ func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Mod
 		return nil, fmt.Errorf("provider kind %s: %w", kind.Name, err)
 	}
 	if !strings.Contains(c.Model, "claude") && !strings.HasPrefix(c.Model, "arn:") {
-		return nil, fmt.Errorf("provider kind %s has only models of Anthropic, such as us.anthropic.claude-sonnet-4-5-20250929-v1:0, not %s", kind.Name, c.Model)
+		return nil, fmt.Errorf("provider kind %s has only models of Anthropic, with claude in their names, not %s", kind.Name, c.Model)
+	}
+	if kind.Cloud == Google {
+		if c.APIKey == "" && c.Keys == nil {
+			return nil, fmt.Errorf("provider kind %s requires a login or a token", kind.Name)
+		}
+		return anthropic.Vertex(o, d, c.Region, c.Project), nil
 	}
 	var conf aws.Config
 	if c.AWS != nil {

@@ -14,16 +14,16 @@ import (
 func TestTheSDKsSendEveryRequest(t *testing.T) {
 	for _, kind := range Names() {
 		for _, name := range []string{"gpt-4.1", "gpt-5-mini"} { // of different APIs for some kinds
-			if kind == "bedrock" {
+			if kind == "bedrock" || kind == "vertex" {
 				name = "anthropic.claude-sonnet-4-5"
 			}
-			got := capture(t, Config{Kind: kind, BaseURL: "http://model.test/v1", Model: name}, model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}}).Header
+			got := capture(t, Config{Kind: kind, BaseURL: "http://model.test/v1", Model: name, Region: "global", Project: "project"}, model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}}).Header
 			for name, want := range map[string]string{"X-Stainless-Lang": "go", "X-Stainless-Package-Version": "", "X-Stainless-Runtime": "go", "X-Stainless-Retry-Count": "0"} {
 				if value := got.Get(name); value == "" || want != "" && value != want {
 					t.Errorf("%s: the header %s is %q", kind, name, value)
 				}
 			}
-			if version := got.Get("Anthropic-Version"); (version != "") != (kind == "anthropic" || kind == "bedrock") {
+			if version := got.Get("Anthropic-Version"); (version != "") != (kind == "anthropic" || kind == "bedrock" || kind == "vertex") {
 				t.Errorf("%s: the version of Anthropic's API is %q", kind, version)
 			}
 		}

@@ -36,7 +36,8 @@ type Cloud string
 
 // The clouds.
 const (
-	AWS Cloud = "AWS"
+	AWS    Cloud = "AWS"
+	Google Cloud = "Google Cloud"
 )
 
 // protocol is the wire that a kind speaks.
@@ -92,6 +93,11 @@ var table = []Kind{
 		LoginEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_ACCESS_KEY_ID"},
 		KeyEnv:   []string{"AWS_BEARER_TOKEN_BEDROCK"}, TokenEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
 		BaseEnv: []string{"ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+	},
+	{
+		Name: "vertex", speaks: messages, Cloud: Google, Hosts: []string{".googleapis.com"},
+		LoginEnv: []string{"ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_APPLICATION_CREDENTIALS"},
+		BaseEnv:  []string{"ANTHROPIC_VERTEX_BASE_URL"},
 	},
 	{
 		Name: "google", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai",

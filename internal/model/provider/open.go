@@ -29,6 +29,9 @@ type Config struct {
 	Like      string       // PROVIDER/MODEL whose abilities it has; "" for those of its own name
 	MaxOutput int          // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
 	AWS       *login.AWS   // signs the requests of kind bedrock; nil for a key and a base URL
+	Region    string       // of kind vertex
+	Project   string       // of kind vertex
+	Source    string       // where the credentials of a login come from, for people
 	Header    map[string]string
 	Query     map[string]string
 

@@ -134,7 +134,7 @@ func TestEachProvidersRequest(t *testing.T) {
 		"mistral/devstral-medium", "groq/openai/gpt-oss-120b", "groq/meta-llama/llama-4-scout", "deepseek/deepseek-chat",
 		"xai/grok-4", "xai/grok-3-mini", "xai/grok-4.3", "azure/my-deployment",
 		"together/openai/gpt-oss-20b", "fireworks/accounts/fireworks/models/glm-4p6", "cerebras/zai-glm-4.6", "mistral/mistral-small-latest",
-		"bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+		"bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "vertex/claude-opus-4-6@20260205",
 		"ollama/qwen3:8b", "vllm/qwen3", "lmstudio/qwen3", "openai-compatible/some-model",
 	} {
 		t.Run(model, func(t *testing.T) {
@@ -147,9 +147,11 @@ func TestEachProvidersRequest(t *testing.T) {
 				c.BaseURL = "https://models.test/v1"
 			case "bedrock":
 				c.AWS = signed()
+			case "vertex":
+				c.Region, c.Project = "europe-west1", "project"
 			}
 			got := capture(t, c, full())
-			compare(t, strings.NewReplacer("/", "-", ":", "-").Replace(model), got)
+			compare(t, strings.NewReplacer("/", "-", ":", "-", "@", "-").Replace(model), got)
 		})
 	}
 }
@@ -320,7 +322,7 @@ func TestEveryKindPlaysAScript(t *testing.T) {
 		switch kind {
 		case "mistral": // the server tells usage to those who ask only, and there one must not
 			continue
-		case "bedrock": // not the paths and streams of the maker's API: see TestEachProvidersRequest
+		case "bedrock", "vertex": // not the paths and streams of the maker's API: see TestEachProvidersRequest
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
@@ -361,6 +363,7 @@ func TestOpenErrors(t *testing.T) {
 		"bedrock requires a base URL":                           {Kind: "bedrock"},
 		"bedrock: the base URL must not have a path":            {Kind: "bedrock", BaseURL: "https://gateway.test/bedrock", APIKey: "x"},
 		"bedrock has only models of Anthropic":                  {Kind: "bedrock", BaseURL: "https://gateway.test", Model: "amazon.nova-pro-v1:0"},
+		"vertex requires a base URL":                            {Kind: "vertex"},
 		"bedrock requires a login or a key":                     {Kind: "bedrock", BaseURL: "https://gateway.test", Model: "anthropic.claude-x"},
 		"openai-compatible requires a base URL":                 {Kind: "openai-compatible"},
 	} {
