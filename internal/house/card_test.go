@@ -1,62 +1,151 @@
 package house
 
 import (
-	"bytes"
-	"debug/elf"
-	"io"
-	"os"
+	"go/ast"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
 	"testing"
-
-	"github.com/millhand/millhand/internal/command"
 )
 
-// card is what the packages that the design names do in the program. The linker removes functions
-// that nothing calls, so a function here is called by the program.
-var card = []struct{ does, function string }{
-	{"openai-go sends every request of Chat Completions", "github.com/openai/openai-go/v3.(*ChatCompletionService).NewStreaming"},
-	{"openai-go sends every request of Responses", "github.com/openai/openai-go/v3/responses.(*ResponseService).NewStreaming"},
-	{"openai-go decodes the events of responses", "github.com/openai/openai-go/v3/packages/ssestream.(*Stream[go.shape"},
-	{"anthropic-sdk-go sends every request of Messages", "github.com/anthropics/anthropic-sdk-go.(*MessageService).NewStreaming"},
-	{"yaml.v3 reads every manifest", "gopkg.in/yaml%2ev3.(*Decoder).Decode"},
-	{"go-git writes every commit object", "github.com/go-git/go-git/v5/plumbing/object.(*Commit).encode"},
-	{"zerolog writes the JSON log", "github.com/rs/zerolog.(*Event).Msg"},
+// card is what the packages that the design names do in the program: the functions that call them for
+// it. That a package is linked shows nothing: the linker keeps the methods of all types, for templates.
+// What the calls result in is checked beside them: that each request has the headers of its SDK
+// (TestTheSDKsSendEveryRequest), that cli.App runs every command (TestTheAppRunsEveryCommand).
+var card = []struct {
+	does, file, function, call string
+	times                      int
+}{
+	{"openai-go sends every request of Chat Completions", "internal/model/openai/chat.go", "Stream", "c.service.NewStreaming", 1},
+	{"openai-go sends every request of Responses", "internal/model/openai/responses.go", "once", "r.service.NewStreaming", 1},
+	{"anthropic-sdk-go sends every request of Messages", "internal/model/anthropic/anthropic.go", "Stream", "c.service.NewStreaming", 1},
+	{"cli.App runs every command", "internal/command/main.go", "Main", "runLine", 1},
+	{"cli.App runs every command", "internal/command/app.go", "runLine", "app.RunContext", 1},
+	{"yaml.v3 reads every manifest", "tasks/yaml.go", "parse", "decodeNext", 2},
+	{"yaml.v3 reads every manifest", "tasks/yaml.go", "parse", "yaml.NewDecoder", 1},
+	{"yaml.v3 reads every manifest", "tasks/yaml.go", "decodeNext", "dec.Decode", 1},
+	{"go-git writes every commit object", "internal/gitops/commit.go", "storeCommit", "encode", 2},
+	{"go-git writes every commit object", "internal/gitops/commit.go", "encode", "c.Encode", 1},
+	{"zerolog writes the JSON log", "internal/view/json.go", "formatJSON", "zerolog.New", 1},
+	{"zerolog writes the JSON log", "internal/view/json.go", "formatJSON", "to.Msg", 1},
 }
 
 // TestTheCardsPackagesDoTheWork fails when the program does not call a package of the card for
-// what it is there for. What the calls do is checked beside them: that each request has the headers
-// of its SDK (internal/model/provider).
+// what it is there for.
 func TestTheCardsPackagesDoTheWork(t *testing.T) {
-	names := functionNames(t)
+	all := sources(t)
 	for _, row := range card {
-		if !bytes.Contains(names, []byte(row.function)) {
-			t.Errorf("%s: %s is not linked", row.does, row.function)
+		times := 0
+		for _, call := range callsOf(all[path.Dir(row.file)][row.file])[row.function] {
+			if types.ExprString(call.Fun) == row.call {
+				times++
+			}
+		}
+		if times != row.times {
+			t.Errorf("%s: the function %s of %s calls %s %d times, not %d", row.does, row.function, row.file, row.call, times, row.times)
 		}
 	}
 }
 
-// functionNames returns the names of the functions that the program contains. The binary of this test
-// links what the program does.
-func functionNames(t *testing.T) []byte {
-	t.Helper()
-	if exit := command.Main(t.Context(), []string{"millhand", "version"}, command.World{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}); exit != 0 {
-		t.Fatalf("exit code %d", exit)
+// around are other ways of doing what the packages of the card do: calls, the first argument of calls, and
+// imports. Files may use them for something else.
+var around = []struct {
+	instead, below string // a directory, or a file; "" is everywhere
+	calls, imports string // separated by spaces; an import includes the packages below it
+	except         map[string]string
+}{
+	{
+		"openai-go or anthropic-sdk-go", "internal/model",
+		"http.NewRequest http.NewRequestWithContext http.Get http.Post http.Head .Do .RoundTrip", "",
+		map[string]string{"internal/model/wire/unusable.go": "asks whether a server speaks TLS"},
+	},
+	{"yaml.v3", "", "", "github.com/goccy/go-yaml go.yaml.in github.com/pb33f/go-yaml sigs.k8s.io/yaml gopkg.in/yaml.v2 github.com/ghodss/yaml", nil},
+	{
+		"yaml.v3", "tasks", "json.Unmarshal json.NewDecoder hujson.Parse hujson.Standardize", "github.com/tailscale/hujson",
+		map[string]string{"tasks/event.go": "the event of a CI", "tasks/prompt.go": "JSON Schemas"},
+	},
+	{
+		"object.Commit", "internal/gitops", "plumbing.CommitObject", "",
+		map[string]string{"internal/gitops/commit.go": "with object.Commit", "internal/gitops/gitdir/objects.go": "reads commits"},
+	},
+	{"object.Commit", "", `"commit-tree" "hash-object" "fast-import"`, "", nil},
+	{
+		"internal/view", "", "", "log",
+		map[string]string{"internal/lsp/live.go": "an interface of jsonrpc2", "internal/site/main.go": "no part of the program"},
+	},
+	{"zerolog", "internal/view/json.go", "line.WriteString line.Write line.WriteByte fmt.Fprint fmt.Fprintf json.Marshal json.NewEncoder", "", nil},
+}
+
+// TestNothingGoesAroundTheCard fails when something else does what a package of the card is there for.
+func TestNothingGoesAroundTheCard(t *testing.T) {
+	for dir, files := range sources(t) {
+		if strings.HasSuffix(dir, "test") || strings.HasPrefix(dir, "internal/e2e") || dir == "internal/house" { // tests
+			continue
+		}
+		for name, file := range files {
+			used := called(file)
+			for _, way := range around {
+				if way.except[name] != "" || way.below != "" && dir != way.below && name != way.below && !strings.HasPrefix(dir, way.below+"/") {
+					continue
+				}
+				for _, forbidden := range strings.Fields(way.calls) {
+					if used[forbidden] {
+						t.Errorf("%s uses %s: it is for %s", name, forbidden, way.instead)
+					}
+				}
+				for _, forbidden := range strings.Fields(way.imports) {
+					for _, spec := range file.Imports {
+						if imported := strings.Trim(spec.Path.Value, `"`); imported == forbidden || strings.HasPrefix(imported, forbidden+"/") {
+							t.Errorf("%s imports %s: it is for %s", name, imported, way.instead)
+						}
+					}
+				}
+			}
+		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	for _, way := range around {
+		for name := range way.except {
+			if sources(t)[path.Dir(name)][name] == nil {
+				t.Errorf("%s does not exist", name)
+			}
+		}
 	}
-	file, err := elf.Open(self)
-	if err != nil {
-		t.Skipf("no ELF file: %v", err)
+}
+
+// called returns the functions that a file calls, by their last two names and their
+// last one, and the arguments of calls.
+func called(file *ast.File) map[string]bool {
+	used := map[string]bool{}
+	for call := range slices.Values(slices.Concat(slices.Collect(maps.Values(callsOf(file)))...)) {
+		names := strings.Split(types.ExprString(call.Fun), ".")
+		used[strings.Join(names[max(0, len(names)-2):], ".")] = true
+		used["."+names[len(names)-1]] = true
+		for _, arg := range call.Args {
+			used[types.ExprString(arg)] = true
+		}
 	}
-	defer file.Close()
-	table := file.Section(".gopclntab") // in a stripped binary too
-	if table == nil {
-		t.Fatal("the binary has no table of functions")
+	return used
+}
+
+// callsOf returns the calls in the functions of a file, and those of its variables as "".
+func callsOf(file *ast.File) map[string][]*ast.CallExpr {
+	calls := map[string][]*ast.CallExpr{}
+	if file == nil {
+		return calls
 	}
-	names, err := table.Data()
-	if err != nil {
-		t.Fatal(err)
+	for _, decl := range file.Decls {
+		name := ""
+		if f, ok := decl.(*ast.FuncDecl); ok {
+			name = f.Name.Name
+		}
+		ast.Inspect(decl, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				calls[name] = append(calls[name], call)
+			}
+			return true
+		})
 	}
-	return names
+	return calls
 }
