@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -59,11 +60,11 @@ const largeHeap = 48 << 20
 // delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
 // garbage is collected as usual, until the heap is large.
 func delayCollection() {
-	usual := debug.SetGCPercent(firstCollection)
-	if usual != 100 {
-		debug.SetGCPercent(usual)
+	const usual = 100
+	if given := os.Getenv("GOGC"); given != "" && given != strconv.Itoa(usual) {
 		return
 	}
+	debug.SetGCPercent(firstCollection) // as package early has done in the program
 	atCollection(func() {
 		debug.SetGCPercent(usual)
 		saveMemory()
