@@ -32,7 +32,7 @@ func Count(raw string) (n int64, ok bool) {
 	return int64(max(-1, min(*f, MaxTokens+1))), true
 }
 
-// Detail is [Count] for counts that servers may leave out; 0 if there is none.
+// Detail is [Count] for counts that servers may leave out: 0 without one.
 func Detail(raw string) int64 {
 	n, _ := Count(raw)
 	return n
