@@ -90,12 +90,12 @@ func TestNothingGoesAroundTheCard(t *testing.T) {
 				if way.except[name] != "" || way.below != "" && dir != way.below && name != way.below && !strings.HasPrefix(dir, way.below+"/") {
 					continue
 				}
-				for _, forbidden := range strings.Fields(way.calls) {
+				for forbidden := range strings.FieldsSeq(way.calls) {
 					if used[forbidden] {
 						t.Errorf("%s uses %s: it is for %s", name, forbidden, way.instead)
 					}
 				}
-				for _, forbidden := range strings.Fields(way.imports) {
+				for forbidden := range strings.FieldsSeq(way.imports) {
 					for _, spec := range file.Imports {
 						if imported := strings.Trim(spec.Path.Value, `"`); imported == forbidden || strings.HasPrefix(imported, forbidden+"/") {
 							t.Errorf("%s imports %s: it is for %s", name, imported, way.instead)
