@@ -26,6 +26,9 @@ func TestManifestPage(t *testing.T) {
 			t.Errorf("docs/manifest.md lacks the row\n%s", keyRow(k))
 		}
 	}
+	if _, keys, _ := strings.Cut(page, "\n## Keys\n"); strings.Count(keys, "\n| `") != len(tasks.Keys()) {
+		t.Errorf("docs/manifest.md has %d rows of keys for %d keys", strings.Count(keys, "\n| `"), len(tasks.Keys()))
+	}
 	for _, name := range []string{"contains", "startsWith", "endsWith", "matches", "repo.has", "include", "exclude"} {
 		if !strings.Contains(page, "`"+name) {
 			t.Errorf("docs/manifest.md lacks %s", name)
