@@ -37,8 +37,8 @@ lint: ## run the linters
 quickstart: ## run the first example
 	go run . run examples/quickstart/millhand.yaml
 
-site: ## make a website of the documents in ./site
-	go run ./internal/site -o site
+site: ## make a website of the documents in docs/.vitepress/dist; needs Node.js
+	.ci/site
 
 golden: ## regenerate the golden files, and delete those without a test
 	.ci/golden

@@ -1,5 +1,5 @@
-// Package browser opens the HTML report of a real run in a real browser: what it shows, that
-// it runs and loads nothing of what models and repositories wrote, its accessibility, and its
+// Package browser opens the HTML report of a real run, and the website of the documents, in a real browser: what they show, that
+// the report runs and loads nothing of what models and repositories wrote, accessibility, and
 // speed.
 package browser
 
@@ -164,12 +164,17 @@ func (p *opened) quiet() {
 }
 
 // picture saves a screenshot of the page in a directory.
-func (p *opened) picture(dir, name string) {
+func (p *opened) picture(dir, name string) { p.save(dir, name, chromedp.FullScreenshot(100)) }
+
+// screen saves a screenshot of what is visible of the page.
+func (p *opened) screen(dir, name string) { p.save(dir, name, chromedp.CaptureScreenshot()) }
+
+func (p *opened) save(dir, name string, screenshot chromedp.Action[[]byte]) {
 	p.t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), run(p, chromedp.FullScreenshot(100)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), run(p, screenshot), 0o644); err != nil {
 		p.t.Error(err)
 	}
 }
