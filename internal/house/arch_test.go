@@ -60,7 +60,6 @@ func rooms() map[string]room {
 		"tools/shell":              {"", "a pure core"},
 		"tools/search":             {"internal/ignore internal/pathglob internal/textcut", "a core over a root that it is given"},
 		"internal/markdown":        {"internal/printable internal/textcut", "texts of models made safe, whoever shows them"},
-		"internal/site":            {"", "it reads documents and writes pages; no program of users"},
 		"internal/starter":         {"examples internal/ecosystem", "first files, from the names and few files of a repository; it runs nothing"},
 		"internal/distill":         {"tasks report internal/event internal/patterns internal/textcut", "a decision: what is asked for a script, and whether it is accepted; it runs nothing"},
 		"internal/opencode":        {"internal/permission internal/frontmatter internal/redact", "a conversion of texts: it reads no manifest"},
@@ -183,7 +182,7 @@ func homes() map[string]string {
 		"github.com/evanw/esbuild":                          "internal/jshost",
 		"github.com/secure-systems-lab/go-securesystemslib": "internal/signing",
 		"github.com/mattn/go-runewidth":                     "internal/view",
-		"github.com/yuin/goldmark":                          "internal/markdown report/html internal/site",
+		"github.com/yuin/goldmark":                          "internal/markdown report/html",
 		"maragu.dev/gomponents":                             "report/html",
 		"github.com/sourcegraph/jsonrpc2":                   "internal/lsp",
 		"github.com/nats-io/nats.go":                        "internal/queue",
@@ -193,7 +192,6 @@ func homes() map[string]string {
 		"github.com/santhosh-tekuri/jsonschema/v6":          "internal/schema",
 		"github.com/google/jsonschema-go":                   "tools",
 		"github.com/in-toto/attestation":                    "internal/evidence",
-		"html/template":                                     "internal/site",
 	}
 }
 

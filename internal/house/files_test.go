@@ -34,7 +34,6 @@ func writers() map[string]string {
 		"internal/command/doctordirs.go":     "creates the user's TMPDIR",
 		"internal/command/nameless_linux.go": "a file without a name",
 
-		"internal/site":            "a program of developers",
 		"internal/prices/generate": "a program of developers",
 		"internal/e2e/scripts":     "tests",
 		"internal/gitops/gittest":  "tests",
