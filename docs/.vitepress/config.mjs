@@ -23,6 +23,7 @@ export default defineConfig({
   ],
   rewrites: address,
   metaChunk: true,
+  buildConcurrency: 1, // the index of the search has the order of the pages
   vite: {
     plugins: [{ // the pages, which import Vue, are outside of the directory of node_modules
       name: 'vue-of-pages',
@@ -36,7 +37,7 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: slug },
     attrs: { disable: true }, // braces are text
-    languages: ['sh', 'yaml', 'json', 'ts'], // those loaded when they are needed differ between builds
+    codeTransformers: [{ preprocess(_, options) { options.tokenizeTimeLimit = 0 } }], // a slow machine makes the same site
     config: (md) => documents(md, root, contents),
   },
   themeConfig: {
