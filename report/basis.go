@@ -1,13 +1,17 @@
 package report
 
-import "github.com/millhand/millhand/internal/event"
+import (
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+)
 
 // basis is what the patch of a job is relative to.
 type basis struct {
-	base      *Base           // nil without one
-	rebased   *Base           // commit to which the job's own commits were applied; nil after a session on it
-	own       map[string]bool // commits of the job
-	continued bool            // the base is one of them
+	base      *Base    // nil without one
+	rebased   *Base    // commit to which the job's own commits were applied; nil after a session on it
+	own       []string // commits of the job
+	continued bool     // the base is one of them
 }
 
 // start records the start of a job. If its commits are applied to a newer base, the patch is still
@@ -21,7 +25,7 @@ func (b *basis) start(s *event.JobStart) {
 		b.rebased = at
 		return
 	}
-	b.base, b.rebased, b.continued = at, nil, b.own[s.Base]
+	b.base, b.rebased, b.continued = at, nil, slices.Contains(b.own, s.Base)
 }
 
 // attempt records the start of an attempt.
@@ -33,10 +37,7 @@ func (b *basis) attempt() {
 
 // commit records a commit of the job.
 func (b *basis) commit(hash string) {
-	if b.own == nil {
-		b.own = map[string]bool{}
-	}
-	b.own[hash] = true
+	b.own = append(b.own, hash)
 }
 
 // Continued reports whether a later prompt has continued the job on top of its own commit: its

@@ -26,8 +26,8 @@ type Fold struct {
 	byID        map[string]*job
 	warnings    []Warning
 	made        *Report         // of the events so far; nil if it was not requested since the last one
+	final       bool            // made is by [Fold.Final]
 	done        map[string]*Job // final reports of jobs by their ids
-	unknown     bool            // made has replaced values that it does not know
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -140,7 +140,7 @@ func (f *Fold) Report() *Report {
 
 func (f *Fold) shared() *Report {
 	if f.made == nil {
-		f.made = f.report()
+		f.made, f.final = f.report(false), false
 	}
 	return f.made
 }
@@ -150,36 +150,43 @@ func (f *Fold) shared() *Report {
 func (f *Fold) Final() *Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := f.shared()
 	if f.done == nil {
 		f.done = map[string]*Job{}
 	}
-	for i, j := range f.jobs {
-		if j.end != nil && !f.unknown { // of unknown values, each report has to warn
-			*j = job{id: j.id, planned: j.planned}
-			f.done[j.id] = &r.Jobs[i]
-		}
+	if f.made == nil || !f.final {
+		f.made, f.final = f.report(true), true
 	}
-	return r
+	return f.made
 }
 
-func (f *Fold) report() *Report {
+// report makes the report. If it is the final one, the data of each job are released when its report is made.
+func (f *Fold) report(final bool) *Report {
 	r := &Report{
 		SchemaVersion: SchemaVersion,
 		Run:           f.runReport(),
 		Jobs:          make([]Job, 0, len(f.jobs)),
 		Warnings:      append([]Warning{}, f.warnings...),
 	}
+	cancelled := r.Run.Outcome == event.Cancelled
+	var unknown Report // has the warnings of unknown values
+	r.Run.Outcome = known(&unknown, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
 	for _, j := range f.jobs {
-		r.Jobs = append(r.Jobs, f.reportOf(j, r.Run.Outcome == event.Cancelled))
+		r.Jobs = append(r.Jobs, f.reportOf(j, cancelled))
+		out, before := &r.Jobs[len(r.Jobs)-1], len(unknown.Warnings)
+		conform(&unknown, out)
+		switch {
+		case f.done[j.id] != nil:
+			f.done[j.id] = out // of the new list
+		case final && j.end != nil && len(unknown.Warnings) == before: // of unknown values, each report has to warn
+			*j = job{id: j.id, planned: j.planned}
+			f.done[j.id] = out
+		}
 		if j.planned == nil && f.run != nil {
 			r.warn(j.id, "the job is not in the plan")
 		}
 	}
 	f.warnGaps(r)
-	known := len(r.Warnings)
-	conform(r)
-	f.unknown = len(r.Warnings) > known
+	r.Warnings = append(r.Warnings, unknown.Warnings...)
 	r.warnUnknownCosts()
 	r.Run.Totals = totals(r)
 	about := byJob(r.Warnings)
@@ -322,34 +329,30 @@ func warning(job, message string) Warning {
 
 // conform replaces enum values that the schema does not list, which a newer release may
 // have written, with the most cautious known value, and adds a warning.
-func conform(r *Report) {
-	r.Run.Outcome = known(r, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
-	for i := range r.Jobs {
-		j := &r.Jobs[i]
-		j.Outcome = known(r, j.ID, "outcome", j.Outcome, event.Error, outcomes...)
-		j.Sandbox.Level = known(r, j.ID, "sandbox level", j.Sandbox.Level, "none", "", "none", "A", "B", "external")
-		for k := range j.Changes {
-			j.Changes[k].Kind = known(r, j.ID, "kind of change", j.Changes[k].Kind, "modified", "added", "modified", "deleted")
-		}
-		for k := range j.Untracked {
-			j.Untracked[k].Kind = known(r, j.ID, "kind of change", j.Untracked[k].Kind, "modified", "added", "modified", "deleted")
-		}
-		for k := range j.LeftOut {
-			j.LeftOut[k].By = known(r, j.ID, "maker of files", j.LeftOut[k].By, event.ByBuild, event.BySetup, event.ByBaseline, event.ByVerify, event.ByHook, event.ByBuild)
-		}
-		for k := range j.Baseline {
-			b := &j.Baseline[k]
-			b.In = known(r, j.ID, "kind of verify", b.In, event.InWorkspace, event.InWorkspace, event.InClean)
-		}
-		for k := range j.Verify {
-			j.Verify[k].In = known(r, j.ID, "kind of verify", j.Verify[k].In, event.InWorkspace, event.InWorkspace, event.InClean)
-		}
-		for k := range j.Calls {
-			c := &j.Calls[k]
-			c.Status = known(r, j.ID, "call status", c.Status, event.CallError, event.CallCompleted, event.CallError, event.CallDenied)
-			if c.Decision != nil {
-				c.Decision.Effect = known(r, j.ID, "decision", c.Decision.Effect, "deny", "allow", "deny")
-			}
+func conform(r *Report, j *Job) {
+	j.Outcome = known(r, j.ID, "outcome", j.Outcome, event.Error, outcomes...)
+	j.Sandbox.Level = known(r, j.ID, "sandbox level", j.Sandbox.Level, "none", "", "none", "A", "B", "external")
+	for k := range j.Changes {
+		j.Changes[k].Kind = known(r, j.ID, "kind of change", j.Changes[k].Kind, "modified", "added", "modified", "deleted")
+	}
+	for k := range j.Untracked {
+		j.Untracked[k].Kind = known(r, j.ID, "kind of change", j.Untracked[k].Kind, "modified", "added", "modified", "deleted")
+	}
+	for k := range j.LeftOut {
+		j.LeftOut[k].By = known(r, j.ID, "maker of files", j.LeftOut[k].By, event.ByBuild, event.BySetup, event.ByBaseline, event.ByVerify, event.ByHook, event.ByBuild)
+	}
+	for k := range j.Baseline {
+		b := &j.Baseline[k]
+		b.In = known(r, j.ID, "kind of verify", b.In, event.InWorkspace, event.InWorkspace, event.InClean)
+	}
+	for k := range j.Verify {
+		j.Verify[k].In = known(r, j.ID, "kind of verify", j.Verify[k].In, event.InWorkspace, event.InWorkspace, event.InClean)
+	}
+	for k := range j.Calls {
+		c := &j.Calls[k]
+		c.Status = known(r, j.ID, "call status", c.Status, event.CallError, event.CallCompleted, event.CallError, event.CallDenied)
+		if c.Decision != nil {
+			c.Decision.Effect = known(r, j.ID, "decision", c.Decision.Effect, "deny", "allow", "deny")
 		}
 	}
 }

@@ -154,6 +154,9 @@ func (j *job) takeEnd(e event.Event) {
 		end := *e.JobEnd
 		end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
 		j.end, j.endedAt, j.endedIn = &end, e.Time, j.in.run
+		if len(j.open) == 0 {
+			j.open = nil // an empty map needs as much memory as a call
+		}
 	}
 }
 

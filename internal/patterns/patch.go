@@ -49,9 +49,13 @@ type reader struct {
 	file    *file
 }
 
-// read visits the files of a patch. The error is that of the input.
-func read(in io.Reader, v visitor) error {
-	r := &reader{in: bufio.NewReaderSize(in, maxLine), left: maxPatch, v: v}
+// newLines returns a buffer for the lines of patches.
+func newLines() *bufio.Reader { return bufio.NewReaderSize(nil, maxLine) }
+
+// read visits the files of a patch, whose lines it reads by a buffer of newLines. The error is that of the input.
+func read(in io.Reader, lines *bufio.Reader, v visitor) error {
+	lines.Reset(in)
+	r := &reader{in: lines, left: maxPatch, v: v}
 	for {
 		line, err := r.next()
 		switch {

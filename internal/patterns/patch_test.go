@@ -50,7 +50,7 @@ func TestPatches(t *testing.T) {
 		"no patch":        {"Hello\n@@ -1 +1 @@\n-a\n+b\n", ""},
 	} {
 		r := &recorded{}
-		if err := read(strings.NewReader(tt.patch), r); err != nil || r.String() != tt.want {
+		if err := read(strings.NewReader(tt.patch), newLines(), r); err != nil || r.String() != tt.want {
 			t.Errorf("%s: %v, got\n%s\nwant\n%s", name, err, r, tt.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestPatches(t *testing.T) {
 func TestLongLinesAreReported(t *testing.T) {
 	r := &recorded{}
 	long := strings.Repeat("x", maxLine+10)
-	if err := read(strings.NewReader("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-"+long+"\n+short\n"), r); err != nil {
+	if err := read(strings.NewReader("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-"+long+"\n+short\n"), newLines(), r); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.String(); !strings.Contains(got, "unread 0 a line of more than 64 KiB\n") || !strings.Contains(got, `+["short"]`) {
@@ -69,7 +69,7 @@ func TestLongLinesAreReported(t *testing.T) {
 
 func TestLongPatchesAreReported(t *testing.T) {
 	r := &recorded{}
-	if err := read(strings.NewReader("diff --git a/a b/a\nGIT binary patch\n"+strings.Repeat("zabcdefgh\n", maxPatch/10)), r); err != nil {
+	if err := read(strings.NewReader("diff --git a/a b/a\nGIT binary patch\n"+strings.Repeat("zabcdefgh\n", maxPatch/10)), newLines(), r); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.String(); !strings.HasSuffix(got, "unread 0 a patch of more than 16 MiB\nend\n") {

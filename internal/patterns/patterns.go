@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -123,12 +124,13 @@ type Collector struct {
 	reasons [][]Reason // by change
 	shapes  map[shapeKey]*stored
 	order   []*stored
+	lines   *bufio.Reader // for all patches, because a buffer is larger than most of them
 }
 
 // Add adds the changes of a job. An error of the patch is a reason to read the job.
 func (c *Collector) Add(change Change, patch io.Reader) {
 	if c.shapes == nil {
-		c.shapes = map[shapeKey]*stored{}
+		c.shapes, c.lines = map[shapeKey]*stored{}, newLines()
 	}
 	c.changes = append(c.changes, change)
 	c.reasons = append(c.reasons, nil)
@@ -136,7 +138,7 @@ func (c *Collector) Add(change Change, patch io.Reader) {
 	if change.Partial {
 		j.unread(nil, 0, "a patch that lacks earlier changes of the job: read its pull request")
 	}
-	if err := read(patch, j); err != nil {
+	if err := read(patch, c.lines, j); err != nil {
 		j.unread(nil, 0, "a patch that can't be read: "+err.Error())
 	}
 	j.finish()
