@@ -66,6 +66,9 @@ type PreflightResult struct {
 	signing  Signing
 }
 
+// Release releases what only a run needs, after it.
+func (r *PreflightResult) Release() { r.starts, r.surveys = nil, nil }
+
 // Secrets returns the credentials that the configuration of the repositories
 // holds.
 func (r *PreflightResult) Secrets() []string { return r.secrets }

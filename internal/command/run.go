@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -426,6 +427,9 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 }
 
+// manyJobs is the number of jobs from which on their memory is released before the reports are written.
+const manyJobs = 500
+
 // execute runs the plan, writes the reports and prints the result.
 func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *pullClients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
@@ -465,7 +469,12 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
-	annotatePulls(ctx, pulls.open, fold.Report(), out.Files().FS(), o.Redact, pulls.notify)
+	if len(plan.Jobs) >= manyJobs { // the reports need memory instead
+		plan.Jobs = nil
+		o.Preflight.Release()
+		debug.FreeOSMemory()
+	}
+	annotatePulls(ctx, pulls.open, fold.Final(), out.Files().FS(), o.Redact, pulls.notify)
 	fault := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())

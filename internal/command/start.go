@@ -53,9 +53,9 @@ func allowOwner() {
 // that memory is needed for, and most runs need more later anyway.
 const firstCollection = 300 // percent of 4 MiB
 
-// largeHeap is the memory in use from which on garbage is collected when the heap has grown by half of it. Runs and reports
+// largeHeap is the memory in use from which on garbage is collected when the heap has grown by a quarter of it. Runs and reports
 // of thousands of jobs need most of their memory until the end; as much again would be for garbage.
-const largeHeap = 48 << 20
+const largeHeap = 40 << 20
 
 // delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
 // garbage is collected as usual, until the heap is large.
@@ -79,7 +79,7 @@ func saveMemory() {
 			saveMemory()
 			return
 		}
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(25)
 	})
 }
 
