@@ -68,15 +68,25 @@ func (m *machines) inflated(text string) string {
 		found := details.FindStringSubmatch(block)
 		var pages strings.Builder
 		pages.WriteString(found[1])
+		var stream bytes.Buffer
+		var inflate io.Reader // of the stream so far
 		for line := range strings.Lines(found[2]) {
-			raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(line))
-			if err == nil {
-				raw, err = io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
+			size, data, _ := strings.Cut(strings.TrimSpace(line), " ")
+			raw, err := base64.StdEncoding.DecodeString(data)
+			n, notNumber := strconv.Atoi(size)
+			if err != nil || notNumber != nil {
+				m.t.Fatal(err, notNumber)
 			}
-			if err != nil {
+			if !strings.HasPrefix(size, "+") { // it does not continue the stream of the line before
+				stream.Reset()
+				inflate = flate.NewReader(&stream)
+			}
+			stream.Write(raw)
+			page := make([]byte, n)
+			if _, err := io.ReadFull(inflate, page); err != nil {
 				m.t.Fatal(err)
 			}
-			pages.Write(raw)
+			pages.Write(page)
 			pages.WriteByte('\n')
 		}
 		return pages.String()

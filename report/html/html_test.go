@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func page1(tb testing.TB, r *report.Report, detail func(*report.Job) Detail) str
 	return b.String()
 }
 
-var packed = regexp.MustCompile(`<div id="details" hidden><!--([A-Za-z0-9+/=\n]*)--></div>`)
+var packed = regexp.MustCompile(`<div id="details" hidden><!--([A-Za-z0-9+/= \n]*)--></div>`)
 
 // inflated returns the details of the jobs of a page.
 func inflated(tb testing.TB, page string) []string {
@@ -52,13 +53,22 @@ func inflated(tb testing.TB, page string) []string {
 func unpacked(tb testing.TB, lines string) []string {
 	tb.Helper()
 	var all []string
+	var stream bytes.Buffer
+	var inflate io.Reader // of the stream so far
 	for line := range strings.Lines(lines) {
-		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			tb.Fatal(err)
+		size, data, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		raw, err := base64.StdEncoding.DecodeString(data)
+		n, notNumber := strconv.Atoi(size)
+		if err != nil || notNumber != nil {
+			tb.Fatal(err, notNumber)
 		}
-		text, err := io.ReadAll(flate.NewReader(bytes.NewReader(raw)))
-		if err != nil {
+		if !strings.HasPrefix(size, "+") {
+			stream.Reset()
+			inflate = flate.NewReader(&stream)
+		}
+		stream.Write(raw)
+		text := make([]byte, n)
+		if _, err := io.ReadFull(inflate, text); err != nil {
 			tb.Fatal(err)
 		}
 		all = append(all, string(text))
@@ -261,6 +271,35 @@ func checkSpace(t *testing.T, r *report.Report, d Detail, jobs, size int) {
 		if !strings.Contains(one, "<h3>Conversation</h3>") || !strings.Contains(one, "omitted …") {
 			t.Fatalf("job %d of %d in %d bytes has no conversation, or it is complete", i, jobs, size)
 		}
+	}
+}
+
+// The details of a job that resemble those of the job before need little space, but not more jobs have to be inflated
+// for one than maxGroup allows.
+func TestSimilarDetailsAreCompressedTogether(t *testing.T) {
+	r, detail := hostileReport()
+	d := detail(&r.Jobs[0])
+	var b bytes.Buffer
+	blocks := newBlocks(1000, maxBlocks)
+	var alone, together, group int
+	for range 1000 {
+		before := b.Len()
+		if err := blocks.write(&b, r, &r.Jobs[0], d); err != nil {
+			t.Fatal(err)
+		}
+		line := string(b.Bytes()[before:])
+		if strings.HasPrefix(line, "+") {
+			together = max(together, len(line))
+			if group += blocks.plain.Len(); group > maxGroup+blocks.plain.Len() {
+				t.Fatalf("%d bytes are compressed together", group)
+			}
+			continue
+		}
+		alone, group = len(line), blocks.plain.Len()
+	}
+	all := unpacked(t, b.String())
+	if together == 0 || together > alone/2 || len(all) != 1000 || all[0] != all[999] {
+		t.Errorf("%d bytes alone, %d together; %d details", alone, together, len(all))
 	}
 }
 

@@ -109,10 +109,22 @@
     byId("shown").textContent = jobs.length === count ? total : `${jobs.length} of ${total}`;
   }
 
+  // The details of jobs in a row are one stream: see block.go.
   async function inflate(n) {
-    const bytes = Uint8Array.from(atob(packed()[n]), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    return new Response(stream).text();
+    let first = n;
+    while (packed()[first].startsWith("+")) first--;
+    const parts = [];
+    let before = 0;
+    let length = 0;
+    for (const line of packed().slice(first, n + 1)) {
+      const [size, data] = line.split(" ");
+      before += length;
+      length = Number(size);
+      parts.push(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
+    }
+    parts.push(new Uint8Array([3, 0])); // the end of a stream
+    const stream = new Blob(parts).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new TextDecoder().decode(new Uint8Array(await new Response(stream).arrayBuffer(), before, length));
   }
 
   async function toggle(row, open) {
