@@ -50,7 +50,7 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	c := &committing{repo: r, cs: cs, o: o}
 	commit := plumbing.NewHash(o.Parent)
 	if len(cs.Changes)+len(cs.Refused) > 0 {
-		w, err := newObjectWriter(clean.Git.Objects, r.compressors)
+		w, err := newObjectWriter(clean.Git.Objects, r.packing)
 		if err != nil {
 			return nil, err
 		}

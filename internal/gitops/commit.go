@@ -112,7 +112,7 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	var files []gitdir.IndexEntry
 	err = despitePruning(func() error {
 		w.close()
-		if w, err = newObjectWriter(c.repo.Git.Objects, c.repo.compressors); err == nil {
+		if w, err = newObjectWriter(c.repo.Git.Objects, c.repo.packing); err == nil {
 			commit, tree, files, err = c.store(ctx, c.repo.Git.Objects, w)
 		}
 		return err

@@ -41,9 +41,9 @@ const largestPacked = 1 << 20
 
 // newObjectWriter returns a writer of a pack, to be closed. Loose objects that no reference leads to yet are
 // removed by git gc --prune=now, a pack with a .keep file is not.
-func newObjectWriter(store *gitdir.Objects, compressors *sync.Pool) (w *objectWriter, err error) {
+func newObjectWriter(store *gitdir.Objects, shared *packing) (w *objectWriter, err error) {
 	w = &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
-	w.pack, err = newPackWriter(store.Dir, compressors)
+	w.pack, err = newPackWriter(store.Dir, shared)
 	return w, err
 }
 

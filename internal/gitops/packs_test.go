@@ -339,7 +339,7 @@ func TestUnreferencedObjectsSurvivePruning(t *testing.T) {
 	must(t, c.check())
 	goal, err := c.target()
 	must(t, err)
-	w, err := newObjectWriter(r.Git.Objects, r.compressors)
+	w, err := newObjectWriter(r.Git.Objects, r.packing)
 	must(t, err)
 	commit, _, files, err := c.store(t.Context(), r.Git.Objects, w)
 	must(t, err)
@@ -362,12 +362,30 @@ func TestStaleKeepFilesAreRemoved(t *testing.T) {
 			must(t, os.Chtimes(filepath.Join(dir, name), gittest.TestTime, gittest.TestTime))
 		}
 	}
-	w, err := newObjectWriter(r.Git.Objects, r.compressors)
+	w, err := newObjectWriter(r.Git.Objects, r.packing)
 	must(t, err)
 	w.close()
 	left, _ := filepath.Glob(filepath.Join(dir, "*.keep"))
 	if len(left) != 2 || filepath.Base(left[0]) != "pack-2.keep" || filepath.Base(left[1]) != "pack-3.keep" {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// The packs of earlier jobs are not listed again for each commit.
+func TestAPackIsWrittenWithoutListingOthers(t *testing.T) {
+	s, r, _ := packed(t)
+	dir := filepath.Join(s.Root, ".git/objects/pack")
+	for i := range 2000 {
+		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("pack-%d.idx", i)), nil, 0o644))
+	}
+	write := func() {
+		w, err := newObjectWriter(r.Git.Objects, r.packing)
+		must(t, err)
+		w.close()
+	}
+	write()
+	if n := testing.AllocsPerRun(10, write); n > 500 {
+		t.Errorf("%.0f allocations", n)
 	}
 }
 

@@ -38,7 +38,7 @@ type packWriter struct {
 	keep   string // file that protects the pack from git repack; "" before finish
 }
 
-func newPackWriter(objects string, compressors *sync.Pool) (*packWriter, error) {
+func newPackWriter(objects string, shared *packing) (*packWriter, error) {
 	dir := filepath.Join(objects, "pack")
 	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func newPackWriter(objects string, compressors *sync.Pool) (*packWriter, error) 
 	if err != nil {
 		return nil, err
 	}
-	releaseStale(dir, f)
-	w := &packWriter{file: f, compressors: compressors, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
+	shared.releaseStale(dir, f)
+	w := &packWriter{file: f, compressors: &shared.compressors, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
 	n, err := f.Write(packHeader(0)) // without the number of objects
 	if w.size = int64(n); err != nil {
 		w.close()
@@ -63,9 +63,30 @@ const keepText = "millhand\n"
 // staleKeep is the age of a .keep file after which it is assumed to be left by a killed run.
 const staleKeep = time.Hour
 
-// releaseStale removes the .keep files that killed runs left in a directory of packs. created is a
-// file there that has just been created, whose time is that of the file system's clock.
-func releaseStale(dir string, created *os.File) {
+// packing is what a repository and its worktrees share for the packs that they write.
+type packing struct {
+	compressors sync.Pool // of *compressor. Each has tables of 800 KB, far more than most jobs change.
+	mu          sync.Mutex
+	released    map[string]bool // see releaseStale
+}
+
+func newPacking() *packing {
+	return &packing{
+		compressors: sync.Pool{New: func() any { return &compressor{z: zlib.NewWriter(nil)} }},
+		released:    map[string]bool{},
+	}
+}
+
+// releaseStale removes the .keep files that killed runs left in a directory of packs: once, because each commit adds
+// a pack to the directory. created is a file there that has just been created, whose time is that of the file system's clock.
+func (p *packing) releaseStale(dir string, created *os.File) {
+	p.mu.Lock()
+	released := p.released[dir]
+	p.released[dir] = true
+	p.mu.Unlock()
+	if released {
+		return
+	}
 	now, err := created.Stat()
 	if err != nil {
 		return
@@ -90,12 +111,6 @@ func packHeader(objects int) []byte {
 type compressor struct {
 	bytes.Buffer
 	z *zlib.Writer
-}
-
-// newCompressors returns a pool of compressors. Each has tables of 800 KB, far more than most jobs change, so a
-// repository and its worktrees share one.
-func newCompressors() *sync.Pool {
-	return &sync.Pool{New: func() any { return &compressor{z: zlib.NewWriter(nil)} }}
 }
 
 // add writes an object of a known size.

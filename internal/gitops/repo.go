@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
@@ -22,7 +21,7 @@ type Repo struct {
 	roots     *roots
 	tracked   *trackedPaths
 
-	compressors *sync.Pool // of *compressor; shared with the worktrees that are added
+	packing *packing // shared with the worktrees that are added
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -49,7 +48,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}, compressors: newCompressors()}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}, packing: newPacking()}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""

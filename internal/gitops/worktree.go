@@ -33,7 +33,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, erro
 	if err != nil {
 		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
 	}
-	wt.compressors = r.compressors
+	wt.packing = r.packing
 	return wt, nil
 }
 
