@@ -19,9 +19,23 @@ import (
 type branchAt struct {
 	tip    string // commit, whose objects are in the job's origin; "" for no such branch
 	where  string // for messages, for example "on URL"
+	remove string // command that deletes it
 	remote bool
 	// current is whether it is checked out.
 	current bool
+}
+
+// inShell returns a word of a command line.
+func inShell(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@+=") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// removeOnRemote returns the command that deletes a branch on a remote.
+func removeOnRemote(r remote.Repo, branch string) string {
+	return "git push " + inShell(r.String()) + " --delete " + inShell(branch)
 }
 
 // take applies commit.if_exists to a branch that exists: the run is refused, the job is
@@ -46,7 +60,7 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 		case b.current:
 			fix = "choose another commit.branch, or @current to commit on this one, which is checked out"
 		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && ours(s.origin, b.tip) == nil: // nothing of the user is lost
-			fix = "delete it, " + fix
+			fix = "delete it (" + b.remove + "), " + fix
 		}
 		return refuse(event.CodeBranchExists, "branch %s already exists %s: %s", j.Commit.Branch, b.where, fix)
 	}
@@ -192,7 +206,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 		s.skip, err = cannotAsk(err)
 		return s, err
 	}
-	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remote: true}
+	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remove: removeOnRemote(s.remote, j.Commit.Branch), remote: true}
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
 		ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
 		defer cancel()

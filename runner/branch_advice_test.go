@@ -20,13 +20,21 @@ func TestAdviceAboutExistingBranches(t *testing.T) {
 		"release":       "choose another commit.branch, or set commit.if_exists",
 		"millhand/own":  "choose another commit.branch, or set commit.if_exists",
 		"made":          "choose another commit.branch, or set commit.if_exists",
-		"millhand/made": "delete it, choose another commit.branch, or set commit.if_exists",
+		"millhand/made": "delete it (git -C " + inShell(s.repo) + " branch -D millhand/made), choose another commit.branch, or set commit.if_exists",
 	} {
 		j := s.job("a")
 		j.Commit.Branch = branch
 		_, err := Preflight(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, PreflightOptions{Git: s.opts.Git})
 		if err == nil || !strings.Contains(err.Error(), "branch "+branch+" already exists in "+s.repo+": "+want+" (") && !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("%s: %v, want %s", branch, err, want)
+		}
+	}
+}
+
+func TestWordsOfAShell(t *testing.T) {
+	for word, want := range map[string]string{"/a/b-c_d.e": "/a/b-c_d.e", "it's $x": `'it'\''s $x'`, "a;b": "'a;b'"} {
+		if got := inShell(word); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
 		}
 	}
 }

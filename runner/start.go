@@ -114,7 +114,7 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
 	}
 	s.branch = s.remote.URL + "\x00" + j.Commit.Branch
-	return s, s.take(j, branchAt{tip: tip, where: "on " + s.remote.String(), remote: true})
+	return s, s.take(j, branchAt{tip: tip, where: "on " + s.remote.String(), remove: removeOnRemote(s.remote, j.Commit.Branch), remote: true})
 }
 
 // notFetched returns the stop of a job whose repository can't be fetched.
@@ -171,7 +171,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
-	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.skip != nil {
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), remove: "git -C " + inShell(o.repo.Root()) + " branch -D " + inShell(j.Commit.Branch), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.skip != nil {
 		return s, err
 	}
 	if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+j.Commit.Branch); err != nil || !j.Publish.Pushes() || p.Local {
