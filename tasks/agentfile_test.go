@@ -132,7 +132,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`a/keys.md:8:15: "*" must be allow or deny, not the string "perhaps"; write one of them`,
 		`a/list.md:2:1: frontmatter must be a mapping; write KEY: VALUE`,
 		`a/off.md:3:10: "disable" must be true or false, not the string "perhaps"; write true or false`,
-		`a/off.md:4:8: "steps" must be an integer from 1 to 1073741824, not the string "few"; write for example 4`,
+		`a/off.md:4:8: "steps" must be an integer from 1 to 1073741824, not the string "few"; write a whole number without a unit`,
 		`a/off.md:5:18: unknown tool "Teleport"; write the names of tools, such as bash, edit`,
 		`a/open.md:1:1: line 1: frontmatter has no closing --- line; start it with a line of ---, keys such as description:, and another line of ---`,
 		`a/plan.md:2:1: unknown key "permissionMode", which may be a restriction; did you mean "permission"?`,

@@ -42,11 +42,20 @@ func between(least, most int) form[int] {
 	}
 	f.read = func(v value) (int, bool) {
 		n, err := strconv.Atoi(strings.ReplaceAll(v.node.Value, "_", ""))
-		if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < least || n > most {
-			v.wrong(wanted, "write for example "+strconv.Itoa(max(least, min(4, most))))
-			return 0, false
+		if v.isScalar() && v.node.ShortTag() == "!!int" && err == nil && n >= least && n <= most {
+			return n, true
 		}
-		return n, true
+		fix := "write a whole number without a unit"
+		switch {
+		case err == nil && n < least:
+			fix = fmt.Sprintf("write %d or more", least)
+		case err == nil && n > most:
+			fix = fmt.Sprintf("write %d or less", most)
+		case err == nil && v.isScalar():
+			fix = fmt.Sprintf("write %d without quotes", n)
+		}
+		v.wrong(wanted, fix)
+		return 0, false
 	}
 	return f
 }

@@ -119,13 +119,13 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:7: "name" must be a string, not the number 5; put it in quotes`,
 			`m.yaml:2:9: "budget" must be a mapping, not the number 7; write KEY: VALUE`,
-			`m.yaml:3:17: "turns" must be an integer of at least 1, not the string "many"; write for example 4`,
+			`m.yaml:3:17: "turns" must be an integer of at least 1, not the string "many"; write a whole number without a unit`,
 			`m.yaml:3:29: "cost" must be an amount in USD, not the number -1; write for example 1.50`,
 			`m.yaml:3:39: "time" must be a duration, not the number 20; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:3:51: "tokens" must be an integer of at least 1, not the number 1.5; write for example 4`,
-			`m.yaml:3:65: "denials" must be an integer of at least 1, not the number 0; write for example 4`,
-			`m.yaml:3:78: "failures" must be an integer of at least 1, not the number 0x10; write for example 4`,
-			`m.yaml:4:7: "jobs" must be an integer from 1 to 256, not the number 300; write for example 4`,
+			`m.yaml:3:51: "tokens" must be an integer of at least 1, not the number 1.5; write a whole number without a unit`,
+			`m.yaml:3:65: "denials" must be an integer of at least 1, not the number 0; write 1 or more`,
+			`m.yaml:3:78: "failures" must be an integer of at least 1, not the number 0x10; write a whole number without a unit`,
+			`m.yaml:4:7: "jobs" must be an integer from 1 to 256, not the number 300; write 256 or less`,
 			`m.yaml:5:14: "allow_dirty" must be true or false, not the string "yes"; write true`,
 			`m.yaml:6:22: "allow_unknown_price" must be true or false, not the number 1; write true`,
 			`m.yaml:7:15: "instructions" must be a list, not the string "a.md"; put it in brackets: [a.md]`,
@@ -141,7 +141,7 @@ tasks:
 			`m.yaml:3:29: "memory" must be a size, not the string "5 apples"; write it with its unit, such as 500MB, 8GB or 2GiB`,
 			`m.yaml:5:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:5:52: "memory" must be from 1MB to 1000TB; write for example 8GB`,
-			`m.yaml:5:70: "processes" must be an integer from 16 to 2147483647, not the number 2; write for example 16`,
+			`m.yaml:5:70: "processes" must be an integer from 16 to 2147483647, not the number 2; write 16 or more`,
 			`m.yaml:6:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:6:55: "memory" must be a size, not a list; write it with its unit, such as 500MB, 8GB or 2GiB`,
 		}},
@@ -504,7 +504,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:13: "attempts" must be an integer of at least 1, not the number 0; write for example 4`,
+			`m.yaml:4:13: "attempts" must be an integer of at least 1, not the number 0; write 1 or more`,
 			`m.yaml:5:20: "require_changes" must be true or false, not the string "on"; write true`,
 		}},
 		{"variables", `tasks:

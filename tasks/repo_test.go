@@ -115,7 +115,7 @@ model: openai/m
 			`m.yaml:12:25: "include" is not supported with path; remove it; it is for file and glob`,
 			`m.yaml:13:15: "depth" is not supported with copy; remove it; it is for url, file, github, gitlab and gitea`,
 			`m.yaml:14:26: "exclude" is not supported with url; remove it; it is for file and glob`,
-			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write for example 4`,
+			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write 0 or more`,
 			`m.yaml:16:12: invalid pattern "[x"; close its brackets, and write no / in them`,
 			`m.yaml:17:12: invalid pattern "{d,e/f}"; close its brackets, and write no / in them`,
 			`m.yaml:18:12: no git repository matches "d*"; check the pattern; it is relative to the manifest`,
