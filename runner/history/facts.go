@@ -113,6 +113,15 @@ func (j *Facts) Add(e event.Event) {
 	}
 }
 
+func (j *Facts) session(id string) *Session {
+	s := j.Sessions[id]
+	if s == nil {
+		s = &Session{turns: map[int]turn{}}
+		j.Sessions[id] = s
+	}
+	return s
+}
+
 func (p *Published) add(t event.Type, e *event.Published) {
 	switch pr := e.PullRequest; {
 	case pr != nil:

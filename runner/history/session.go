@@ -23,15 +23,6 @@ type turn struct {
 	called []event.Call // those that were completed or denied
 }
 
-func (j *Facts) session(id string) *Session {
-	s := j.Sessions[id]
-	if s == nil {
-		s = &Session{turns: map[int]turn{}}
-		j.Sessions[id] = s
-	}
-	return s
-}
-
 func (s *Session) addTurn(e event.Event, base string) {
 	t := s.turns[e.Turn.Number]
 	t.base = base
