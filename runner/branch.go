@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -152,29 +153,16 @@ func branchFile(git *gitdir.Dir, branch string) string {
 	return filepath.Join(git.Common, filepath.FromSlash(branch))
 }
 
-// taskTrailer is the start of the trailer in the messages of millhand's commits.
-const taskTrailer = "Millhand-Task: "
-
 // ours returns an error if a commit was not made by millhand.
 func ours(repo *gitops.Repo, commit string) error {
 	message, err := repo.Message(commit)
 	if err != nil {
 		return err
 	}
-	if byMillhand(message) {
+	if trailers.Read(message).Ours() {
 		return nil
 	}
-	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, strings.TrimSuffix(taskTrailer, " "))
-}
-
-// byMillhand reports whether a commit with this message was made by millhand.
-func byMillhand(message string) bool {
-	for line := range strings.Lines(message) {
-		if strings.HasPrefix(line, taskTrailer) {
-			return true
-		}
-	}
-	return false
+	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, trailers.Task+":")
 }
 
 // fetchedTip returns the commit of a remote's branch in a mirror; "" if it does not

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -12,7 +13,7 @@ func TestAdviceAboutExistingBranches(t *testing.T) {
 	s := setUp(t)
 	git(t, s.repo, "branch", "release")
 	git(t, s.repo, "branch", "millhand/own")
-	tree := git(t, s.repo, "commit-tree", "-m", "x\n\n"+taskTrailer+"0", "HEAD^{tree}")
+	tree := git(t, s.repo, "commit-tree", "-m", "x\n\n"+trailers.Task.Of("0"), "HEAD^{tree}")
 	git(t, s.repo, "branch", "millhand/made", tree)
 	git(t, s.repo, "branch", "made", tree)
 	for branch, want := range map[string]string{

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -348,18 +349,6 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	return fault(event.CodeCommit, fmt.Errorf("%s: %w", what, err))
 }
 
-// The starts of the trailers that name the run and the job of a commit.
-const (
-	runTrailer = "Millhand-Run: "
-	jobTrailer = "Millhand-Job: "
-)
-
-// rolloutTrailer is the start of the trailer with the name of a manifest that has a rollout.
-const rolloutTrailer = "Millhand-Rollout: "
-
-// wipTrailer marks the commit of a job that did not finish, with its outcome.
-const wipTrailer = "Millhand-Outcome: "
-
 // message returns the message of the job's commit. outcome is set for a job that did not finish.
 func (l *landing) message(unfinished event.Outcome) string {
 	final := ""
@@ -382,15 +371,15 @@ func (j *job) message(base, final string, unfinished event.Outcome) string {
 		}
 	}
 	text = textcut.Plain(j.opts.Redact.Text(text))
-	trailers := []string{runTrailer + j.opts.RunID, jobTrailer + j.spec.ID, taskTrailer + taskHash(j.spec, base)}
+	lines := []string{trailers.Run.Of(j.opts.RunID), trailers.Job.Of(j.spec.ID), trailers.Task.Of(taskHash(j.spec, base))}
 	if unfinished != "" {
 		text = "wip: " + text
-		trailers = append(trailers, wipTrailer+string(unfinished))
+		lines = append(lines, trailers.Outcome.Of(string(unfinished)))
 	}
 	if j.plan.Rollout != nil {
-		trailers = append(trailers, rolloutTrailer+textcut.OneLine(textcut.Plain(j.plan.Name)))
+		lines = append(lines, trailers.Rollout.Of(textcut.OneLine(textcut.Plain(j.plan.Name))))
 	}
-	return gitops.WithTrailers(text, trailers...)
+	return gitops.WithTrailers(text, lines...)
 }
 
 // taskHash identifies the work: the same task on the same commit of the same

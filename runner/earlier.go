@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -37,7 +37,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 		return false, nil
 	}
 	message, err := o.repo.Message(tip)
-	if err != nil || !finishes(message, j, base) {
+	if err != nil || !trailers.Read(message).Finishes(taskHash(j, base)) {
 		return false, err
 	}
 	if j.Commit.Signed() {
@@ -63,19 +63,6 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	}
 	s.earlier = event.Commit{Hash: tip, Branch: j.Commit.Branch, Message: message}
 	return true, nil
-}
-
-// finishes reports whether a commit with this message is the finished work of a job on a
-// base.
-func finishes(message string, j tasks.Job, base string) bool {
-	finished := false
-	for line := range strings.Lines(message) {
-		if strings.HasPrefix(line, wipTrailer) {
-			return false
-		}
-		finished = finished || strings.TrimSpace(line) == taskTrailer+taskHash(j, base)
-	}
-	return finished
 }
 
 // Earlier returns the commit of an earlier run that a job only pushes; the zero value if

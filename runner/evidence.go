@@ -2,12 +2,9 @@ package runner
 
 import (
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
-
-// evidenceTrailer is the start of the trailer with the hash of the last event of a job before
-// its commit.
-const evidenceTrailer = "Millhand-Evidence: sha256:"
 
 // witnessed adds the trailer to a message that ends with trailers. head returns the hash of
 // the last event of a job, "" without evidence; it may be nil.
@@ -16,7 +13,7 @@ func witnessed(message, job string, head func(job string) string) string {
 		return message
 	}
 	if hash := head(job); hash != "" {
-		return message + evidenceTrailer + hash + "\n"
+		return message + trailers.Evidence.Of("sha256:"+hash) + "\n"
 	}
 	return message
 }

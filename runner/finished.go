@@ -4,20 +4,20 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
 // committed returns the commit that the resumed run has made for a job, if tip is it.
 func (p *preflight) committed(j tasks.Job, repo *gitops.Repo, tip string) (event.Commit, bool) {
 	message, ours := p.madeIn(j, repo, tip)
-	if !ours || strings.Contains(message, "\n"+wipTrailer) {
+	if !ours || trailers.Read(message).Unfinished() {
 		return event.Commit{}, false
 	}
 	return event.Commit{Hash: tip, Branch: j.Commit.Branch, Message: message}, true
@@ -27,7 +27,7 @@ func (p *preflight) committed(j tasks.Job, repo *gitops.Repo, tip string) (event
 // which is replaced.
 func (p *preflight) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool {
 	message, ours := p.madeIn(j, repo, tip)
-	return ours && strings.Contains(message, "\n"+wipTrailer)
+	return ours && trailers.Read(message).Unfinished()
 }
 
 // madeIn returns the message of a commit, and whether the resumed run made it for a job.
@@ -39,8 +39,7 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 	if err != nil {
 		return "", false
 	}
-	lines := strings.Split(message, "\n")
-	return message, slices.Contains(lines, runTrailer+p.History.Past.Run.ID) && slices.Contains(lines, jobTrailer+j.ID)
+	return message, trailers.Read(message).MadeFor(p.History.Past.Run.ID, j.ID)
 }
 
 // afterCommit returns the start of a job whose commit the resumed run has made: it only

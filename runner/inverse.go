@@ -5,25 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
-
-// revertTrailer is the start of the trailer that names the commit that another one reverts.
-const revertTrailer = "Millhand-Reverts: "
 
 // RevertBranch returns the branch of the inverse of a job's change.
 func RevertBranch(branch string) string { return branch + "-revert" }
 
 // Reverts reports whether a commit with this message reverts a commit that a run has pushed.
 func Reverts(message, pushed string) bool {
-	return slices.Contains(strings.Split(message, "\n"), revertTrailer+pushed)
+	return trailers.Read(message).Has(trailers.Reverts, pushed)
 }
 
 // Inverse is what is published to revert a pull request that was merged.
@@ -73,7 +70,7 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 	if err != nil {
 		return err
 	}
-	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", textcut.Plain(subject)), runTrailer+p.Run, jobTrailer+id, taskTrailer+digest(pushed), revertTrailer+pushed)
+	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", textcut.Plain(subject)), trailers.Run.Of(p.Run), trailers.Job.Of(id), trailers.Task.Of(digest(pushed)), trailers.Reverts.Of(pushed))
 	commit, err := p.merged(ctx, repo, merging{id: id, at: tip, from: pushed, to: before, message: message, below: l.Below})
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -141,7 +142,7 @@ func (j *SavedJob) pushed() bool {
 
 // finished reports whether the job has committed its complete work.
 func (j *SavedJob) finished() bool {
-	return j.commit != nil && !strings.Contains(j.commit.Message, "\n"+wipTrailer)
+	return j.commit != nil && !trailers.Read(j.commit.Message).Unfinished()
 }
 
 // Later has what publishing the jobs of a saved run requires.

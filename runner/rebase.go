@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -88,22 +89,15 @@ func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text s
 		if err != nil {
 			return nil, "", err
 		}
-		if !madeFor(message, run, job) {
+		if !trailers.Read(message).MadeFor(run, job) {
 			if i == 0 {
 				break
 			}
 			return all[:i+1], text, nil
 		}
-		text, _, _ = strings.Cut(message, "\n"+runTrailer)
-		text = strings.TrimSpace(text)
+		text = trailers.Above(message)
 	}
 	return nil, "", fmt.Errorf("the commits of job %s are not below %.10s", job, last)
-}
-
-// madeFor reports whether a commit with this message was made by a run for a job.
-func madeFor(message, run, job string) bool {
-	lines := strings.Split(message, "\n")
-	return slices.Contains(lines, runTrailer+run) && slices.Contains(lines, jobTrailer+job)
 }
 
 // rebasedAfter reports whether the saved states of a job's worktree are older than its base.

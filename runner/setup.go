@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -91,7 +92,7 @@ func modelOutput(ctx context.Context, spec tasks.Job, repo *gitops.Repo, base st
 	switch {
 	case err != nil:
 		return "", err
-	case slices.ContainsFunc(messages, byMillhand):
+	case slices.ContainsFunc(messages, func(m string) bool { return trailers.Read(m).Ours() }):
 		return "the branch has commits of millhand that the default branch doesn't have", nil
 	case !complete && main == "":
 		return "the default branch is unknown and the history is incomplete", nil

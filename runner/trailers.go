@@ -1,9 +1,8 @@
 package runner
 
 import (
-	"strings"
-
 	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -17,12 +16,9 @@ type Made struct {
 
 // MadeFor returns what the message of a commit on a base shows about a job of a plan.
 func MadeFor(plan *tasks.Plan, j tasks.Job, message, base string) Made {
-	m := Made{Task: finishes(message, j, base)}
-	for line := range strings.Lines(message) {
-		line = strings.TrimSpace(line)
-		m.Job = m.Job || line == jobTrailer+j.ID
-		m.Rollout = m.Rollout || line == strings.TrimSpace(rolloutTrailer+textcut.OneLine(textcut.Plain(plan.Name)))
-		m.WIP = m.WIP || strings.HasPrefix(line, wipTrailer)
+	t := trailers.Read(message)
+	return Made{
+		Job: t.Has(trailers.Job, j.ID), Rollout: t.Has(trailers.Rollout, textcut.OneLine(textcut.Plain(plan.Name))),
+		Task: t.Finishes(taskHash(j, base)), WIP: t.Unfinished(),
 	}
-	return m
 }
