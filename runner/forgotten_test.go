@@ -43,7 +43,7 @@ func TestAdviceOnProfiles(t *testing.T) {
 			one := call(p, tool, subject)
 			now.see(p, one)
 			one.Turn = i + 1
-			past.Emit(event.Event{Job: "a", Session: "s", Call: &one}) //nolint:errcheck // returns nil
+			past.Emit(event.Event{Job: "a", Session: "s", Call: &one})
 		}
 		earlier := &refusals{}
 		earlier.recall(p, past.Job("a"))

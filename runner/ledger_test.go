@@ -92,7 +92,7 @@ func TestPastCostIsNotCountedTwice(t *testing.T) {
 		s := setUp(t)
 		cost := money.Dollar
 		s.opts.History = history.Run{Past: &history.Past{}}
-		s.opts.History.Past.Emit(event.Event{Type: event.TurnEnded, Job: "a", Session: "main", Turn: &event.Turn{Number: 1, CostUSD: &cost}}) //nolint:errcheck // returns nil
+		s.opts.History.Past.Emit(event.Event{Type: event.TurnEnded, Job: "a", Session: "main", Turn: &event.Turn{Number: 1, CostUSD: &cost}})
 		var reported money.USD
 		s.opts.Costs = Costs{Ledger: ledger, Spent: func(usd money.USD) { reported = usd }}
 		newRun(&tasks.Plan{}, s.opts)

@@ -10,6 +10,7 @@ import (
 // Key is the key of a trailer.
 type Key string
 
+// The trailers of a run's commits.
 const (
 	Run      Key = "Millhand-Run"      // the id of the run
 	Job      Key = "Millhand-Job"      // the id of the job
