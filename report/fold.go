@@ -370,3 +370,16 @@ func known[T ~string](r *Report, job, what string, got, instead T, values ...T) 
 	r.warn(job, fmt.Sprintf("unknown %s %q, reported as %q", what, got, instead))
 	return instead
 }
+
+// reopen reverts the end of the job. If the run was resumed since then, the job
+// continues. Otherwise a job ends twice only in a merged stream, where the ends of
+// replaced runs come before the last run.
+func (j *job) reopen() {
+	if j.end == nil {
+		return
+	}
+	if j.endedIn == j.in.run {
+		j.earlier = append(j.earlier, earlier{j.endedAt, brief(settled(*j.end, j.spent()))})
+	}
+	j.end = nil
+}
