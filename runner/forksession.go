@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,7 +71,7 @@ func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
 
 // readJournal reads the session of a job.
 func readJournal(dir, job string) (*journal.State, error) {
-	f, err := os.OpenInRoot(dir, transcript(job)) // the name is from a file
+	f, err := files.OpenIn(dir, transcript(job)) // the name is from a file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the session of job %s was not saved", job)
 	}

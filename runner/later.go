@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -289,15 +290,10 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 // apply applies the patch of a job, whose checksum must be that of the events if no commit
 // identifies its contents.
 func (p Later) apply(ctx context.Context, tree *gitops.Repo, j *SavedJob) error {
-	root, err := os.OpenRoot(p.Reports)
-	if err != nil {
-		return fmt.Errorf("open the report directory: %w", err)
-	}
-	defer root.Close()
 	if j.End.Patch == "" {
 		return errors.New("the commit is not in the repository, and the run has saved no patch")
 	}
-	patch, err := root.ReadFile(filepath.FromSlash(j.End.Patch))
+	patch, err := files.ReadIn(p.Reports, j.End.Patch)
 	if err != nil {
 		return fmt.Errorf("read the patch: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
@@ -265,7 +266,7 @@ func (s *actionStep) warn(format string, args ...any) {
 // report returns the report of the run that just ended, nil if it ended before
 // writing events: those that existed before are another run's.
 func (s *actionStep) report(before os.FileInfo) *report.Report {
-	f, err := os.Open(s.events)
+	f, err := rundir.OpenEvents(filepath.Dir(s.events))
 	if err != nil {
 		return nil
 	}

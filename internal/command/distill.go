@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/distill"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
@@ -168,24 +169,25 @@ func (d *distillery) chooseTask(jobs []report.Job) error {
 
 // accepted returns the examples: those that --patch names, or all.
 func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
-	files := map[string]string{}
+	given := map[string]string{}
 	for _, file := range d.given.patches {
 		job := strings.TrimSuffix(filepath.Base(file), ".patch")
 		if !slices.ContainsFunc(jobs, func(j report.Job) bool { return j.ID == job }) {
 			return nil, fmt.Errorf("--patch %s: %s is no job of task %s that passed with changes", file, job, d.given.task)
 		}
-		files[job] = file
+		given[job] = file
 	}
 	var all []distill.Example
 	for _, j := range jobs {
-		file, named := files[j.ID]
-		if len(files) > 0 && !named {
+		file, named := given[j.ID]
+		if len(given) > 0 && !named {
 			continue
 		}
-		if !named {
-			file = filepath.Join(d.dir, filepath.FromSlash(j.Patch))
+		read := func() ([]byte, error) { return os.ReadFile(file) }
+		if !named { // a name of the run, which may be somebody else's
+			read = func() ([]byte, error) { return files.ReadIn(d.dir, j.Patch) }
 		}
-		patch, err := os.ReadFile(file)
+		patch, err := read()
 		if err != nil {
 			return nil, fmt.Errorf("read the patch of job %s: %w", j.ID, err)
 		}

@@ -143,7 +143,7 @@ func readPast(run string) (past *history.Past, dir string, err error) {
 	if err := rundir.NotInUse(dir); err != nil {
 		return nil, "", failure{event.ExitUsage, err}
 	}
-	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	f, err := rundir.OpenEvents(dir)
 	if err != nil {
 		return nil, "", fail(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
 	}

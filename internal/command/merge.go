@@ -94,7 +94,7 @@ func findParts(dirs []string, out string) ([]report.Input, error) {
 		if same(dir, out) {
 			return nil, fail(event.ExitUsage, "%s is an input of the merge, so the reports can't be written there: choose another --report-dir", dir)
 		}
-		parts = append(parts, report.Input{Name: dir, Open: func() (io.ReadCloser, error) { return os.Open(events) }})
+		parts = append(parts, report.Input{Name: dir, Open: func() (io.ReadCloser, error) { return rundir.OpenEvents(dir) }})
 	}
 	return parts, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
@@ -107,7 +107,7 @@ func selectJobs(jobs []report.Job, ids []string) ([]report.Job, error) {
 // of its manifests as they are now.
 func accessOf(ctx context.Context, w World, dir string, po policyOptions) (*tasks.Plan, error) {
 	past := &history.Past{}
-	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	f, err := rundir.OpenEvents(dir)
 	if err == nil {
 		defer f.Close()
 		_, err = event.Read(f, past.Emit)

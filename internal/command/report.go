@@ -145,5 +145,5 @@ func findEvents(run string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.Open(filepath.Join(dir, "events.jsonl"))
+	return rundir.OpenEvents(dir)
 }

@@ -108,7 +108,7 @@ func firstRun(dir string) (*event.Run, error) {
 
 // readEvents reads the events of a saved run.
 func readEvents(dir string, emit func(event.Event) error) error {
-	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	f, err := rundir.OpenEvents(dir)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
@@ -136,7 +136,7 @@ func loadRun(run string) (*savedRun, error) {
 // not save it.
 func (r *savedRun) session(about report.Session) (*transcript.Session, error) {
 	s := &transcript.Session{Name: about.Name(), About: about}
-	f, err := os.OpenInRoot(r.dir, path.Join("sessions", s.Name+".jsonl")) // the name is from a file
+	f, err := files.OpenIn(r.dir, path.Join("sessions", s.Name+".jsonl")) // the name is from a file
 	if err != nil {
 		return nil, fmt.Errorf("open the session %s: %w", s.Name, err)
 	}

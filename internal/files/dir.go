@@ -103,6 +103,27 @@ func OpenRegular(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return regular(f)
 }
 
+// OpenIn opens a regular file below a directory. Somebody else may have named it, and made the directory: no symlink below that
+// is followed, and no FIFO waited for.
+func OpenIn(dir, name string) (*os.File, error) {
+	d, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Read(name)
+}
+
+// ReadIn reads a file that [OpenIn] opens.
+func ReadIn(dir, name string) ([]byte, error) {
+	f, err := OpenIn(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
 // regular closes a file that is not regular, and returns an error.
 func regular(f *os.File) (*os.File, error) {
 	info, err := f.Stat()

@@ -4,10 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/report"
@@ -34,21 +31,29 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 		for k := range j.Sessions {
 			names = append(names, sessionFile(&j.Sessions[k]))
 		}
-		for _, name := range names {
-			errs = append(errs, copyAll(filepath.Join(chunk, name), d.dir, name))
+		from, err := files.Open(chunk)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
 		}
+		for _, name := range names {
+			errs = append(errs, copyAll(from, d.dir, name))
+		}
+		from.Close()
 	}
 	return errors.Join(append(errs, d.writeReports(merged.Report))...)
 }
 
 // copyAll copies a file or directory, if it exists. It ignores symlinks, which runs don't
-// create.
-func copyAll(from string, to *files.Dir, name string) error {
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+// create, and what is below one: the directory may be somebody else's.
+func copyAll(from, to *files.Dir, name string) error {
+	err := fs.WalkDir(from.FS(), name, func(at string, entry fs.DirEntry, err error) error {
+		if entry == nil && from.Check(name) != nil {
+			return nil //nolint:nilerr // a symlink, or below one
+		}
+		if err != nil || !entry.Type().IsRegular() || from.Check(at) != nil {
 			return err
 		}
-		return copyFile(path, to, filepath.ToSlash(name+strings.TrimPrefix(path, from)))
+		return copyFile(from, to, at)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -56,8 +61,8 @@ func copyAll(from string, to *files.Dir, name string) error {
 	return err
 }
 
-func copyFile(from string, to *files.Dir, name string) error {
-	in, err := os.Open(from)
+func copyFile(from, to *files.Dir, name string) error {
+	in, err := from.Read(name)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -36,7 +35,7 @@ func Patterns(files fs.FS, r *report.Report) *patterns.Result {
 }
 
 func addPatch(c *patterns.Collector, change patterns.Change, files fs.FS, name string) {
-	f, err := files.Open(path.Clean(name))
+	f, err := regularIn(files, name)
 	if err != nil {
 		c.Add(change, missing{err})
 		return

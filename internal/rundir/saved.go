@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
@@ -92,6 +94,25 @@ func isReportDir(dir string) bool {
 func isDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
+}
+
+// OpenEvents opens the events of a run. The directory may be somebody else's: it follows no symlink there, and does not
+// wait for a FIFO.
+func OpenEvents(dir string) (*os.File, error) {
+	return files.OpenRegular(filepath.Join(dir, "events.jsonl"), os.O_RDONLY, 0)
+}
+
+// regularIn opens a file of a run if it is regular: opening a FIFO waits.
+func regularIn(in fs.FS, name string) (fs.File, error) {
+	name = path.Clean(name)
+	info, err := fs.Stat(in, name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return in.Open(name)
 }
 
 // IsRun reports whether a directory has the files of a run.
