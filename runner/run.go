@@ -362,13 +362,13 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
 	for i, j := range jobs {
-		kept, ended := r.opts.History.Job(j.ID).Intent.(history.Keep)
+		keep, ended := r.opts.History.Job(j.ID).Intent.(history.Keep)
 		if !ended {
 			waiting = append(waiting, i)
 			continue
 		}
-		ends[j.ID] = kept.End
-		failures += failed(kept.End)
+		ends[j.ID] = keep.End
+		failures += failed(keep.End)
 	}
 	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.Stops.MaxFailures}
 	published := map[int]bool{}

@@ -31,6 +31,8 @@ type AWS struct {
 
 // AWS returns a login with the role of the options, or else by the SDK's chain of credentials. It
 // reads variables and the files of the SDK.
+//
+//nolint:contextcheck,nolintlint // the SDK opens small files of the user; the linter sees callers only
 func (o Options) AWS() (*AWS, error) {
 	client := awshttp.NewBuildableClient().WithTimeout(requestTime).WithTransportOptions(func(t *http.Transport) { t.Proxy = o.Proxy })
 	load := []func(*config.LoadOptions) error{config.WithHTTPClient(client)}

@@ -109,7 +109,7 @@ func TestAWSAssumesARoleWithTheTokenOfTheJob(t *testing.T) {
 
 func TestAWSLoginsThatFail(t *testing.T) {
 	_, url := serve(t)
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer down.Close()
 	for _, test := range []struct {
 		name, want string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,7 +40,7 @@ func (o Options) Google() (*Tokens, error) {
 		source = "the identity provider " + o.IdentityProvider + " for " + from
 	} else if name, file := o.first("GOOGLE_APPLICATION_CREDENTIALS"); name != "" {
 		if _, err := os.Stat(file); err != nil {
-			return nil, failed(context.Background(), "Google Cloud", err)
+			return nil, fmt.Errorf("login to Google Cloud failed: %w", err)
 		}
 		source = "the file in " + name
 	} else if _, err := os.Stat(o.wellKnown()); err == nil {

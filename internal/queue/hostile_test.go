@@ -57,7 +57,7 @@ func TestARunWithAnInvalidBudgetIsCancelled(t *testing.T) {
 	}
 }
 
-// Who resets a budget stops the requests of jobs that run, and not their end: what they did is kept.
+// Who resets a budget stops the requests of jobs that run, and not their end: what they did remains.
 func TestAResetBudgetLosesNoWork(t *testing.T) {
 	t.Parallel()
 	s := queuetest.Start(t)

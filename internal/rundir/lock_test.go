@@ -238,9 +238,10 @@ func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
 		if pauses++; d != orphanPause || pauses > 3 {
 			t.Fatalf("pause %d is %s", pauses, d)
 		}
-		if pauses == 1 {
+		switch pauses {
+		case 1:
 			cancel(stopped)
-		} else if pauses == 3 {
+		case 3:
 			lock.file.Close()
 		}
 		return context.Cause(ctx)

@@ -65,7 +65,7 @@ func newBlocks(jobs, size int) *blocks {
 }
 
 // write writes the details of a job, with the longest texts that fit, as one line: their length in bytes
-// before they were compressed, and a part of a stream. With a plus sign before it, the part follows that of the line before.
+// before they were compressed, and a section of a stream. With a plus sign before it, the section follows that of the line before.
 func (b *blocks) write(out *bytes.Buffer, r *report.Report, j *report.Job, d Detail) error {
 	share := min(2*b.left/(b.jobs+1), maxBlock) // the last but one leaves a third
 	content := func(level int) g.Node {

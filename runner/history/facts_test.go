@@ -109,7 +109,7 @@ func TestTotalsOfASession(t *testing.T) {
 	}
 }
 
-// A lost request has cost what was reserved for it, or what its estimate says.
+// A lost request has cost what was reserved for it, or its estimate.
 func TestCostOfALostTurn(t *testing.T) {
 	estimate := 3 * money.Dollar
 	turn := event.Turn{Number: 1, Request: &money.Charge{CostUSD: &estimate}}

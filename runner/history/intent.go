@@ -168,7 +168,7 @@ func (r Run) Resumed(jobs []string) *event.Resumed {
 	}
 	before := &event.Resumed{CostUSD: r.Past.Spent()}
 	for _, id := range jobs {
-		if _, kept := r.intent(id).(Keep); kept {
+		if _, ok := r.intent(id).(Keep); ok {
 			before.Finished++
 		}
 	}

@@ -3,28 +3,28 @@ package trailers
 import "testing"
 
 func TestTrailersOfAMessage(t *testing.T) {
-	type says struct{ ours, made, finishes, unfinished bool }
+	type message struct{ ours, made, finishes, unfinished bool }
 	own := Run.Of("r") + "\n" + Job.Of("a.1") + "\n" + Task.Of("h") + "\n"
 	for name, c := range map[string]struct {
 		message string
-		want    says
+		want    message
 	}{
-		"a commit of a run":          {"a: fix it\n\n" + own, says{ours: true, made: true, finishes: true}},
-		"edited on a forge":          {"a: fix it\r\n\r\nMillhand-Run: r\r\nMillhand-Job: a.1\r\nMillhand-Task: h  \r\n", says{ours: true, made: true, finishes: true}},
-		"without a last line break":  {"x\n\nMillhand-Task: h", says{ours: true, finishes: true}},
-		"work in progress":           {"wip: a: fix it\n\n" + own + Outcome.Of("limit") + "\n", says{ours: true, made: true, unfinished: true}},
-		"of another job":             {"x\n\n" + Run.Of("r") + "\n" + Job.Of("a.10") + "\n" + Task.Of("h2") + "\n", says{ours: true}},
-		"of another run":             {"x\n\n" + Run.Of("r2") + "\n" + Job.Of("a.1") + "\n", says{}},
-		"several that were combined": {"x\n\n" + Task.Of("h0") + "\n\n" + own, says{ours: true, made: true, finishes: true}},
-		"quoted":                     {"Undo a commit\n\n    " + Task.Of("h") + "\n", says{}},
-		"another key":                {"x\n\nMillhand-Tasks: h\nMillhand-Task:h\n", says{}},
-		"a mention":                  {"Remove Millhand-Task: h\n", says{}},
-		"no trailers":                {"x\n", says{}},
-		"an empty value":             {"x\n\nMillhand-Task:\n", says{ours: true}},
+		"a commit of a run":          {"a: fix it\n\n" + own, message{ours: true, made: true, finishes: true}},
+		"edited on a forge":          {"a: fix it\r\n\r\nMillhand-Run: r\r\nMillhand-Job: a.1\r\nMillhand-Task: h  \r\n", message{ours: true, made: true, finishes: true}},
+		"without a last line break":  {"x\n\nMillhand-Task: h", message{ours: true, finishes: true}},
+		"work in progress":           {"wip: a: fix it\n\n" + own + Outcome.Of("limit") + "\n", message{ours: true, made: true, unfinished: true}},
+		"of another job":             {"x\n\n" + Run.Of("r") + "\n" + Job.Of("a.10") + "\n" + Task.Of("h2") + "\n", message{ours: true}},
+		"of another run":             {"x\n\n" + Run.Of("r2") + "\n" + Job.Of("a.1") + "\n", message{}},
+		"several that were combined": {"x\n\n" + Task.Of("h0") + "\n\n" + own, message{ours: true, made: true, finishes: true}},
+		"quoted":                     {"Undo a commit\n\n    " + Task.Of("h") + "\n", message{}},
+		"another key":                {"x\n\nMillhand-Tasks: h\nMillhand-Task:h\n", message{}},
+		"a mention":                  {"Remove Millhand-Task: h\n", message{}},
+		"no trailers":                {"x\n", message{}},
+		"an empty value":             {"x\n\nMillhand-Task:\n", message{ours: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Read(c.message)
-			if got := (says{r.Ours(), r.MadeFor("r", "a.1"), r.Finishes("h"), r.Unfinished()}); got != c.want {
+			if got := (message{r.Ours(), r.MadeFor("r", "a.1"), r.Finishes("h"), r.Unfinished()}); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})

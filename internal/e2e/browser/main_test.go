@@ -72,7 +72,7 @@ func chromium(tb testing.TB) context.Context {
 
 // opened is a page with what it logged and requested.
 type opened struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // the tab is a value of it
 	close func()
 	t     testing.TB
 

@@ -121,7 +121,7 @@ func (r *hostileRegistry) archive(w http.ResponseWriter, req *http.Request, prog
 			w.(http.Flusher).Flush() //nolint:forcetypeassert // of net/http
 		}
 	case "traversal":
-		w.Write(traversal(program)) //nolint:errcheck // the client may leave
+		w.Write(traversal(program))
 	default:
 		http.Redirect(w, req, r.archives()[name], http.StatusFound) // of go, whose registry names no addresses
 	}
@@ -134,7 +134,7 @@ func traversal(program string) []byte {
 	if program == "go" {
 		z := zip.NewWriter(&text)
 		for _, name := range append(names, "evil.example/traversal@v1.0.0/../../planted-module", "evil.example/traversal@v1.0.0/go.mod") {
-			f, _ := z.Create(name) //nolint:errcheck // in memory
+			f, _ := z.Create(name)
 			f.Write([]byte("gotcha"))
 		}
 		z.Close()

@@ -28,6 +28,8 @@ const maxLookups = 20
 
 // look calls a function that reads objects, and again as long as what it misses
 // may be in packs that have been made meanwhile. The caller holds s.mu.
+//
+//nolint:contextcheck,nolintlint // see maxLookups; the linter sees callers only
 func (s *objectStores) look(read func() error) error {
 	for n := 1; ; n++ {
 		err := read()

@@ -89,7 +89,7 @@ func (c *Clouds) bedrock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
-	for _, event := range strings.Split(played.Body.String(), "\n\n") {
+	for event := range strings.SplitSeq(played.Body.String(), "\n\n") {
 		if _, data, ok := strings.Cut(event, "data: "); ok {
 			_, _ = w.Write(Message(data))
 		}

@@ -60,7 +60,7 @@ func (c *Clouds) vertex(w http.ResponseWriter, r *http.Request) {
 	var fields struct{ Stream bool }
 	err = json.Unmarshal(body, &fields)
 	if err != nil || method != "streamRawPredict" || !fields.Stream {
-		c.refuse(w, http.StatusBadRequest, fmt.Errorf("unexpected request of %s: %v", r.URL.Path, err))
+		c.refuse(w, http.StatusBadRequest, fmt.Errorf("unexpected request of %s with the method %q and stream %t", r.URL.Path, method, fields.Stream))
 		return
 	}
 	sent, err := adapted(r, body, model, "vertex-2023-10-16")

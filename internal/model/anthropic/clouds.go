@@ -20,13 +20,12 @@ import (
 // sends the key of the options as a bearer token. The base URL has no path.
 func Bedrock(o wire.Options, d Dialect, conf aws.Config) model.Model {
 	if o.APIKey != "" || o.Keys != nil {
-		key := func(ctx context.Context) (string, error) { return o.APIKey, nil }
-		if o.Keys != nil {
-			key = o.Keys.Key
-		}
 		conf.Credentials, conf.AuthSchemePreference = nil, []string{"httpBearerAuth"}
 		conf.BearerAuthTokenProvider = bearer.TokenProviderFunc(func(ctx context.Context) (bearer.Token, error) {
-			value, err := key(ctx)
+			if o.Keys == nil {
+				return bearer.Token{Value: o.APIKey}, nil
+			}
+			value, err := o.Keys.Key(ctx)
 			return bearer.Token{Value: value}, err
 		})
 	}

@@ -59,8 +59,8 @@ func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Mod
 // withoutPath checks that a base URL has no path: the SDK replaces it by that of the cloud's API.
 func withoutPath(base string) error {
 	u, err := url.Parse(base)
-	if err != nil { // reported when it is used
-		return nil
+	if err != nil {
+		return nil //nolint:nilerr // reported when it is used
 	}
 	if path := strings.Trim(u.Path, "/"); path != "" && path != "v1" {
 		return errors.New("the base URL must not have a path")

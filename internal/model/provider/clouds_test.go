@@ -45,7 +45,7 @@ func TestBedrockFails(t *testing.T) {
 		{"no end", "response", 200, start, model.ClassProtocol},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if w.Header().Set("Content-Type", "application/json"); test.status == 200 {
 					w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
 				}

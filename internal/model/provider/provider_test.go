@@ -320,7 +320,7 @@ func compare(t *testing.T, name string, got wiretest.Request) {
 func TestEveryKindPlaysAScript(t *testing.T) {
 	for _, kind := range Names() {
 		switch kind {
-		case "mistral": // the server tells usage to those who ask only, and there one must not
+		case "mistral": // the server reports usage only on request, and the request must not have the field there
 			continue
 		case "bedrock", "vertex": // not the paths and streams of the maker's API: see TestEachProvidersRequest
 			continue

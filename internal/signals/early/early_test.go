@@ -78,7 +78,7 @@ func TestSignalsBeforeMain(t *testing.T) {
 	}
 }
 
-// Nothing is collected while the libraries are initialized, unless the user wants that.
+// Nothing is collected while the libraries are initialized, unless the user configured it.
 func TestNoCollectionBeforeMain(t *testing.T) {
 	for percent, want := range map[string]bool{"": false, "100": false, "300": false, "20": true} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "version")
