@@ -170,12 +170,16 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 			c.note(n, "variant %q of model %q is not converted: write effort: LEVEL", variant, id)
 		}
 		name, rest, ok := strings.Cut(id, "/")
-		if known, _ := c.endpoint(name); ok && known != "" {
+		if known, _ := c.endpoint(name); ok && known != "" && c.served(name, rest) {
 			c.guard.usable(id)
 			m.set("model", text(known+"/"+c.sent(name, rest)), "")
 			return
 		}
-		c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
+		if c.served(name, rest) {
+			c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
+		} else {
+			c.note(n, "model %q is not converted: millhand calls only Anthropic's models of %s", id, name)
+		}
 	}
 	if otherwise != "" {
 		c.guard.usable("openai/gpt-5-mini")
@@ -193,11 +197,15 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 		name = "fireworks"
 	case "gemini":
 		name = "google"
+	case "amazon-bedrock":
+		name = "bedrock"
+	case "google-vertex-anthropic":
+		name = "vertex"
 	}
 	if c.known.Provider(name) {
 		return name, true
 	}
-	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) {
+	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) || c.cloudKind(name) != "" {
 		return name, false
 	}
 	return "", false

@@ -30,7 +30,9 @@ func write(tb testing.TB, files ...string) string {
 }
 
 var known = Known{
-	Provider:       func(name string) bool { return name == "openai" || name == "together" },
+	Provider: func(name string) bool {
+		return slices.Contains([]string{"openai", "together", "bedrock", "vertex"}, name)
+	},
 	LanguageServer: func(name string) bool { return name == "gopls" || name == "php" },
 }
 

@@ -32,9 +32,9 @@ func (c *converter) models(e mapping, id string, n *node) {
 // call differently.
 func (c *converter) sent(provider, model string) string {
 	if id := c.defined.get(provider, "models", model, "id").text(); id != "" {
-		return id
+		model = id
 	}
-	return model
+	return c.inGroup(provider, model)
 }
 
 // facts converts one model.

@@ -25,6 +25,10 @@ func kindOf(npm string) string {
 		return "together"
 	case "ollama-ai-provider", "ollama-ai-provider-v2":
 		return "ollama"
+	case "@ai-sdk/amazon-bedrock":
+		return "bedrock"
+	case "@ai-sdk/google-vertex/anthropic":
+		return "vertex"
 	}
 	if name := strings.TrimPrefix(npm, "@ai-sdk/"); slices.Contains([]string{"anthropic", "google", "mistral", "groq", "deepseek", "xai", "azure", "fireworks", "cerebras"}, name) {
 		return name
@@ -41,7 +45,7 @@ func (c *converter) endpoints(n *node) mapping {
 		e := newMapping()
 		kind := kindOf(p.get("npm").text())
 		switch {
-		case own && (kind == "" || name == kind || kind == "openai"):
+		case own && (kind == "" || name == kind || kind == "openai" && name != "bedrock" && name != "vertex"):
 		case kind != "":
 			e.set("kind", text(kind), "")
 		default:
@@ -49,13 +53,16 @@ func (c *converter) endpoints(n *node) mapping {
 			continue
 		}
 		c.options(e, id, p)
-		if !own && !slices.Contains(keys(e), "base_url") {
+		if !own && !slices.Contains(keys(e), "base_url") && c.cloudKind(id) == "" {
 			c.note(p, "provider %s is not converted: it has no baseURL", id)
 			continue
 		}
 		if slices.Contains(keys(all), name) {
 			c.note(p, "provider %s is not converted: another one is %s here, too", id, name)
 			continue
+		}
+		if c.cloudKind(id) != "" {
+			c.cloud(e, id, p.get("options"))
 		}
 		c.timeouts(e, id, p.get("options"))
 		c.models(e, id, p.get("models"))
@@ -86,8 +93,15 @@ func (c *converter) left(id string, p *node) {
 			c.note(p.get(key), "provider %s: %s not converted", id, key)
 		}
 	}
+	converted := []string{"baseURL", "apiKey", "headers", "timeout", "chunkTimeout"}
+	switch c.cloudKind(id) {
+	case "bedrock":
+		converted = append(converted, "region", "profile", "endpoint")
+	case "vertex":
+		converted = append(converted, "project", "location")
+	}
 	for _, key := range p.get("options").keys {
-		if !slices.Contains([]string{"baseURL", "apiKey", "headers", "timeout", "chunkTimeout"}, key) {
+		if !slices.Contains(converted, key) {
 			c.note(p.get("options", key), "provider %s: options.%s not converted", id, key)
 		}
 	}
@@ -97,16 +111,14 @@ func (c *converter) left(id string, p *node) {
 // copied: a manifest is shared.
 func (c *converter) options(e mapping, id string, p *node) {
 	o := p.get("options")
-	url := o.get("baseURL")
-	if url.text() == "" {
-		url = p.get("api")
+	at := o.get("baseURL")
+	if endpoint := o.get("endpoint"); endpoint.text() != "" && c.cloudKind(id) == "bedrock" {
+		at = endpoint
 	}
-	switch m := variable.FindStringSubmatch(url.text()); {
-	case m != nil:
-		c.note(url, "provider %s: write the URL that %s has as base_url", id, m[1])
-	case url.text() != "":
-		e.set("base_url", text(url.text()), "")
+	if at.text() == "" {
+		at = p.get("api")
 	}
+	c.address(e, id, at)
 	key := o.get("apiKey")
 	name := strings.ToUpper(strings.ReplaceAll(agentName(id), "-", "_")) + "_API_KEY"
 	switch m := variable.FindStringSubmatch(key.text()); {

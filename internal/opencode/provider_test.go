@@ -6,6 +6,89 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// What AWS and Google Cloud serve is called with their logins, or a key that is named.
+func TestClouds(t *testing.T) {
+	const sonnet = "anthropic.claude-sonnet-4-5-20250929-v1:0"
+	bedrock := func(model, options string) string {
+		return `{"model": "amazon-bedrock/` + model + `", "provider": {"amazon-bedrock": {"options": {` + options + `}}}}`
+	}
+	const group = "opencode.json:1: provider amazon-bedrock: OpenCode adds the group of the region to names of models; write it, such as us. or eu., if the model lacks it"
+	tests := []struct{ name, config, want, notes string }{
+		{"a region of Europe", bedrock(sonnet, `"region": "eu-west-1"`), "model: bedrock/eu." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: eu-west-1\n", ""},
+		{"a region of the USA", bedrock(sonnet, `"region": "us-east-1"`), "model: bedrock/us." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: us-east-1\n", ""},
+		{"of the government", bedrock(sonnet, `"region": "us-gov-west-1"`), "model: bedrock/" + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: us-gov-west-1\n", ""},
+		{"of Australia", bedrock(sonnet, `"region": "ap-southeast-2"`), "model: bedrock/au." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: ap-southeast-2\n", ""},
+		{"of Japan", bedrock(sonnet, `"region": "ap-northeast-1"`), "model: bedrock/jp." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: ap-northeast-1\n", ""},
+		{"of India", bedrock(sonnet, `"region": "ap-south-1"`), "model: bedrock/apac." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: ap-south-1\n", ""},
+		{"of Canada", bedrock(sonnet, `"region": "ca-central-1"`), "model: bedrock/" + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: ca-central-1\n", ""},
+		{"a group of regions", bedrock("global."+sonnet, `"region": "eu-west-1"`), "model: bedrock/global." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: eu-west-1\n", ""},
+		{"nothing but the model", `{"model": "amazon-bedrock/us.` + sonnet + `"}`, "model: bedrock/us." + sonnet + "\nprofile: build\n", ""},
+		{"a region of the environment", bedrock(sonnet, `"region": "{env:AWS_REGION}"`), "model: bedrock/" + sonnet + "\nprofile: build\n", group},
+		{
+			"one of another variable", bedrock(sonnet, `"region": "{env:OURS}"`), "model: bedrock/" + sonnet + "\nprofile: build\n",
+			"opencode.json:1: provider amazon-bedrock: write the value of OURS as region\n" + group,
+		},
+		{
+			"an invalid region", bedrock("us."+sonnet, `"region": "eu-west-1.example.com/"`), "model: bedrock/us." + sonnet + "\nprofile: build\n",
+			`opencode.json:1: provider amazon-bedrock: invalid options.region "eu-west-1.example.com/"`,
+		},
+		{
+			"profile and keys", bedrock(sonnet, `"region": "us-east-1", "profile": "team", "accessKeyId": "AKIA1", "secretAccessKey": "s"`),
+			"model: bedrock/us." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: us-east-1\n",
+			`opencode.json:1: provider amazon-bedrock: profile not converted: set AWS_PROFILE=team
+opencode.json:1: provider amazon-bedrock: options.accessKeyId not converted
+opencode.json:1: provider amazon-bedrock: options.secretAccessKey not converted`,
+		},
+		{
+			"an address of AWS", bedrock(sonnet, `"region": "us-east-1", "endpoint": "https://x.bedrock-runtime.us-east-1.vpce.amazonaws.com"`),
+			"model: bedrock/us." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    base_url: https://x.bedrock-runtime.us-east-1.vpce.amazonaws.com\n    region: us-east-1\n", "",
+		},
+		{
+			"another address", bedrock(sonnet, `"region": "us-east-1", "baseURL": "https://gateway.example.com"`),
+			"model: bedrock/us." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    base_url: https://gateway.example.com\n    region: us-east-1\n",
+			"opencode.json:1: provider amazon-bedrock: credentials of the cloud are sent to this address only with login: {}; write that, or key_env",
+		},
+		{
+			"an address with a path", bedrock(sonnet, `"region": "us-east-1", "baseURL": "https://gateway.example.com/bedrock"`),
+			"model: bedrock/us." + sonnet + "\nprofile: build\nproviders:\n  bedrock:\n    region: us-east-1\n",
+			"opencode.json:1: provider amazon-bedrock: base URL not converted: that of kind bedrock must not have a path",
+		},
+		{
+			"a model of another maker", bedrock("amazon.nova-pro-v1:0", `"region": "us-east-1"`),
+			"model: openai/gpt-5-mini # no model of opencode.json can be used: choose one\nprofile: build\nproviders:\n  bedrock:\n    region: us-east-1\n",
+			`opencode.json:1: model "amazon-bedrock/amazon.nova-pro-v1:0" is not converted: millhand calls only Anthropic's models of amazon-bedrock`,
+		},
+		{
+			"another name, with facts of a model", `{"model": "team/us.` + sonnet + `", "provider": {"team": {"npm": "@ai-sdk/amazon-bedrock", "options": {"region": "us-west-2", "apiKey": "{env:TEAM_KEY}"}, "models": {"us.` + sonnet + `": {"limit": {"context": 200000}}}}}}`,
+			"model: team/us." + sonnet + "\nprofile: build\nproviders:\n  team:\n    kind: bedrock\n    key_env: TEAM_KEY\n    region: us-west-2\n    models:\n      us." + sonnet + ":\n        window: 200000\n", "",
+		},
+		{
+			"the API of OpenAI at AWS", `{"model": "amazon-bedrock/openai.gpt-oss", "provider": {"amazon-bedrock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1"}}}}`,
+			"model: bedrock/openai.gpt-oss\nprofile: build\nproviders:\n  bedrock:\n    kind: openai\n    base_url: https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1\n", "",
+		},
+		{
+			"Vertex", `{"model": "google-vertex-anthropic/claude-sonnet-4-5@20250929", "provider": {"google-vertex-anthropic": {"options": {"project": "my-project", "location": "europe-west1"}}}}`,
+			"model: vertex/claude-sonnet-4-5@20250929\nprofile: build\nproviders:\n  vertex:\n    project: my-project\n    region: europe-west1\n", "",
+		},
+		{
+			"Vertex with variables", `{"model": "google-vertex-anthropic/claude-opus-4-1@20250805", "provider": {"google-vertex-anthropic": {"options": {"project": "{env:GOOGLE_CLOUD_PROJECT}", "location": "{env:VERTEX_LOCATION}"}}}}`,
+			"model: vertex/claude-opus-4-1@20250805\nprofile: build\n",
+			"opencode.json:1: provider google-vertex-anthropic: write the value of VERTEX_LOCATION as region",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, notes := converted(t, write(t, "opencode.json", tt.config))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("manifest (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.notes, notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestProviders(t *testing.T) {
 	const house = `{"model": "house/big", "provider": {"house": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://h/v1"}, `
 	const head = "providers:\n  house:\n    kind: openai\n    base_url: http://h/v1\n"

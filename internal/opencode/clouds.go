@@ -1,0 +1,114 @@
+package opencode
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cloudKind returns millhand's kind of a provider that a cloud serves: bedrock or vertex; "" for others.
+func (c *converter) cloudKind(id string) string {
+	kind := kindOf(c.defined.get(id, "npm").text())
+	switch {
+	case kind == "" && id == "amazon-bedrock":
+		return "bedrock"
+	case kind == "" && id == "google-vertex-anthropic":
+		return "vertex"
+	case kind == "bedrock", kind == "vertex":
+		return kind
+	}
+	return ""
+}
+
+// served reports whether millhand calls a model of a provider: of clouds only Anthropic's.
+func (c *converter) served(id, model string) bool {
+	return c.cloudKind(id) == "" || strings.Contains(model, "claude") || strings.HasPrefix(model, "arn:")
+}
+
+// grouped matches models that are named with their group of regions.
+var grouped = regexp.MustCompile(`^(arn:|(global|us|eu|jp|apac|au)\.)`)
+
+// inGroup returns the name of a model with the group of regions that OpenCode adds for the
+// region of its configuration: Bedrock serves most models only by such names.
+func (c *converter) inGroup(id, model string) string {
+	region := c.defined.get(id, "options", "region").text()
+	if id != "amazon-bedrock" || c.cloudKind(id) != "bedrock" || grouped.MatchString(model) {
+		return model
+	}
+	group := ""
+	switch of, _, _ := strings.Cut(region, "-"); {
+	case of == "us" && !strings.HasPrefix(region, "us-gov"):
+		group = "us."
+	case slices.Contains([]string{"eu-west-1", "eu-west-2", "eu-west-3", "eu-north-1", "eu-central-1", "eu-south-1", "eu-south-2"}, region):
+		group = "eu."
+	case (region == "ap-southeast-2" || region == "ap-southeast-4") && (strings.Contains(model, "claude-sonnet-4-5") || strings.Contains(model, "claude-haiku")):
+		group = "au."
+	case region == "ap-northeast-1":
+		group = "jp."
+	case of == "ap":
+		group = "apac."
+	}
+	return group + model
+}
+
+// placeForm is that of regions and projects in manifests.
+var placeForm = map[string]*regexp.Regexp{
+	"region":  regexp.MustCompile(`^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`),
+	"project": regexp.MustCompile(`^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`),
+}
+
+// cloud converts the region and project of a provider that a cloud serves.
+func (c *converter) cloud(e mapping, id string, o *node) {
+	kind := c.cloudKind(id)
+	if kind == "vertex" {
+		c.place(e, id, "project", "project", o, "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT")
+		c.place(e, id, "location", "region", o, "CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION")
+		return
+	}
+	c.place(e, id, "region", "region", o, "AWS_REGION", "AWS_DEFAULT_REGION")
+	if p := o.get("profile"); p.text() != "" {
+		c.note(p, "provider %s: profile not converted: set AWS_PROFILE=%s", id, p.text())
+	}
+	if p := o.get("region"); id == "amazon-bedrock" && (p.text() == "" || variable.MatchString(p.text())) {
+		c.note(p.or(c.defined.get(id)), "provider %s: OpenCode adds the group of the region to names of models; write it, such as us. or eu., if the model lacks it", id)
+	}
+}
+
+// place converts a region or project, unless it is that of a variable which millhand reads, too.
+func (c *converter) place(e mapping, id, from, to string, o *node, read ...string) {
+	v := o.get(from)
+	m := variable.FindStringSubmatch(v.text())
+	switch {
+	case v.text() == "", m != nil && slices.Contains(read, m[1]):
+	case m != nil:
+		c.note(v, "provider %s: write the value of %s as %s", id, m[1], to)
+	case placeForm[to].MatchString(v.text()):
+		e.set(to, text(v.text()), "")
+	default:
+		c.note(v, "provider %s: invalid options.%s %q", id, from, v.text())
+	}
+}
+
+// ownHost matches hosts of the clouds, which get their credentials without login.
+var ownHost = regexp.MustCompile(`\.(amazonaws|googleapis)\.com$`)
+
+// address converts the address of a provider.
+func (c *converter) address(e mapping, id string, at *node) {
+	kind := c.cloudKind(id)
+	u, err := url.Parse(at.text())
+	m := variable.FindStringSubmatch(at.text())
+	switch {
+	case m != nil:
+		c.note(at, "provider %s: write the URL that %s has as base_url", id, m[1])
+		return
+	case at.text() == "":
+		return
+	case kind != "" && (err != nil || !slices.Contains([]string{"", "v1"}, strings.Trim(u.Path, "/"))):
+		c.note(at, "provider %s: base URL not converted: that of kind %s must not have a path", id, kind)
+		return
+	case kind != "" && !ownHost.MatchString(u.Host) && c.defined.get(id, "options", "apiKey").text() == "":
+		c.note(at, "provider %s: credentials of the cloud are sent to this address only with login: {}; write that, or key_env", id)
+	}
+	e.set("base_url", text(at.text()), "")
+}
