@@ -88,9 +88,7 @@ func readProvider(v value, name string) provider {
 		}
 		p.Models[m.name] = m.ModelFacts
 	}
-	if kind := p.Kind; kind != "" && kind != "openai" && kind != "responses" { // or else a provider could be called an allowed one
-		got["kind"].refused(policy.Providers, "the provider "+quote(kind), kind)
-	}
+	got["kind"].refusedKind(p.Kind, name, p.BaseURL)
 	checkCloud(got, cmp.Or(p.Kind, name))
 	for _, key := range []string{"kind", "base_url"} {
 		if key == "base_url" && len(cloudKinds[p.Kind]) > 0 { // its region decides
@@ -110,6 +108,23 @@ func readProvider(v value, name string) provider {
 		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", quote(name)), "write base_url: https://...")
 	}
 	return p
+}
+
+// refusedKind records that a policy refuses the provider that a kind is, or else it could be called an
+// allowed one. Kind openai has no server of its own, and responses has OpenAI's without a base URL.
+func (v value) refusedKind(kind, name, baseURL string) {
+	of := kind
+	if kind == "responses" && baseURL == "" && name != "azure" {
+		of = "openai"
+	}
+	if kind == "" || kind == "openai" || of == "responses" || of == name {
+		return
+	}
+	if bound := v.src.policies; baseURL == "" && !bound.States(policy.Providers) {
+		v.refused(policy.Models, "the provider "+quote(of), of+"/")
+		return
+	}
+	v.refused(policy.Providers, "the provider "+quote(of), of)
 }
 
 // readKeySource checks and resolves where changing keys come from. Commands run outside of
