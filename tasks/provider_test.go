@@ -37,11 +37,11 @@ func TestPoliciesBoundProviders(t *testing.T) {
 		"an API by the name of an allowed one":     {"providers: {openai: {kind: responses}}\n", []policy.Rule{only}, nil},
 		"a cloud where only models are restricted": {"providers: {openai: {kind: bedrock}}\n", []policy.Rule{{Key: policy.Models, Allow: []string{"openai/*"}, Source: "p.yaml:4", Fix: "remove it"}}, []string{`m.yaml:4:22: the provider "bedrock" not allowed by models (p.yaml:4); remove it`}},
 		"its models are allowed":                   {"providers: {openai: {kind: bedrock}}\n", []policy.Rule{{Key: policy.Models, Allow: []string{"openai/*", "bedrock/*"}, Source: "p.yaml:4"}}, nil},
-		"OpenAI by an allowed name":                {"providers: {anthropic: {kind: responses}}\n", []policy.Rule{{Key: policy.Providers, Allow: []string{"openrouter", "anthropic"}, Source: "p.yaml:5", Fix: "remove it"}}, []string{
+		"OpenAI by an allowed name": {"providers: {anthropic: {kind: responses}}\n", []policy.Rule{{Key: policy.Providers, Allow: []string{"openrouter", "anthropic"}, Source: "p.yaml:5", Fix: "remove it"}}, []string{
 			`m.yaml:2:8: the provider "openai" not allowed by providers (p.yaml:5); remove it`, // the task's
 			`m.yaml:4:25: the provider "openai" not allowed by providers (p.yaml:5); remove it`,
 		}},
-		"an API of deployments":                    {"providers: {azure: {kind: responses}}\n", []policy.Rule{{Key: policy.Providers, Allow: []string{"openai", "azure"}, Source: "p.yaml:5"}}, nil},
+		"an API of deployments": {"providers: {azure: {kind: responses}}\n", []policy.Rule{{Key: policy.Providers, Allow: []string{"openai", "azure"}, Source: "p.yaml:5"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := options(dirWith(t, map[string]string{"m.yaml": oneTask + tt.keys}))
