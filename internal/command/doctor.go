@@ -382,6 +382,9 @@ func endpoints(w World) check {
 		c.Status = checkWarning
 		c.Found += "; not read: " + strings.Join(unread, ", ")
 		c.Fix = "set the endpoint, its key and headers under providers: in the manifest"
+		if slices.ContainsFunc(unread, func(name string) bool { return strings.HasPrefix(name, "CLAUDE_CODE_USE_") }) {
+			c.Fix = "write model: bedrock/MODEL or vertex/MODEL; millhand init converts the variables of Claude Code"
+		}
 	}
 	return c
 }

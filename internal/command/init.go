@@ -23,7 +23,7 @@ func initCommand(w World) *cli.Command {
 	var o initOptions
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
-		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are those of examples/.",
+		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next. The model is that of Claude Code's settings for Bedrock or Vertex (CLAUDE_CODE_USE_BEDROCK), or of a provider whose key is set.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are those of examples/.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.demo, EnvVars: noVariable()},
 			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.opencode, EnvVars: noVariable()},
@@ -145,13 +145,23 @@ func (o initOptions) fitting(w World) (manifest []byte, next string, err error) 
 		return nil, "", err
 	}
 	fmt.Fprintln(w.Err, printable.Text(project.Summary()))
+	cloud, clouded := starter.ClaudeCode(root, w.Getenv)
+	for _, note := range cloud.Notes {
+		fmt.Fprintln(w.Err, printable.Text("Claude Code: "+note))
+	}
 	id, key, set := firstModel(w)
+	if clouded {
+		id, set = cloud.Model, true
+	}
 	path := filepath.Join(o.dir, usualManifest)
 	if next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n", path); !set {
 		next += fmt.Sprintf("  export %s=...\n", key)
 	}
 	next += "  millhand run " + path
-	if set {
+	switch {
+	case clouded:
+		next += fmt.Sprintf("\nClaude Code is set up for %s here, so the model is %s, with the login of the cloud", cloud.Provider, id)
+	case set:
 		next += fmt.Sprintf("\n%s is set, so the model is %s", key, id)
 	}
 	for _, ci := range project.CI {
@@ -159,7 +169,7 @@ func (o initOptions) fitting(w World) (manifest []byte, next string, err error) 
 			next += fmt.Sprintf("\nthis repository uses %s: millhand init %s writes files for it", ci, flag)
 		}
 	}
-	return project.Manifest(id), next, nil
+	return project.Manifest(id, cloud.Keys()), next, nil
 }
 
 // firstModels are models for a first manifest by their providers, the usual ones first.

@@ -151,11 +151,11 @@ func (p Project) Summary() string {
 	return "found " + strings.Join(p.Ecosystems, ", ") + "; tests: " + strings.Join(p.Tests, "; ")
 }
 
-// Manifest returns a first manifest for the project.
-func (p Project) Manifest(model string) []byte {
+// Manifest returns a first manifest for the project, with the key providers if it is not "".
+func (p Project) Manifest(model, providers string) []byte {
 	var b strings.Builder
 	b.WriteString("# All keys: https://github.com/millhand/millhand/blob/main/docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate millhand.yaml\n")
-	fmt.Fprintf(&b, "version: 1\nmodel: %s\n", model)
+	fmt.Fprintf(&b, "version: 1\nmodel: %s\n%s", model, providers)
 	if len(p.Tests) == 0 {
 		b.WriteString(untested)
 		return []byte(b.String())

@@ -76,7 +76,7 @@ func TestProjects(t *testing.T) {
 func TestManifestsAreValid(t *testing.T) {
 	for _, p := range []Project{{}, {Tests: []string{"go test ./..."}}, {Setup: []string{`npm ci "x"`}, Tests: []string{"npm test", "a: b # c"}}} {
 		dir := t.TempDir()
-		text := p.Manifest("openai/gpt-5-mini")
+		text := p.Manifest("openai/gpt-5-mini", "")
 		if err := os.WriteFile(filepath.Join(dir, "millhand.yaml"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
