@@ -22,13 +22,10 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// TestTheWorkflowsOfTheExamples holds the workflows of examples/github to what
+// TestTheWorkflowsOfTheExamples holds the workflows of the examples to what
 // their readme promises; .github/action/lint checks their form.
 func TestTheWorkflowsOfTheExamples(t *testing.T) {
-	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yml")
-	if err != nil || len(files) != 6 {
-		t.Fatal(files, err)
-	}
+	files := workflowFiles(t, "yml", 8)
 	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml", scripts.Root(t)+"/.github/workflows/release.yml") {
 		var w struct {
 			Permissions map[string]string
@@ -74,11 +71,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 }
 
 func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
-	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yaml")
-	if err != nil || len(files) != 5 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
+	for _, file := range workflowFiles(t, "yaml", 7) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			w := newWorkflow(t, map[string]string{"m.yaml": read(t, file)})
 			args := []string{"validate", "m.yaml"}

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/e2e/scripts"
 )
 
-// exampleWorkflow is a workflow of examples/github.
+// exampleWorkflow is a workflow of examples/github or examples/clouds.
 type exampleWorkflow struct {
 	On          map[string]any
 	Concurrency any
@@ -33,12 +33,26 @@ type exampleJob struct {
 	}
 }
 
+// workflowFiles returns the files of the workflows that end so: yml, or yaml for their manifests.
+func workflowFiles(t *testing.T, ext string, count int) []string {
+	t.Helper()
+	var all []string
+	for _, dir := range []string{"github", "clouds"} {
+		files, err := filepath.Glob(scripts.Root(t) + "/examples/" + dir + "/*." + ext)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, files...)
+	}
+	if len(all) != count {
+		t.Fatal(all)
+	}
+	return all
+}
+
 func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 	t.Helper()
-	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := workflowFiles(t, "yml", 8)
 	all := map[string]exampleWorkflow{}
 	for _, file := range files {
 		var w exampleWorkflow
@@ -53,6 +67,7 @@ func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 // TestTheExamplesHaveTheLeastPermissions: who adds one has to say so here.
 func TestTheExamplesHaveTheLeastPermissions(t *testing.T) {
 	want := map[string]string{
+		"aws.yml look": "contents: read, id-token: write", "google.yml look": "contents: read, id-token: write",
 		"bulk.yml merge": "", "bulk.yml plan": "contents: read", "bulk.yml run": "contents: read",
 		"comment.yml work":    "contents: write, issues: write, pull-requests: write",
 		"evidence.yml attest": "attestations: write, id-token: write", "evidence.yml work": "contents: write",
