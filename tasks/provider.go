@@ -88,7 +88,7 @@ func readProvider(v value, name string) provider {
 		}
 		p.Models[m.name] = m.ModelFacts
 	}
-	got["kind"].refusedKind(p.Kind, name, p.BaseURL)
+	refuseKind(got["kind"], p.Kind, name, p.BaseURL)
 	checkCloud(got, cmp.Or(p.Kind, name))
 	for _, key := range []string{"kind", "base_url"} {
 		if key == "base_url" && len(cloudKinds[p.Kind]) > 0 { // its region decides
@@ -110,9 +110,9 @@ func readProvider(v value, name string) provider {
 	return p
 }
 
-// refusedKind records that a policy refuses the provider that a kind is, or else it could be called an
+// refuseKind records that a policy refuses the provider that a kind is, or else it could be called an
 // allowed one. Kind openai has no server of its own, and responses has OpenAI's without a base URL.
-func (v value) refusedKind(kind, name, baseURL string) {
+func refuseKind(v value, kind, name, baseURL string) {
 	of := kind
 	if kind == "responses" && baseURL == "" && name != "azure" {
 		of = "openai"

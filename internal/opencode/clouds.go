@@ -8,8 +8,8 @@ import (
 )
 
 // cloudKind returns millhand's kind of a provider that a cloud serves: bedrock or vertex; "" for others.
-func (c *converter) cloudKind(id string) string {
-	kind := kindOf(c.defined.get(id, "npm").text())
+func cloudKind(defined *node, id string) string {
+	kind := kindOf(defined.get(id, "npm").text())
 	switch {
 	case kind == "" && id == "amazon-bedrock":
 		return "bedrock"
@@ -22,8 +22,8 @@ func (c *converter) cloudKind(id string) string {
 }
 
 // served reports whether millhand calls a model of a provider: of clouds only Anthropic's.
-func (c *converter) served(id, model string) bool {
-	return c.cloudKind(id) == "" || strings.Contains(model, "claude") || strings.HasPrefix(model, "arn:")
+func served(defined *node, id, model string) bool {
+	return cloudKind(defined, id) == "" || strings.Contains(model, "claude") || strings.HasPrefix(model, "arn:")
 }
 
 // grouped matches models that are named with their group of regions.
@@ -31,9 +31,9 @@ var grouped = regexp.MustCompile(`^(arn:|(global|us|eu|jp|apac|au)\.)`)
 
 // inGroup returns the name of a model with the group of regions that OpenCode adds for the
 // region of its configuration: Bedrock serves most models only by such names.
-func (c *converter) inGroup(id, model string) string {
-	region := c.defined.get(id, "options", "region").text()
-	if id != "amazon-bedrock" || c.cloudKind(id) != "bedrock" || grouped.MatchString(model) {
+func inGroup(defined *node, id, model string) string {
+	region := defined.get(id, "options", "region").text()
+	if id != "amazon-bedrock" || cloudKind(defined, id) != "bedrock" || grouped.MatchString(model) {
 		return model
 	}
 	group := ""
@@ -52,21 +52,29 @@ func (c *converter) inGroup(id, model string) string {
 	return group + model
 }
 
-// placeForm is that of regions and projects in manifests.
-var placeForm = map[string]*regexp.Regexp{
+// valueForm is that of regions and projects in manifests.
+var valueForm = map[string]*regexp.Regexp{
 	"region":  regexp.MustCompile(`^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`),
 	"project": regexp.MustCompile(`^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`),
 }
 
+// endpoint is a provider whose options are converted to an entry.
+type endpoint struct {
+	*converter
+	id, kind string // kind is that of cloudKind
+	options  *node
+	entry    mapping
+}
+
 // cloud converts the region and project of a provider that a cloud serves.
-func (c *converter) cloud(e mapping, id string, o *node) {
-	kind := c.cloudKind(id)
-	if kind == "vertex" {
-		c.place(e, id, "project", "project", o, "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT")
-		c.place(e, id, "location", "region", o, "CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION")
+func (c endpoint) cloud() {
+	id, o := c.id, c.options
+	if c.kind == "vertex" {
+		c.value("project", "project", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT")
+		c.value("location", "region", "CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION")
 		return
 	}
-	c.place(e, id, "region", "region", o, "AWS_REGION", "AWS_DEFAULT_REGION")
+	c.value("region", "region", "AWS_REGION", "AWS_DEFAULT_REGION")
 	if p := o.get("profile"); p.text() != "" {
 		c.note(p, "provider %s: profile not converted: set AWS_PROFILE=%s", id, p.text())
 	}
@@ -75,16 +83,16 @@ func (c *converter) cloud(e mapping, id string, o *node) {
 	}
 }
 
-// place converts a region or project, unless it is that of a variable which millhand reads, too.
-func (c *converter) place(e mapping, id, from, to string, o *node, read ...string) {
-	v := o.get(from)
+// value converts a region or project, unless it is that of a variable which millhand reads, too.
+func (c endpoint) value(from, to string, read ...string) {
+	id, v := c.id, c.options.get(from)
 	m := variable.FindStringSubmatch(v.text())
 	switch {
 	case v.text() == "", m != nil && slices.Contains(read, m[1]):
 	case m != nil:
 		c.note(v, "provider %s: write the value of %s as %s", id, m[1], to)
-	case placeForm[to].MatchString(v.text()):
-		e.set(to, text(v.text()), "")
+	case valueForm[to].MatchString(v.text()):
+		c.entry.set(to, text(v.text()), "")
 	default:
 		c.note(v, "provider %s: invalid options.%s %q", id, from, v.text())
 	}
@@ -94,8 +102,8 @@ func (c *converter) place(e mapping, id, from, to string, o *node, read ...strin
 var ownHost = regexp.MustCompile(`\.(amazonaws|googleapis)\.com$`)
 
 // address converts the address of a provider.
-func (c *converter) address(e mapping, id string, at *node) {
-	kind := c.cloudKind(id)
+func (c endpoint) address(at *node) {
+	id, kind := c.id, c.kind
 	u, err := url.Parse(at.text())
 	m := variable.FindStringSubmatch(at.text())
 	switch {
@@ -107,8 +115,8 @@ func (c *converter) address(e mapping, id string, at *node) {
 	case kind != "" && (err != nil || !slices.Contains([]string{"", "v1"}, strings.Trim(u.Path, "/"))):
 		c.note(at, "provider %s: base URL not converted: that of kind %s must not have a path", id, kind)
 		return
-	case kind != "" && !ownHost.MatchString(u.Host) && c.defined.get(id, "options", "apiKey").text() == "":
+	case kind != "" && !ownHost.MatchString(u.Host) && c.options.get("apiKey").text() == "":
 		c.note(at, "provider %s: credentials of the cloud are sent to this address only with login: {}; write that, or key_env", id)
 	}
-	e.set("base_url", text(at.text()), "")
+	c.entry.set("base_url", text(at.text()), "")
 }

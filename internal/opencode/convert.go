@@ -170,12 +170,12 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 			c.note(n, "variant %q of model %q is not converted: write effort: LEVEL", variant, id)
 		}
 		name, rest, ok := strings.Cut(id, "/")
-		if known, _ := c.endpoint(name); ok && known != "" && c.served(name, rest) {
+		if known, _ := c.endpoint(name); ok && known != "" && served(c.defined, name, rest) {
 			c.guard.usable(id)
 			m.set("model", text(known+"/"+c.sent(name, rest)), "")
 			return
 		}
-		if c.served(name, rest) {
+		if served(c.defined, name, rest) {
 			c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
 		} else {
 			c.note(n, "model %q is not converted: millhand calls only Anthropic's models of %s", id, name)
@@ -205,7 +205,7 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 	if c.known.Provider(name) {
 		return name, true
 	}
-	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) || c.cloudKind(name) != "" {
+	if p := c.defined.get(name); kindOf(p.get("npm").text()) != "" && usableURL(p) || cloudKind(c.defined, name) != "" {
 		return name, false
 	}
 	return "", false

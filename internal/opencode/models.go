@@ -34,7 +34,7 @@ func (c *converter) sent(provider, model string) string {
 	if id := c.defined.get(provider, "models", model, "id").text(); id != "" {
 		model = id
 	}
-	return c.inGroup(provider, model)
+	return inGroup(c.defined, provider, model)
 }
 
 // facts converts one model.

@@ -53,16 +53,13 @@ func (c *converter) endpoints(n *node) mapping {
 			continue
 		}
 		c.options(e, id, p)
-		if !own && !slices.Contains(keys(e), "base_url") && c.cloudKind(id) == "" {
+		if !own && !slices.Contains(keys(e), "base_url") && cloudKind(c.defined, id) == "" {
 			c.note(p, "provider %s is not converted: it has no baseURL", id)
 			continue
 		}
 		if slices.Contains(keys(all), name) {
 			c.note(p, "provider %s is not converted: another one is %s here, too", id, name)
 			continue
-		}
-		if c.cloudKind(id) != "" {
-			c.cloud(e, id, p.get("options"))
 		}
 		c.timeouts(e, id, p.get("options"))
 		c.models(e, id, p.get("models"))
@@ -94,7 +91,7 @@ func (c *converter) left(id string, p *node) {
 		}
 	}
 	converted := []string{"baseURL", "apiKey", "headers", "timeout", "chunkTimeout"}
-	switch c.cloudKind(id) {
+	switch cloudKind(c.defined, id) {
 	case "bedrock":
 		converted = append(converted, "region", "profile", "endpoint")
 	case "vertex":
@@ -112,13 +109,14 @@ func (c *converter) left(id string, p *node) {
 func (c *converter) options(e mapping, id string, p *node) {
 	o := p.get("options")
 	at := o.get("baseURL")
-	if endpoint := o.get("endpoint"); endpoint.text() != "" && c.cloudKind(id) == "bedrock" {
+	if endpoint := o.get("endpoint"); endpoint.text() != "" && cloudKind(c.defined, id) == "bedrock" {
 		at = endpoint
 	}
 	if at.text() == "" {
 		at = p.get("api")
 	}
-	c.address(e, id, at)
+	to := endpoint{c, id, cloudKind(c.defined, id), o, e}
+	to.address(at)
 	key := o.get("apiKey")
 	name := strings.ToUpper(strings.ReplaceAll(agentName(id), "-", "_")) + "_API_KEY"
 	switch m := variable.FindStringSubmatch(key.text()); {
@@ -129,6 +127,9 @@ func (c *converter) options(e mapping, id string, p *node) {
 		c.note(key, "provider %s: set the key in the variable %s; it is not copied to the manifest", id, name)
 	default:
 		c.keyVariable(e, id, p.get("env"))
+	}
+	if to.kind != "" {
+		to.cloud()
 	}
 	headers := newMapping()
 	for _, h := range o.get("headers").keys {
