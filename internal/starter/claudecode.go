@@ -3,6 +3,7 @@ package starter
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -77,9 +78,7 @@ func settingsOf(root *os.Root) map[string]string {
 		if s.Model != "" {
 			all["model"] = s.Model
 		}
-		for variable, value := range s.Env {
-			all[variable] = value
-		}
+		maps.Copy(all, s.Env)
 	}
 	return all
 }
