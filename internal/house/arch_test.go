@@ -168,6 +168,7 @@ func homes() map[string]string {
 		"github.com/openai/openai-go/v3":                    "internal/model/openai",
 		"github.com/anthropics/anthropic-sdk-go":            "internal/model/anthropic",
 		"github.com/aws":                                    "internal/login internal/login/logintest internal/model/anthropic internal/model/provider",
+		"github.com/Azure":                                  "internal/login",
 		"github.com/go-git/go-git/v5":                       "internal/gitops internal/gitops/gitdir internal/gitops/remote",
 		"golang.org/x/crypto":                               "internal/gitops/remote internal/signing",
 		"github.com/ProtonMail/go-crypto":                   "internal/signing",

@@ -42,9 +42,7 @@ func (c *Clouds) sts(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/xml")
 	if err != nil {
-		c.mu.Lock()
-		c.problems = append(c.problems, err)
-		c.mu.Unlock()
+		c.note(err)
 		w.WriteHeader(http.StatusForbidden)
 		_ = xml.NewEncoder(w).Encode(fault{Type: "Sender", Code: "AccessDenied", Message: err.Error()}) // else the client is gone
 		return

@@ -43,7 +43,7 @@ func (c *Clouds) Problems() []error {
 	return append([]error(nil), c.problems...)
 }
 
-// Issued returns how many credentials a server has issued: oidc, aws, google, impersonated.
+// Issued returns how many credentials a server has issued: oidc, aws, google, impersonated, entra.
 func (c *Clouds) Issued(by string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,16 +65,23 @@ func (c *Clouds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.impersonate(w, r)
 	case strings.HasPrefix(path, "/v1/projects/"):
 		c.vertex(w, r)
+	case strings.HasSuffix(path, "/v2.0/.well-known/openid-configuration"), strings.HasSuffix(path, "/oauth2/v2.0/token"):
+		c.entra(w, r)
 	default:
 		c.Models.ServeHTTP(w, r)
 	}
 }
 
+// note notes a problem.
+func (c *Clouds) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.problems = append(c.problems, err)
+}
+
 // refuse notes a problem and responds with it.
 func (c *Clouds) refuse(w http.ResponseWriter, status int, err error) {
-	c.mu.Lock()
-	c.problems = append(c.problems, err)
-	c.mu.Unlock()
+	c.note(err)
 	respond(w, status, map[string]any{"message": err.Error(), "error": map[string]any{"message": err.Error()}})
 }
 

@@ -1,0 +1,140 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/millhand/millhand/internal/abandon"
+)
+
+const (
+	entraScope    = "https://cognitiveservices.azure.com/.default"
+	entraAudience = "api://AzureADTokenExchange" // of OIDC tokens that Entra accepts
+)
+
+// entraForm is that of tenants and clients, which become parts of URLs.
+var entraForm = regexp.MustCompile(`^[A-Za-z0-9.-]{1,200}$`)
+
+// Entra returns a login to Azure with the OIDC token of the job and the application of the options
+// or the environment, or else with the default credentials of the SDK. It sends nothing.
+func (o Options) Entra() (*Tokens, error) {
+	_, tenant := o.first("AZURE_TENANT_ID")
+	_, client := o.first("AZURE_CLIENT_ID")
+	stated := o.TenantID != "" || o.ClientID != "" || o.TokenEnv != ""
+	o.TenantID, o.ClientID = cmp.Or(o.TenantID, tenant), cmp.Or(o.ClientID, client)
+	own, _ := o.first("AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PATH", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_TOKEN_CREDENTIALS")
+	from, federated := o.federated()
+	credential, source := o.entraChain, "the managed identity of the machine or the Azure CLI"
+	switch {
+	case stated || federated && own == "" && o.TenantID != "" && o.ClientID != "":
+		if err := o.checkEntra(); err != nil {
+			return nil, err
+		}
+		credential, source = o.entraAssertion, "the application "+o.ClientID+" for "+from
+	case own == "AZURE_TOKEN_CREDENTIALS":
+		source = "the credentials that " + own + " selects"
+	case own != "":
+		source = "the application in AZURE_CLIENT_ID with " + own
+	}
+	return &Tokens{Source: source, Keys: o.tokens("Azure", func(ctx context.Context) (string, time.Time, error) {
+		token, err := abandon.When(ctx, func() (azcore.AccessToken, error) { return o.entraToken(ctx, credential) })
+		return token.Token, token.ExpiresOn, err
+	})}, nil
+}
+
+// checkEntra returns an error if an OIDC token can't be exchanged.
+func (o Options) checkEntra() error {
+	switch {
+	case o.TenantID == "" || o.ClientID == "":
+		return errors.New("missing tenant or application of Azure: set AZURE_TENANT_ID and AZURE_CLIENT_ID, or login: {tenant_id: ID, client_id: ID}")
+	case !entraForm.MatchString(o.TenantID) || !entraForm.MatchString(o.ClientID):
+		return fmt.Errorf("invalid tenant %q or application %q of Azure", o.TenantID, o.ClientID)
+	}
+	return o.check()
+}
+
+// entraToken returns a new access token. The credential is a new one, as the SDK's would return the
+// token that a server has rejected.
+func (o Options) entraToken(ctx context.Context, credential func(context.Context, azcore.ClientOptions) (azcore.TokenCredential, error)) (azcore.AccessToken, error) {
+	sent := &entraClient{client: o.client()}
+	from, err := credential(ctx, azcore.ClientOptions{Transport: sent, Retry: policy.RetryOptions{MaxRetries: -1}}) // retries are the caller's
+	if err != nil {
+		return azcore.AccessToken{}, err
+	}
+	token, err := from.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{entraScope}})
+	if err != nil {
+		return azcore.AccessToken{}, sent.reason(err)
+	}
+	return token, nil
+}
+
+// entraAssertion returns the credential of an application that accepts the OIDC token of the job. The
+// token is requested here: the SDK would make a text of its errors.
+func (o Options) entraAssertion(ctx context.Context, options azcore.ClientOptions) (azcore.TokenCredential, error) {
+	token, err := o.idToken(ctx, entraAudience)
+	if err != nil {
+		return nil, err
+	}
+	return azidentity.NewClientAssertionCredential(o.TenantID, o.ClientID, func(context.Context) (string, error) { return token, nil },
+		&azidentity.ClientAssertionCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: true}) // the host is the SDK's or the user's
+}
+
+// entraChain returns the default credentials of the SDK, which reads variables and may start the
+// programs of Azure.
+func (o Options) entraChain(_ context.Context, options azcore.ClientOptions) (azcore.TokenCredential, error) {
+	return azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: true})
+}
+
+// entraClient sends the requests of a login, one after the other. The SDK makes a text of network
+// errors; the last one is kept here.
+type entraClient struct {
+	client *http.Client
+	lost   error
+}
+
+// Do implements [policy.Transporter].
+func (c *entraClient) Do(r *http.Request) (*http.Response, error) {
+	resp, err := c.client.Do(r)
+	c.lost = err
+	return resp, err
+}
+
+// reason returns the error of a login without the SDK's copy of the response.
+func (c *entraClient) reason(err error) error {
+	var failed *azidentity.AuthenticationFailedError
+	switch {
+	case !errors.As(err, &failed):
+		return errors.New("no credentials in the variables of Azure, the managed identity of the machine or the Azure CLI")
+	case failed.RawResponse != nil:
+		return &statusError{entraText(failed.RawResponse), failed.RawResponse.StatusCode}
+	case c.lost != nil:
+		return c.lost
+	}
+	return err
+}
+
+// entraText returns what a response of Entra says: without the lines about its trace.
+func entraText(resp *http.Response) string {
+	var said struct {
+		Description string `json:"error_description"`
+	}
+	body, err := runtime.Payload(resp)
+	if err != nil || json.Unmarshal(body, &said) != nil || said.Description == "" {
+		return "the server responded with " + resp.Status
+	}
+	text, _, _ := strings.Cut(said.Description, "\n")
+	text, _, _ = strings.Cut(text, " Trace ID:")
+	return strings.TrimSpace(text)
+}
