@@ -94,6 +94,8 @@ var samples = map[string]mapNode{
 	"providers.NAME.project":                 {"kind": "vertex", "project": "p"},
 	"providers.NAME.login.identity_provider": {"identity_provider": "projects/1/locations/global/workloadIdentityPools/p/providers/n"},
 	"providers.NAME.login.service_account":   {"service_account": "a@p.iam.gserviceaccount.com"},
+	"providers.NAME.login.tenant_id":         {"tenant_id": "example.onmicrosoft.com"},
+	"providers.NAME.login.client_id":         {"client_id": "11111111-2222-3333-4444-555555555555"},
 	"providers.NAME.login.role":              {"role": "arn:aws:iam::123456789012:role/r"},
 	"providers.NAME.models.MODEL.like":       {"like": "openai/gpt-5.5"},
 	"forges":                                 {"forges": mapNode{"git.example.com": mapNode{"kind": "gitea", "token_env": "T"}}},

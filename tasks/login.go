@@ -13,6 +13,7 @@ import (
 var cloudKinds = map[string][]string{
 	"bedrock": {"region", "login"},
 	"vertex":  {"region", "project", "login"},
+	"azure":   {"login"},
 }
 
 var (
@@ -21,6 +22,8 @@ var (
 	roleForm     = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
 	projectForm  = formed(`([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}`, "my-project")
 	identityForm = formed(`projects/[0-9]{1,30}/locations/global/workloadIdentityPools/[a-z0-9-]{1,100}/providers/[a-z0-9-]{1,100}`, "projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME")
+	clientForm   = formed(`[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`, "11111111-2222-3333-4444-555555555555")
+	tenantForm   = formed(`[0-9A-Za-z-]{1,63}(\.[0-9A-Za-z-]{1,63}){0,8}`, "11111111-2222-3333-4444-555555555555")
 	serviceForm  = formed(`[a-z0-9.-]{1,100}@[a-z0-9.-]{1,200}`, "NAME@PROJECT.iam.gserviceaccount.com")
 )
 
@@ -41,17 +44,21 @@ func formed(pattern, example string) form[string] {
 func readLogin(v value) (*Login, bool) {
 	var l Login
 	l.keys().read(v)
-	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, "login")) {
+	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, l.ClientID, "login")) {
 		return nil, false
 	}
 	return &l, true
 }
 
 // checkCloud reports keys of clouds that a provider of a kind does not have.
-func checkCloud(got map[string]value, kind string) {
+func checkCloud(got map[string]value, name, kind string) {
+	if name == "azure" && (kind == "openai" || kind == "responses") { // APIs of the same cloud
+		kind = name
+	}
 	for _, key := range []string{"region", "project", "login"} {
 		if at, given := got[key]; given && !slices.Contains(cloudKinds[kind], key) {
-			at.keyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(slices.Sorted(maps.Keys(cloudKinds)), " or "))
+			having := slices.DeleteFunc(slices.Sorted(maps.Keys(cloudKinds)), func(kind string) bool { return !slices.Contains(cloudKinds[kind], key) })
+			at.keyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(having, " or "))
 		}
 	}
 }

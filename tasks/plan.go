@@ -380,6 +380,8 @@ type Login struct {
 	// IdentityProvider of Google exchanges the OIDC token; it may impersonate ServiceAccount.
 	IdentityProvider string `json:",omitempty"`
 	ServiceAccount   string `json:",omitempty"`
+	TenantID         string `json:",omitempty"` // of Entra; "" for that of the environment
+	ClientID         string `json:",omitempty"` // of an application of Entra; "" for that of the environment
 	TokenEnv         string `json:",omitempty"` // variable with the OIDC token; "" for a token that GitHub issues
 }
 

@@ -89,9 +89,9 @@ func readProvider(v value, name string) provider {
 		p.Models[m.name] = m.ModelFacts
 	}
 	refuseKind(got["kind"], p.Kind, name, p.BaseURL)
-	checkCloud(got, cmp.Or(p.Kind, name))
+	checkCloud(got, name, cmp.Or(p.Kind, name))
 	for _, key := range []string{"kind", "base_url"} {
-		if key == "base_url" && len(cloudKinds[p.Kind]) > 0 { // its region decides
+		if key == "base_url" && slices.Contains(cloudKinds[p.Kind], "region") { // which decides
 			continue
 		}
 		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {

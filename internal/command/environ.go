@@ -100,7 +100,10 @@ func forLibraries(name string) bool {
 	if strings.HasPrefix(name, "MILLHAND_") {
 		return !secretName(name)
 	}
-	for _, cloud := range []string{"AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_"} { // which their SDKs read; see package login
+	if strings.HasPrefix(name, "AZURE_OPENAI_") { // keys, which the programs of Azure do not need
+		return false
+	}
+	for _, cloud := range []string{"AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "AZURE_", "IDENTITY_", "MSI_", "IMDS_"} { // which their SDKs read; see package login
 		if strings.HasPrefix(name, cloud) {
 			return true
 		}

@@ -20,6 +20,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", signing.PassphraseVariable, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
 		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "NATS_TOKEN",
 		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+		"AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "AZURE_PASSWORD", "IDENTITY_HEADER", "MSI_SECRET",
 	}
 	for _, name := range provider.Names() {
 		if kind, ok := provider.Lookup(name); ok {

@@ -98,7 +98,7 @@ func (o Options) entraChain(_ context.Context, options azcore.ClientOptions) (az
 }
 
 // entraClient sends the requests of a login, one after the other. The SDK makes a text of network
-// errors; the last one is kept here.
+// errors; the last one is stored here.
 type entraClient struct {
 	client *http.Client
 	lost   error
@@ -125,7 +125,7 @@ func (c *entraClient) reason(err error) error {
 	return err
 }
 
-// entraText returns what a response of Entra says: without the lines about its trace.
+// entraText returns the reason in a response of Entra, without the lines about its trace.
 func entraText(resp *http.Response) string {
 	var said struct {
 		Description string `json:"error_description"`

@@ -31,17 +31,17 @@ func (m *Set) authorized(conf provider.Config, kind provider.Kind, own tasks.Pro
 			return conf, "", "", &KeyError{written, []string{own.KeyEnv}}
 		}
 		account, fix = conf.APIKey, checkKey([]string{own.KeyEnv})
-	case own.Login == nil && defined && own.BaseURL != "" && !ownHost(kind, own.BaseURL): // another server must not receive the provider's key
+	case own.Login == nil && defined && own.BaseURL != "" && (kind.Cloud == provider.Azure || !ownHost(kind, own.BaseURL)): // another server must not receive the provider's key
 	case own.Login == nil:
 		var variable string
 		variable, conf.APIKey = m.first(kind.KeyEnv)
 		if conf.Bearer = slices.Contains(kind.TokenEnv, variable); conf.APIKey != "" {
 			account, fix = conf.APIKey, checkKey(kind.KeyEnv)
-		} else if kind.Cloud == "" && !kind.Keyless {
+		} else if !m.logsIn(kind, own) && !kind.Keyless {
 			return conf, "", "", &KeyError{written, kind.KeyEnv}
 		}
 	}
-	if kind.Cloud == "" {
+	if !m.logsIn(kind, own) {
 		return conf, account, fix, nil
 	}
 	return m.loggedIn(conf, kind, own, written, account, fix)
@@ -69,7 +69,8 @@ type Login struct {
 func (m *Set) Logins() []Login {
 	var list []Login
 	for _, c := range m.named() {
-		if _, kind, err := m.endpoint(c.id); err != nil || kind.Cloud == "" {
+		prefix, _, _ := strings.Cut(c.id, "/")
+		if _, kind, err := m.endpoint(c.id); err != nil || !m.logsIn(kind, m.plan.Providers[prefix]) {
 			continue
 		}
 		_, err := m.open(c.id, c.name, "", "")
@@ -86,6 +87,9 @@ func CloudLogins(getenv func(string) string) []Login {
 	for _, name := range provider.Names() {
 		kind, _ := provider.Lookup(name)
 		m := New(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, getenv, nil, nil, prices.BuiltIn())
+		if _, base := m.first(kind.BaseEnv); kind.Cloud == provider.Azure && base == "" { // other tools have the same variables
+			continue
+		}
 		if variable, _ := m.first(kind.LoginEnv); variable != "" {
 			list = append(list, m.Logins()...)
 		}
@@ -103,6 +107,28 @@ func ownHost(kind provider.Kind, base string) bool {
 	return err == nil && u.Scheme == "https" && slices.ContainsFunc(kind.Hosts, func(end string) bool { return strings.HasSuffix(strings.ToLower(u.Hostname()), end) })
 }
 
+// logsIn reports whether a provider without a key logs in to its cloud. Azure, which has keys, too, is
+// logged in to only with a login in the manifest or a variable of the environment, and if no header is a key.
+func (m *Set) logsIn(kind provider.Kind, own tasks.Provider) bool {
+	if kind.Cloud != provider.Azure || own.Login != nil {
+		return kind.Cloud != ""
+	}
+	if own.KeyEnv != "" || own.Key != nil {
+		return false
+	}
+	for name := range own.Headers {
+		if strings.EqualFold(name, "Api-Key") || strings.EqualFold(name, "Authorization") {
+			return false
+		}
+	}
+	key, _ := m.first(kind.KeyEnv)
+	login, _ := m.first(kind.LoginEnv)
+	if own.BaseURL != "" { // which doesn't get the key of the variable
+		return login != "" && ownHost(kind, own.BaseURL)
+	}
+	return login != "" && key == ""
+}
+
 // loggedIn adds the login of a cloud, unless there is a key.
 func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provider, written, account, fix string) (_ provider.Config, _, _ string, err error) {
 	keyed := conf.APIKey != "" || conf.Keys != nil
@@ -110,8 +136,12 @@ func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provi
 		return conf, "", "", fmt.Errorf("%s: credentials of %s are not sent to %s: add login: {} to the provider if they may be, or key_env", written, kind.Cloud, EndpointHost(own.BaseURL))
 	}
 	o := m.login(own)
-	if kind.Cloud == provider.Google {
+	switch kind.Cloud {
+	case provider.Google:
 		return m.ofGoogle(conf, o, own, written, account, fix)
+	case provider.Azure:
+		return ofAzure(conf, o, written)
+	case provider.AWS:
 	}
 	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && m.getenv(variable) != "" {
 		return conf, "", "", fmt.Errorf("%s: the SDK of %s would send the key in %s: unset that variable, or remove the other key or login from the provider", written, kind.Cloud, variable)
@@ -153,6 +183,16 @@ func (m *Set) ofGoogle(conf provider.Config, o login.Options, own tasks.Provider
 	return conf, g.Source + conf.Project, "the login uses " + g.Source, nil
 }
 
+// ofAzure adds the login of Azure.
+func ofAzure(conf provider.Config, o login.Options, written string) (_ provider.Config, account, fix string, err error) {
+	e, err := o.Entra()
+	if err != nil {
+		return conf, "", "", &LoginError{written, err}
+	}
+	conf.Keys, conf.Source = e.Keys, e.Source
+	return conf, e.Source, "the login uses " + e.Source, nil
+}
+
 // placeForm is that of projects and regions, which become parts of URLs.
 var placeForm = regexp.MustCompile(`^[a-z0-9.:-]{1,200}$`)
 
@@ -176,7 +216,7 @@ func (m *Set) login(own tasks.Provider) login.Options {
 		l = *own.Login
 	}
 	return login.Options{
-		Region: own.Region, Role: l.Role, IdentityProvider: l.IdentityProvider, ServiceAccount: l.ServiceAccount, TokenEnv: l.TokenEnv,
+		Region: own.Region, Role: l.Role, IdentityProvider: l.IdentityProvider, ServiceAccount: l.ServiceAccount, TenantID: l.TenantID, ClientID: l.ClientID, TokenEnv: l.TokenEnv,
 		Getenv: m.getenv, Now: m.now, Hold: m.hold, Proxy: m.proxy,
 	}
 }

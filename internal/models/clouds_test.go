@@ -87,6 +87,67 @@ func TestLoginsOfGoogle(t *testing.T) {
 	}
 }
 
+func TestLoginsOfAzure(t *testing.T) {
+	const none = "missing API key for azure/gpt-5: set the environment variable AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN"
+	application := &tasks.Login{TenantID: logintest.TenantID, ClientID: logintest.ClientID}
+	elsewhere := "https://gateway.test/v1"
+	own := "https://mine.OpenAI.azure.com"
+	for _, test := range []struct {
+		name     string
+		env      map[string]string
+		provider *tasks.Provider
+		want     string // in the error; "" for none
+		source   string // of the login; "" for none
+	}{
+		{"nothing", nil, nil, none, ""},
+		{"a key", map[string]string{"AZURE_OPENAI_API_KEY": "k", "AZURE_CLIENT_ID": "c"}, nil, "", ""},
+		{"an application", map[string]string{"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_CLIENT_SECRET": "s"}, nil, "", "the application in AZURE_CLIENT_ID with AZURE_CLIENT_SECRET"},
+		{"a tenant", map[string]string{"AZURE_TENANT_ID": "t"}, nil, "", "the managed identity of the machine or the Azure CLI"},
+		{"a login", nil, &tasks.Provider{Login: &tasks.Login{}}, "", "the managed identity of the machine or the Azure CLI"},
+		{"a login beside the variable of a key", map[string]string{"AZURE_OPENAI_API_KEY": "k"}, &tasks.Provider{Login: &tasks.Login{}}, "", "the managed identity of the machine or the Azure CLI"},
+		{"a login for one of the APIs", nil, &tasks.Provider{Kind: "responses", Login: &tasks.Login{}}, "", "the managed identity of the machine or the Azure CLI"},
+		{"selected credentials", map[string]string{"AZURE_TOKEN_CREDENTIALS": "dev"}, &tasks.Provider{Login: &tasks.Login{}}, "", "the credentials that AZURE_TOKEN_CREDENTIALS selects"},
+		{"no token of the job", nil, &tasks.Provider{Login: application}, "azure/gpt-5: missing OIDC token", ""},
+		{"a token of the job", map[string]string{"T": "x"}, &tasks.Provider{Login: &tasks.Login{TenantID: "t", ClientID: "c", TokenEnv: "T"}}, "", "the application c for the OIDC token in T"},
+		{"no application", map[string]string{"T": "x"}, &tasks.Provider{Login: &tasks.Login{TokenEnv: "T"}}, "missing tenant or application of Azure", ""},
+		{"a host of Azure", map[string]string{"AZURE_TENANT_ID": "t"}, &tasks.Provider{BaseURL: own}, "", "the managed identity of the machine or the Azure CLI"},
+		{"a host of Azure beside the variable of a key", map[string]string{"AZURE_TENANT_ID": "t", "AZURE_OPENAI_API_KEY": "k"}, &tasks.Provider{BaseURL: own}, "", "the managed identity of the machine or the Azure CLI"},
+		{"a host of Azure with the variable of a key", map[string]string{"AZURE_OPENAI_API_KEY": "k"}, &tasks.Provider{BaseURL: own}, "", ""},
+		{"a host of Azure and its header", map[string]string{"AZURE_TENANT_ID": "t"}, &tasks.Provider{BaseURL: own, Headers: map[string]string{"api-key": "k"}}, "", ""},
+		{"a host of Azure without anything", nil, &tasks.Provider{BaseURL: own}, "", ""},
+		{"a server of the manifest", map[string]string{"AZURE_TENANT_ID": "t"}, &tasks.Provider{BaseURL: elsewhere}, "", ""},
+		{"a host that looks like Azure", map[string]string{"AZURE_TENANT_ID": "t"}, &tasks.Provider{BaseURL: own + ".evil.test"}, "", ""},
+		{"a host of Azure without encryption", map[string]string{"AZURE_TENANT_ID": "t"}, &tasks.Provider{BaseURL: "http://mine.openai.azure.com"}, "", ""},
+		{"a server of the manifest, with a login", nil, &tasks.Provider{BaseURL: elsewhere, Login: &tasks.Login{}}, "", "the managed identity of the machine or the Azure CLI"},
+		{"a key of the manifest", map[string]string{"AZURE_TENANT_ID": "t", "K": "k"}, &tasks.Provider{KeyEnv: "K"}, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			env := map[string]string{"AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com"}
+			maps.Copy(env, test.env)
+			p := &tasks.Plan{Jobs: []tasks.Job{job("a", "azure/gpt-5", 0)}}
+			if test.provider != nil {
+				p.Providers = map[string]tasks.Provider{"azure": *test.provider}
+			}
+			m := newSet(p, env)
+			if err := m.Check(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			if l := m.Logins(); test.want == "" && (test.source == "" && len(l) != 0 || test.source != "" && (len(l) != 1 || l[0].Source != test.source)) {
+				t.Errorf("logins %+v, want %q", l, test.source)
+			}
+		})
+	}
+	// Without an endpoint, the variables are those of other tools.
+	tools := map[string]string{"AZURE_TENANT_ID": "t"}
+	if l := CloudLogins(func(name string) string { return tools[name] }); len(l) != 0 {
+		t.Errorf("logins %+v", l)
+	}
+	tools["AZURE_OPENAI_ENDPOINT"] = "https://mine.openai.azure.com"
+	if l := CloudLogins(func(name string) string { return tools[name] }); len(l) != 1 || l[0].Err != nil {
+		t.Errorf("logins %+v", l)
+	}
+}
+
 // Models of clouds cost what their makers take, and a surcharge in one region.
 func TestPricesOfClouds(t *testing.T) {
 	usage := money.Usage{Input: 1_000_000}

@@ -43,7 +43,9 @@ func (m *Set) required(id string) [][]string {
 		all = append(all, []string{own.Login.TokenEnv})
 	case kind.Cloud == provider.AWS || kind.Cloud == provider.Google: // a machine may have credentials without a variable
 		return nil
-	case own.BaseURL != "" || kind.Keyless:
+	case own.BaseURL != "" || own.Login != nil || kind.Keyless:
+	case kind.Cloud == provider.Azure:
+		all = append(all, slices.Concat(kind.KeyEnv, kind.LoginEnv))
 	default:
 		all = append(all, slices.Clone(kind.KeyEnv))
 	}

@@ -29,7 +29,7 @@ func TestRequires(t *testing.T) {
 		{job("a", "script:/m.yaml", 0), agent("google/x"), "[[GEMINI_API_KEY GOOGLE_API_KEY]]"},
 		{job("a", "replay:/m.jsonl", 0), nil, "[]"},
 		{job("a", "ollama/x", 0, "vllm/y"), agent("lmstudio/z"), "[]"},
-		{job("a", "azure/x", 0), nil, "[[AZURE_OPENAI_API_KEY AZURE_OPENAI_AD_TOKEN] [AZURE_OPENAI_BASE_URL AZURE_OPENAI_ENDPOINT]]"},
+		{job("a", "azure/x", 0), nil, "[[AZURE_OPENAI_API_KEY AZURE_OPENAI_AD_TOKEN AZURE_CLIENT_ID AZURE_TENANT_ID] [AZURE_OPENAI_BASE_URL AZURE_OPENAI_ENDPOINT]]"},
 		{job("a", "own/x", 0, "open/x", "command/x", "mistral/x"), nil, "[[OWN_KEY] [TEAM_KEY]]"},
 	} {
 		p := &tasks.Plan{Jobs: []tasks.Job{c.job}, Providers: providers, Agents: c.agents}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -86,5 +89,89 @@ func TestBedrockWithoutCredentials(t *testing.T) {
 		if !errors.As(err, &e) || e.Class != test.class || !strings.Contains(err.Error(), test.err.Error()) {
 			t.Errorf("error %v, want %s", err, test.class)
 		}
+	}
+}
+
+// entra returns a login to Azure with the OIDC token of a job, for a loopback server, and the secrets
+// that it announces.
+func entra(t *testing.T, server, idToken string) (*login.Tokens, *[]string) {
+	t.Helper()
+	to, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := &[]string{}
+	e, err := login.Options{
+		TenantID: logintest.TenantID, ClientID: logintest.ClientID, TokenEnv: "T", Now: time.Now,
+		Getenv: func(name string) string { return map[string]string{"T": idToken}[name] },
+		Hold:   func(secret string) { *held = append(*held, secret) },
+		HTTP:   &http.Client{Transport: detour{to}},
+	}.Entra()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, held
+}
+
+func TestAzureWithALogin(t *testing.T) {
+	idToken := logintest.IDToken("api://AzureADTokenExchange")
+	for _, name := range []string{"gpt-4.1", "gpt-5-mini"} {
+		clouds := logintest.New(http.NotFoundHandler())
+		server := httptest.NewServer(clouds)
+		defer server.Close()
+		e, held := entra(t, server.URL, idToken)
+		got := capture(t, Config{Kind: "azure", BaseURL: "https://mine.openai.azure.com", Model: name, UserAgent: "millhand/v1", Keys: e.Keys}, full())
+		if authorization := got.Header.Get("Authorization"); authorization != "Bearer "+logintest.EntraToken || got.Header.Get("Api-Key") != "" {
+			t.Errorf("%s: the headers are %v", name, got.Header)
+		}
+		compare(t, "azure-entra-"+name, got)
+		if !slices.Equal(*held, []string{idToken, logintest.EntraToken}) || clouds.Issued("entra") != 1 {
+			t.Errorf("%s: %d tokens, redacted: %q", name, clouds.Issued("entra"), *held)
+		}
+	}
+}
+
+// Without a token no request is sent, and one that is rejected is replaced once.
+func TestAzureWithoutALogin(t *testing.T) {
+	valid := logintest.IDToken("api://AzureADTokenExchange")
+	unavailable := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	for _, test := range []struct {
+		name, idToken, want string
+		entra               http.Handler // nil for one that works
+		class               model.ErrorClass
+		requests            int // to the model
+	}{
+		{"a refusal", "wrong", "login to Azure failed: invalid OIDC token", nil, model.ClassAuth, 0},
+		{"an outage", valid, "login to Azure failed: the server responded with 503", unavailable, model.ClassUnavailable, 0},
+		{"a role that is missing", valid, "PermissionDenied", nil, model.ClassAuth, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			requests := 0
+			models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests++
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnauthorized)
+				_, _ = w.Write([]byte(`{"error":{"code":"PermissionDenied","message":"PermissionDenied: the principal lacks the required data action"}}`))
+			}))
+			defer models.Close()
+			if test.entra == nil {
+				test.entra = logintest.New(http.NotFoundHandler())
+			}
+			server := httptest.NewServer(test.entra)
+			defer server.Close()
+			e, _ := entra(t, server.URL, test.idToken)
+			m, err := Open(Config{Kind: "azure", BaseURL: models.URL, Model: "gpt-4.1", Keys: e.Keys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = m.Stream(t.Context(), hello, nil)
+			var failed *model.Error
+			if !errors.As(err, &failed) || failed.Class != test.class || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want %s, %q", err, test.class, test.want)
+			}
+			if requests != test.requests {
+				t.Errorf("%d requests, want %d", requests, test.requests)
+			}
+		})
 	}
 }

@@ -38,6 +38,7 @@ type Cloud string
 const (
 	AWS    Cloud = "AWS"
 	Google Cloud = "Google Cloud"
+	Azure  Cloud = "Azure" // logged in to only with a login in the manifest or a variable of LoginEnv: it has keys, too
 )
 
 // protocol is the wire that a kind speaks.
@@ -164,8 +165,9 @@ var table = []Kind{
 		dialect: openai.Dialect{Temperature: true, Output: openai.OutputByTool, Objects: true},
 	},
 	{
-		Name: "azure", speaks: native,
-		KeyEnv: []string{"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"}, TokenEnv: []string{"AZURE_OPENAI_AD_TOKEN"},
+		Name: "azure", speaks: native, Cloud: Azure, Hosts: []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"},
+		LoginEnv: []string{"AZURE_CLIENT_ID", "AZURE_TENANT_ID"},
+		KeyEnv:   []string{"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"}, TokenEnv: []string{"AZURE_OPENAI_AD_TOKEN"},
 		BaseEnv: []string{"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
 		Unread:  []string{"AZURE_API_KEY", "AZURE_API_BASE", "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION"},
 		dialect: openai.Dialect{

@@ -106,7 +106,7 @@ func capture(t *testing.T, c Config, req model.Request) wiretest.Request {
 		t.Fatal(err)
 	}
 	c.HTTPClient = &http.Client{Transport: detour{to}}
-	if c.AWS == nil {
+	if c.AWS == nil && c.Keys == nil {
 		c.APIKey = "sk-1"
 	}
 	m, err := Open(c)
