@@ -67,30 +67,30 @@ FUZZED = tools/shell tools/patch internal/permission internal/model internal/git
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(MAKE) -j2 --output-sync nightly-faults nightly-kernel # both wait more than they compute
-	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/patterns ./tools ./internal/sandbox ./internal/evidence ./internal/opencode/oracle $$(go list ./internal/e2e/... | grep -v -e /gitea -e /published) ./internal/model/openai ./internal/model/anthropic
+	$(NIGHTLY) -timeout=120m ./internal/gitops ./internal/patterns ./tools ./internal/sandbox ./internal/evidence ./internal/testing/oracle $$(go list ./internal/testing/e2e/... | grep -v -e /gitea -e /published) ./internal/model/openai ./internal/model/anthropic
 	.ci/another
 	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
 	FUZZTIME=$(or $(FUZZTIME),10s) .ci/fuzz $(FUZZED:%=':!%')
 
 nightly-types: ## compile requests as the types of the providers' SDKs; needs Node.js
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
-	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
+	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/testing/e2e/providers
 
 nightly-published: ## MCP servers, language servers and plugins that others published, by version; needs Node.js and npm (2 minutes, once they are installed)
-	$(NIGHTLY) -v -timeout=120m ./internal/e2e/published
+	$(NIGHTLY) -v -timeout=120m ./internal/testing/e2e/published
 
 nightly-publish: ## 60 jobs on 20 real repositories, killed, resumed, and published on a real Gitea; builds it once (about 7 minutes)
 	.ci/gitea
-	$(NIGHTLY) -v -timeout=60m ./internal/e2e/gitea
+	$(NIGHTLY) -v -timeout=60m ./internal/testing/e2e/gitea
 
 nightly-release: ## build a snapshot of the release twice, compare them, and run the quickstart with it; builds goreleaser once
 	.ci/release
 
 nightly-faults:
-	$(NIGHTLY) -v -timeout=300m -skip '^TestBulk' ./internal/faults
+	$(NIGHTLY) -v -timeout=300m -skip '^TestBulk' ./internal/testing/faults
 
 nightly-resume: ## kill, interrupt and resume a run of 20 jobs
-	$(NIGHTLY) -v -timeout=300m -run '^TestBulk' ./internal/faults
+	$(NIGHTLY) -v -timeout=300m -run '^TestBulk' ./internal/testing/faults
 
 nightly-kernel:
 	.ci/kernel -test.short

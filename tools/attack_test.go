@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/corpus"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/testing/corpus"
 )
 
 // fileAttack is a call of a file tool that must not do what it is made for. It

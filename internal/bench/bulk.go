@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // parallel is the number of jobs that one process runs in parallel, compared to as many

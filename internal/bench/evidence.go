@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // evidence measures parallel jobs with evidence against the same jobs without, by the CPU time of

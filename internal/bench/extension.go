@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/mcptest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // extensionCalls is the number of calls of a server in one run, one in each turn.

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // usage is the resource usage of one process.

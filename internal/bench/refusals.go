@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // refusal selects the requests that are refused with 429 and Retry-After: 1, by their

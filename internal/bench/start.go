@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // starts is the number of starts of --version in one round.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // bench is the state that all measurements share.

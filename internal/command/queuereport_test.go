@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 
 // Whoever writes to the server can't make a job pass that nobody has run, end the jobs of others, or

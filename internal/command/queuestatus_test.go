@@ -8,7 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 
 // Records that somebody else has written don't hide the state of the jobs.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/internal/testing/queuetest"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/githubapp/fake"
+	"github.com/millhand/millhand/internal/testing/githubapptest"
 	"github.com/millhand/millhand/tasks"
 )
 
 // appServer is a server with an app, its entry and variables, and a clock.
 type appServer struct {
-	*fake.Server
+	*githubapptest.Server
 	entry tasks.Forge
 	env   map[string]string
 	mu    sync.Mutex
@@ -29,13 +29,13 @@ type appServer struct {
 func newAppServer(t *testing.T) *appServer {
 	t.Helper()
 	s := &appServer{}
-	server, err := fake.New(s.now, nil)
+	server, err := githubapptest.New(s.now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	s.Server = server
-	s.env = map[string]string{"APP": fake.ID, "PEM": s.Key()}
+	s.env = map[string]string{"APP": githubapptest.ID, "PEM": s.Key()}
 	s.entry = tasks.Forge{Host: s.Host(), Kind: tasks.GitHub, App: &tasks.GitHubApp{IDEnv: "APP", KeyEnv: "PEM"}, Source: "m.yaml:7"}
 	return s
 }

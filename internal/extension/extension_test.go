@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/lsp/lsptest"
-	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/testing/lsptest"
+	"github.com/millhand/millhand/internal/testing/mcptest"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func open(t *testing.T, dir string) *Dir {

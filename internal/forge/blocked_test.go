@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // TestMergesThatRulesRefuse has what forges respond to a merge, and what it takes.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // TestCountedPulls reads what the limits of a rollout count.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // many is the number of entries of long lists: several pages of each forge.

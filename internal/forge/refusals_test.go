@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 // TestRefusalsThatEnd repeats requests that GitHub refuses for a while.

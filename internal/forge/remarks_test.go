@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 func TestRemarksAndWhoMayWrite(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
 func TestPermissionForWorkflows(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/githubapp/fake"
+	"github.com/millhand/millhand/internal/testing/githubapptest"
 )
 
 // serve returns an app of a server, whose clock is ahead of the app's by a duration.
-func serve(t *testing.T, ahead time.Duration) (*App, *fake.Server) {
+func serve(t *testing.T, ahead time.Duration) (*App, *githubapptest.Server) {
 	t.Helper()
-	s, err := fake.New(func() time.Time { return time.Now().Add(ahead) }, nil)
+	s, err := githubapptest.New(func() time.Time { return time.Now().Add(ahead) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func serve(t *testing.T, ahead time.Duration) (*App, *fake.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &App{ID: fake.ID, Key: key, API: s.URL + "/api/v3", Transport: &http.Transport{}, Now: time.Now}, s
+	return &App{ID: githubapptest.ID, Key: key, API: s.URL + "/api/v3", Transport: &http.Transport{}, Now: time.Now}, s
 }
 
 func TestTokens(t *testing.T) {

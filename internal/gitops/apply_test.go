@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func TestApplyIsTheInverseOfPatch(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // BenchmarkStageAndCommit commits 20 changed files of 5,000 in 100 directories, with

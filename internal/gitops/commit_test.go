@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func TestCommitHashMatchesGit(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // killedRoot names the repository in which a copy of the test program commits

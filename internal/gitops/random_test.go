@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // invention generates random repositories, and random changes in them.

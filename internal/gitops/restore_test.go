@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func TestRestoreUndoesWhatCommandsDid(t *testing.T) {

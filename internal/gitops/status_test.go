@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // TestStatusOfRandomTrees compares the status of random trees with git's. Few names, of which some are

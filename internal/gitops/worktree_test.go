@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // bothWays runs a test with the git program and without it.

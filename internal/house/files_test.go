@@ -34,12 +34,12 @@ func writers() map[string]string {
 		"internal/command/doctordirs.go":     "creates the user's TMPDIR",
 		"internal/command/nameless_linux.go": "a file without a name",
 
-		"internal/prices/generate": "a program of developers",
-		"internal/e2e/scripts":     "tests",
-		"internal/gitops/gittest":  "tests",
-		"internal/lsp/lsptest":     "tests",
-		"internal/mcp/mcptest":     "tests",
-		"internal/model/wiretest":  "tests",
+		"internal/prices/generate":     "a program of developers",
+		"internal/testing/e2e/scripts": "tests",
+		"internal/testing/gittest":     "tests",
+		"internal/testing/lsptest":     "tests",
+		"internal/testing/mcptest":     "tests",
+		"internal/testing/wiretest":    "tests",
 	}
 }
 

@@ -179,7 +179,7 @@ func (m *metrics) add(name string) error {
 		return err
 	}
 	lines := bytes.Count(text, []byte("\n"))
-	if ext != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/model/wiretest/") || strings.HasPrefix(name, "internal/e2e/scripts/") {
+	if ext != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/testing/wiretest/") || strings.HasPrefix(name, "internal/testing/e2e/scripts/") {
 		m.tests += lines
 		return nil
 	}

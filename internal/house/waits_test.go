@@ -43,11 +43,11 @@ func waits() map[string]wait {
 		"internal/sandbox/child/supervise.go": {2, process},
 		"internal/files/own.go":               {3, "the reader of a FIFO, another process"},
 
-		"internal/model/wiretest/fault.go": {1, test},
-		"internal/lsp/lsptest/lsptest.go":  {3, test},
-		"internal/mcp/mcptest/mcptest.go":  {3, test},
-		"internal/e2e/scripts/scripts.go":  {3, test},
-		"internal/e2e/scripts/queue.go":    {1, test},
+		"internal/testing/wiretest/fault.go":      {1, test},
+		"internal/testing/lsptest/lsptest.go":     {3, test},
+		"internal/testing/mcptest/mcptest.go":     {3, test},
+		"internal/testing/e2e/scripts/scripts.go": {3, test},
+		"internal/testing/e2e/scripts/queue.go":   {1, test},
 	}
 }
 

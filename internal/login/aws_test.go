@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/keys"
-	"github.com/millhand/millhand/internal/login/logintest"
+	"github.com/millhand/millhand/internal/testing/logintest"
 )
 
 // cloudless removes the clouds of this machine from the environment of a test, and sets

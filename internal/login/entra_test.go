@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/keys"
-	"github.com/millhand/millhand/internal/login/logintest"
+	"github.com/millhand/millhand/internal/testing/logintest"
 )
 
 // ofEntra is a job of GitHub with other variables.

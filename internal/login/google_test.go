@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/login/logintest"
+	"github.com/millhand/millhand/internal/testing/logintest"
 )
 
 // detour sends all requests to one server.

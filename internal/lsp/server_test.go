@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/lsp/lsptest"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/testing/lsptest"
 )
 
 func TestMain(m *testing.M) {

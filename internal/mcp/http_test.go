@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/millhand/millhand/internal/mcp/mcptest"
+	"github.com/millhand/millhand/internal/testing/mcptest"
 )
 
 // remoteConfig returns the configuration of a server over HTTP.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/testing/mcptest"
 )
 
 func TestMain(m *testing.M) {

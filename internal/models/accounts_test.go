@@ -14,7 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/login/logintest"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/internal/testing/logintest"
 	"github.com/millhand/millhand/tasks"
 )
 

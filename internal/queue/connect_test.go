@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 
 // TestServerThatIsStarting opens queues on servers that may be starting, and on others.

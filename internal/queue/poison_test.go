@@ -11,7 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/queue/queuetest"
+	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 
 // Messages that somebody else writes for one job stop no worker and no other job, and the run ends.

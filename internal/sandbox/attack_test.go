@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/corpus"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/testing/corpus"
 )
 
 // attack is an action that a command must not be able to perform. The test first shows

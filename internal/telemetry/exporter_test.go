@@ -17,7 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/telemetry"
-	"github.com/millhand/millhand/internal/telemetry/fake"
+	"github.com/millhand/millhand/internal/testing/telemetrytest"
 )
 
 // export runs a run whose exporter is configured by variables, and returns the warning.
@@ -43,7 +43,7 @@ func serve(t *testing.T, h http.Handler) string {
 }
 
 // serveGRPC serves a collector without TLS.
-func serveGRPC(t *testing.T, c *fake.Collector, options ...grpc.ServerOption) string {
+func serveGRPC(t *testing.T, c *telemetrytest.Collector, options ...grpc.ServerOption) string {
 	t.Helper()
 	listening, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestExport(t *testing.T) {
 		{"", "none"}, {"http/protobuf", "gzip"}, {"http/json", "none"}, {"http/json", "gzip"}, {"grpc", "none"}, {"grpc", "gzip"},
 	} {
 		t.Run(test.protocol+"_"+test.compression, func(t *testing.T) {
-			c := &fake.Collector{}
+			c := &telemetrytest.Collector{}
 			address := serve(t, c) + "/"
 			if test.protocol == "grpc" {
 				address = serveGRPC(t, c)
@@ -82,7 +82,7 @@ func TestExport(t *testing.T) {
 			}
 			res := c.ResourceSpans()[0].Resource.Attributes
 			for key, want := range map[string]string{"service.name": "mine", "service.version": "1.2.3", "service.instance.id": "r1", "team": "a,b"} {
-				if got := fake.Text(res, key); got != want {
+				if got := telemetrytest.Text(res, key); got != want {
 					t.Errorf("%s is %q, not %q", key, got, want)
 				}
 			}
@@ -98,7 +98,7 @@ func TestExport(t *testing.T) {
 // What a busy server did not accept is sent again, also at the end of the run.
 func TestBusy(t *testing.T) {
 	for _, protocol := range []string{"http/protobuf", "http/json", "grpc"} {
-		c := &fake.Collector{Status: func(n int, _ *http.Request) int {
+		c := &telemetrytest.Collector{Status: func(n int, _ *http.Request) int {
 			if n <= 2 {
 				return http.StatusServiceUnavailable
 			}
@@ -133,7 +133,7 @@ func (d *deaf) Accept() (net.Conn, error) {
 
 // A collector that can be reached later gets everything.
 func TestLateCollector(t *testing.T) {
-	c := &fake.Collector{}
+	c := &telemetrytest.Collector{}
 	s := httptest.NewUnstartedServer(c)
 	s.Listener = &deaf{Listener: s.Listener, times: 1}
 	s.Start()
@@ -172,7 +172,7 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	refusing := serve(t, &fake.Collector{Status: func(_ int, r *http.Request) int {
+	refusing := serve(t, &telemetrytest.Collector{Status: func(_ int, r *http.Request) int {
 		if r.URL.Path == "/v1/metrics" {
 			return http.StatusOK
 		}
@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"partialSuccess":{"rejectedSpans":"3","errorMessage":"SECRET"}}`)
 	}))
-	refusingGRPC := serveGRPC(t, &fake.Collector{Status: func(int, *http.Request) int { return http.StatusUnauthorized }})
+	refusingGRPC := serveGRPC(t, &telemetrytest.Collector{Status: func(int, *http.Request) int { return http.StatusUnauthorized }})
 	moved := serve(t, http.RedirectHandler(refusing, http.StatusPermanentRedirect))
 	grpcOnly := []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}
 	for _, test := range []struct {
@@ -219,7 +219,7 @@ func TestFailures(t *testing.T) {
 // its spans are sent.
 func TestSignal(t *testing.T) {
 	hanging := make(chan struct{}, 10) // one for each request; only the first is waited for
-	c, fold := &fake.Collector{}, withSubagent()
+	c, fold := &telemetrytest.Collector{}, withSubagent()
 	addresses := []string{serve(t, c), serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // the end of the connection is noticed after it
 		hanging <- struct{}{}
@@ -278,7 +278,7 @@ func TestSignals(t *testing.T) {
 		{[]string{"OTEL_METRICS_EXPORTER=console,otlp"}, true, true},
 		{[]string{"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}, false, true},
 	} {
-		c := &fake.Collector{}
+		c := &telemetrytest.Collector{}
 		warning := export(t, time.Minute, append(test.list, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c))...)
 		if warning != "" || (len(c.Spans()) > 0) != test.spans || (len(c.Metrics()) > 0) != test.metrics {
 			t.Errorf("%q: %s, %d spans, %d metrics", test.list, warning, len(c.Spans()), len(c.Metrics()))
@@ -290,7 +290,7 @@ func TestSignals(t *testing.T) {
 func TestVariablesOfSDK(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
-	c := &fake.Collector{}
+	c := &telemetrytest.Collector{}
 	if warning := export(t, time.Minute, "OTEL_EXPORTER_OTLP_ENDPOINT="+serve(t, c)); warning != "" || len(c.Spans()) > 0 {
 		t.Errorf("%s, %d spans", warning, len(c.Spans()))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/telemetry"
-	"github.com/millhand/millhand/internal/telemetry/fake"
+	"github.com/millhand/millhand/internal/testing/telemetrytest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -39,7 +39,7 @@ func golden(t *testing.T, file, got string) {
 }
 
 // written returns what the official types decode of a written report.
-func written(t *testing.T, r *report.Report) *fake.Collector {
+func written(t *testing.T, r *report.Report) *telemetrytest.Collector {
 	t.Helper()
 	var once, again bytes.Buffer
 	for _, w := range []*bytes.Buffer{&once, &again} {
@@ -50,7 +50,7 @@ func written(t *testing.T, r *report.Report) *fake.Collector {
 	if once.String() != again.String() {
 		t.Error("two exports of a run differ")
 	}
-	c := &fake.Collector{}
+	c := &telemetrytest.Collector{}
 	for line := range strings.Lines(once.String()) {
 		if err := c.Take([]byte(line)); err != nil {
 			t.Fatalf("%v: %s", err, line)
@@ -189,7 +189,7 @@ func TestIDs(t *testing.T) {
 	other := withSubagent().Report()
 	other.Run.ID = "r2"
 	ids := map[string]string{}
-	for _, c := range []*fake.Collector{written(t, r), written(t, other)} {
+	for _, c := range []*telemetrytest.Collector{written(t, r), written(t, other)} {
 		for _, span := range c.Spans() {
 			id := fmt.Sprintf("%x", span.SpanId)
 			if name, twice := ids[id]; twice {

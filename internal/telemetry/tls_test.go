@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/millhand/millhand/internal/telemetry/fake"
+	"github.com/millhand/millhand/internal/testing/telemetrytest"
 )
 
 // issue writes a certificate and its key to NAME.pem and NAME.key; issued by itself without a parent.
@@ -68,7 +68,7 @@ func TestCertificates(t *testing.T) {
 	issue(t, dir, "client", ca)
 	config := &tls.Config{Certificates: []tls.Certificate{*issue(t, dir, "server", ca)}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
 	for _, protocol := range []string{"http/protobuf", "grpc"} {
-		c := &fake.Collector{}
+		c := &telemetrytest.Collector{}
 		address := ""
 		if protocol == "grpc" {
 			address = strings.Replace(serveGRPC(t, c, grpc.Creds(credentials.NewTLS(config))), "http:", "https:", 1)

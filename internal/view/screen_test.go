@@ -11,7 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/view/viewtest"
+	"github.com/millhand/millhand/internal/testing/viewtest"
 )
 
 func liveLog(t *testing.T, cols, rows int) (*Log, *viewtest.Terminal) {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/corpus"
 	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/testing/corpus"
 )
 
 // fetchAttack is an address that leads where nobody may go: to a private server,

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func TestValidBranchAgreesWithGit(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // FuzzConfigIsReadAsGitReadsIt compares the values of configuration files with those

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
 	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // open opens the repository of a sandbox with the configuration of its user.

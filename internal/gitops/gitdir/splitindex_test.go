@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // splitSample is an index without entries that shares those of sampleIndex, of which it deletes one.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 var testAuthor = gitops.Signature{Name: "Jo", Email: "jo@example.com", When: gittest.TestTime}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // BenchmarkMirror makes a mirror, and brings one up to date that is.

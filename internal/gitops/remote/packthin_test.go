@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // TestThinPacksAreCompleted stores packs that git makes for somebody who has the first commit.

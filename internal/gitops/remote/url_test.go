@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 func TestRemoteURLsAreThoseOfGit(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/wire"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // BenchmarkChunk measures an event on its way from the socket to the response,

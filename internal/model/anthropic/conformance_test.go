@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/wire"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 func TestMessagesConform(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // streamed returns the events of a Responses stream with these items.

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // completed is the end of a response that holds it whole.

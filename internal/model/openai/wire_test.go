@@ -16,8 +16,8 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 const oneTurn = `

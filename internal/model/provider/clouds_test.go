@@ -15,8 +15,8 @@ import (
 
 	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/login"
-	"github.com/millhand/millhand/internal/login/logintest"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/testing/logintest"
 )
 
 // signed is a login to AWS whose signatures the loopback server accepts.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // What a wire reports of the usage of a failed response.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // TestRefusalIsNotAResponse takes what a model says when it will not for that, in

@@ -13,8 +13,8 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 
 // TestOddUsageDoesNotFailTheResponse gives every wire invalid usage. The answer

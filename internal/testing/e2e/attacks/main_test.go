@@ -1,0 +1,11 @@
+// Package attacks tests the program on repositories and with models that attack it.
+package attacks
+
+import (
+	"testing"
+
+	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/testing/e2e/scripts"
+)
+
+func TestMain(m *testing.M) { scripts.Main(m, func(w *command.World) { w.System = nil }) }

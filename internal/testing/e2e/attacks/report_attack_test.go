@@ -1,0 +1,146 @@
+package attacks
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/testing/corpus"
+)
+
+// reportAttack is a command of an agent, at work in place, against the reports
+// in the workspace. It has worked if its effect, for bash in the workspace
+// afterwards, succeeds. Both find $RUN, the report directory, $OWN, the
+// .millhand that it is in, and $VICTIM, a directory outside.
+type reportAttack struct {
+	name, line, effect string
+	dir                string // that millhand starts in, below the workspace
+	gap                bool   // it works at level B
+}
+
+const noReport = `! test -f "$RUN/report.json" || ! test -s "$RUN/events.jsonl" || test -n "$(ls -A "$VICTIM")"`
+
+func reportAttacks() []reportAttack {
+	return []reportAttack{
+		{name: "replace the report directory by a symlink", line: `mv $RUN moved; ln -s $VICTIM $RUN`, effect: noReport},
+		{name: "replace a directory above it by a symlink", line: `mv $OWN moved; ln -s $VICTIM $OWN`, effect: noReport},
+		{name: "move the directory that holds it", dir: "sub", line: `mv sub moved; mkdir sub; ln -s $VICTIM sub/.millhand`, effect: noReport},
+		{name: "replace the kept outputs by a symlink", line: `rm -rf $RUN/outputs; mkdir -p $RUN; ln -s $VICTIM $RUN/outputs`, effect: `test -z "$(find -P "$RUN/outputs" -name '*.txt')" || test -n "$(ls -A "$VICTIM")"`},
+		{name: "remove all that millhand keeps, for a symlink", line: `rm -rf $OWN; ln -s $VICTIM $OWN`, effect: noReport},
+		{name: "remove the report directory", line: `rm -rf $RUN`, effect: noReport},
+		{name: "remove all that millhand keeps", line: `rm -rf $OWN`, effect: noReport},
+		{name: "put a directory where a report belongs", line: `mkdir -p $RUN/report.json/x`, effect: noReport},
+		{name: "write into the events", line: `echo '{}' >>$RUN/events.jsonl`, effect: `grep -q '^{}' "$RUN/events.jsonl"`},
+		{name: "read the events", line: `cat $RUN/events.jsonl >seen`, effect: `grep -q run.started seen`},
+		{name: "remove the reports of an earlier run", line: `rm -rf $OWN/runs/earlier`, effect: `! test -e "$OWN/runs/earlier/report.json"`, gap: true},
+	}
+}
+
+func TestAgentsCannotAccessReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
+	var names []string
+	for _, a := range reportAttacks() {
+		name := a.name
+		if a.gap {
+			name += corpus.Gap
+		}
+		names = append(names, name)
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			if !a.try(t, "", "--sandbox", "off") {
+				t.Fatal("it has no effect where nothing is confined")
+			}
+			best := sandbox.Probe(t.Context(), t.TempDir()).Best
+			if best == sandbox.Full && a.try(t, "") {
+				t.Error("it works at level A")
+			}
+			if best != sandbox.None && a.try(t, "without-namespaces") != a.gap {
+				t.Errorf("at level B: want that it works: %t", a.gap)
+			}
+		})
+	}
+	corpus.Check(t, "rep", names)
+}
+
+// try runs an attack and reports whether it has worked.
+func (a reportAttack) try(t *testing.T, wrapper string, flags ...string) bool {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop, victim := filepath.Join(base, "shop"), filepath.Join(base, "victim")
+	own := filepath.Join(shop, a.dir, ".millhand")
+	files := map[string]string{
+		"shop/readme": "hello\n", "shop/sub/readme": "hello\n", "victim/": "", "tmp/": "", "bin/": "",
+		"manifest.yaml": "version: 1\nmodel: script:turns.yaml\nprofile: open\nprofiles: {open: {extends: build, permission: {bash: allow}}}\n" +
+			"repos: [{path: shop}]\nallow_dirty: true\ntasks: [{id: try, prompt: Try., commit: false}]\n",
+		// The name is put together, so that no rule on the text sees it.
+		"turns.yaml":     "version: 1\nturns:\n  - calls: [{tool: bash, args: {command: \"sh attack.sh\"}}]\n  - calls: [{tool: bash, args: {command: \"seq 1 100000\"}}]\n  - text: Done.\n",
+		"shop/attack.sh": "VICTIM=" + victim + "; OWN=" + own + "; RUN=$(echo $OWN/runs/2*)\n" + a.line + "\n",
+	}
+	if rel, err := filepath.Rel(base, filepath.Join(own, "runs/earlier/report.json")); err == nil {
+		files[rel] = "{}"
+	}
+	for name, text := range files {
+		file := filepath.Join(base, name)
+		if strings.HasSuffix(name, "/") {
+			file = filepath.Join(file, "x")
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "/") {
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "readme", "sub/readme", "attack.sh"}, {"-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"}} {
+		if out, err := exec.Command("git", append([]string{"-C", shop}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	out := a.millhand(t, base, wrapper, flags)
+	found := regexp.MustCompile(`(?m)^reports: (.*)$`).FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("it names no reports:\n%s", out)
+	}
+	check := exec.Command("bash", "-c", a.effect)
+	check.Dir, check.Env = shop, append(os.Environ(), "VICTIM="+victim, "OWN="+own, "RUN="+found[1])
+	said, err := check.CombinedOutput()
+	t.Logf("%s %v: worked: %t\n%s%s", wrapper, flags, err == nil, said, out)
+	return err == nil
+}
+
+// millhand runs the manifest and returns what is printed.
+func (a reportAttack) millhand(t *testing.T, base, wrapper string, flags []string) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{filepath.Join(base, "bin", "millhand"), "run", filepath.Join(base, "manifest.yaml")}, flags...)
+	for _, name := range []string{"millhand", "without-namespaces"} {
+		if err := os.Symlink(program, filepath.Join(base, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wrapper != "" {
+		args = slices.Insert(args, 0, filepath.Join(base, "bin", wrapper))
+	}
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(base, "shop", a.dir), &out, &out
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + filepath.Join(base, "tmp")}
+	cmd.Run() // what an attack makes of the run is not the question
+	return out.String()
+}

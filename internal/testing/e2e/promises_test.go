@@ -1,0 +1,40 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/testing/e2e/scripts"
+)
+
+// TestPromptsStateTestedBehavior holds the sentences in which prompts promise
+// something of the runner, which promises.txtar quotes, to being there.
+func TestPromptsStateTestedBehavior(t *testing.T) {
+	var prompts strings.Builder
+	for _, name := range []string{"build", "plan", "explore", "general", "rules"} {
+		text, err := os.ReadFile(filepath.Join(scripts.Root(t), "internal", "prompt", name+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts.Write(text)
+	}
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "promises.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(script)) {
+		sentence, ok := strings.CutPrefix(strings.TrimSpace(line), "# > ")
+		if !ok {
+			continue
+		}
+		if n++; !strings.Contains(prompts.String(), sentence) {
+			t.Errorf("no prompt says %q any more: test what it says instead", sentence)
+		}
+	}
+	if n < 7 {
+		t.Errorf("only %d promises are tested", n)
+	}
+}
