@@ -32,7 +32,7 @@ race: ## run the tests with the race detector
 
 lint: ## run the linters
 	$(GOLANGCI_LINT) run ./...
-	go test ./internal/house/...
+	go test ./internal/dev/house/...
 
 quickstart: ## run the first example
 	go run . run examples/quickstart/millhand.yaml
@@ -50,16 +50,16 @@ fuzz: ## fuzz every target for FUZZTIME (20s) each
 	FUZZTIME=$(or $(FUZZTIME),20s) .ci/fuzz
 
 mutate: ## remove random statements of PKG, one at a time, and count those that its tests miss
-	go run ./internal/house/mutate -seed $(or $(SEED),1) $(PKG)
+	go run ./internal/dev/house/mutate -seed $(or $(SEED),1) $(PKG)
 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
-	go run ./internal/bench
+	go run ./internal/dev/bench
 
 nightly: nightly-trust nightly-resume nightly-types nightly-published ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	.ci/cross
 	.ci/golden && git diff --exit-code
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
-	go run ./internal/bench
+	go run ./internal/dev/bench
 
 NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
 # Parsers of texts from models and repositories are fuzzed for longer, the others briefly.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // swapped is a stage on which a directory and a link to outside are exchanged all

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // fleet returns the costs of jobs: lognormal, with a limit of $1.50.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // TestMessagesAreAsOfGit compares messages with those of git stripspace and git interpret-trailers.

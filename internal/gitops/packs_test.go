@@ -15,9 +15,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 func seed(t *testing.T) uint64 {

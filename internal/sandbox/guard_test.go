@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 func TestGuardDetectsAndRestores(t *testing.T) {

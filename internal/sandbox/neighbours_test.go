@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // ordinary changes the owner of directories to an ordinary user, whom RLIMIT_NPROC

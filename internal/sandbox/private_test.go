@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/dirent"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // asOther lets a test also run as a user that file modes hold for.

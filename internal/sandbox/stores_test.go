@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // withStore adds a store with a module, and directories that commands must not see.

@@ -18,8 +18,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // addPacks adds packs of one unneeded object each, and returns the last object.

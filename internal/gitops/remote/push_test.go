@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // jobCommit commits a change to the branch bot/x of a mirror, as a job does.

@@ -11,6 +11,6 @@
 // packages in the order of their import paths, as far as their imports permit, so that
 // this package runs before the program's large dependencies spend
 // several milliseconds on tables that the child never uses. Therefore it imports only packages
-// that package os needs, and [linux] instead of golang.org/x/sys/unix; a test of internal/house
+// that package os needs, and [linux] instead of golang.org/x/sys/unix; a test of internal/dev/house
 // limits how many are initialized before it. In other processes init does nothing.
 package child

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // room is the free space of the small disks, in KiB: what the run reserves, and enough for all else.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // bulkTasks is the number of tasks of a bulk run: with both repositories 8 jobs for every change,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // onSmallDisk runs a command with one of the world's directories on a disk with so

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // disturbance is what somebody else does to the repository, or to the remote, while

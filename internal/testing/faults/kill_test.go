@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // span measures the duration of an undisturbed run, and checks that the run passes:

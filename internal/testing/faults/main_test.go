@@ -23,9 +23,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/testing/wiretest"

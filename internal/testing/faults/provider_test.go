@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 

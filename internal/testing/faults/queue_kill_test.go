@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // TestQueueKilled kills workers of a queue after random requests to the model, and replaces them,

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/testing/wiretest"
 )
 

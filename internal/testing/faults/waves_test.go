@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // waveRuns is the maximum number of processes of a rollout after its last kill.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/opencode"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/workspace"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/nightly"
 )
 
 // EventStream is the content type of a stream.

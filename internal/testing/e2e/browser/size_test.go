@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"

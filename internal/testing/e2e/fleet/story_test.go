@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 

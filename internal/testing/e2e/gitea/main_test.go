@@ -23,8 +23,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/signals"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"
 )
 

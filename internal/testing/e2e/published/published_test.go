@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 )
 
 // eachFault runs a check for the faults that arguments name: "2/5 a b c ..." is the

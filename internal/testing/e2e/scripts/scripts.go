@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/command"
-	"github.com/millhand/millhand/internal/nightly"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/signals"
 	"github.com/millhand/millhand/internal/testing/forgetest"

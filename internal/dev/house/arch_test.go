@@ -23,7 +23,7 @@ import (
 
 // TestMain runs the tests in the root directory of the module.
 func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
+	if err := os.Chdir("../../.."); err != nil {
 		panic(err)
 	}
 	m.Run()
@@ -84,7 +84,7 @@ func rooms() map[string]room {
 		"internal/model/provider":        {"internal/keys internal/login internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
 		"internal/model/replay":          {"internal/model", "one wire, of recordings"},
 		"internal/model/script":          {"internal/model internal/money internal/clock", "one wire, of files"},
-		"internal/testing/wiretest":      {"internal/model internal/model/script internal/money internal/nightly", "a server for tests"},
+		"internal/testing/wiretest":      {"internal/model internal/model/script internal/money internal/dev/nightly", "a server for tests"},
 		"internal/forecast":              {"internal/money", "a bound follows from costs alone"},
 		"internal/rollout":               {"tasks internal/event internal/forecast internal/money", "which jobs are next follows from a plan and what earlier runs did; it reads nothing"},
 		"internal/money":                 {"", "amounts, arithmetic and budgets, below everything that costs something"},
@@ -99,11 +99,11 @@ func rooms() map[string]room {
 		"internal/proc":                  {"internal/clock", "processes, without policy"},
 		"internal/prompt":                {"internal/textcut", "text"},
 		"internal/sandbox":               {"internal/dirent internal/figures internal/proc internal/sandbox/child internal/sandbox/gocache internal/pathtree internal/clock", "confinement, without policy"},
-		"internal/nightly":               {"", "how much of a long test is run, for the tests of other packages"},
+		"internal/dev/nightly":           {"", "how much of a long test is run, for the tests of other packages"},
 		"internal/testing/faults":        {"", "runs that are disturbed, for tests only"},
 		"internal/failpoint":             {"", "names of moments, for tests only"},
 		"internal/testing/corpus":        {"", "a list of attacks for the tests of other packages"},
-		"internal/house/words":           {"", "a scan of texts, for the test of the project's words"},
+		"internal/dev/house/words":       {"", "a scan of texts, for the test of the project's words"},
 		"internal/sandbox/child":         {"internal/sandbox/linux", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/gocache":       {"", "a protocol over two directories"},
 		"internal/sandbox/linux":         {"", "names for calls of the kernel"},
@@ -153,7 +153,7 @@ func rooms() map[string]room {
 		"internal/schema":                {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":             {"internal/textcut", "texts"},
 		"internal/terminal":              {"", "output of programs, without knowing who reads it"},
-		"internal/testing/e2e/scripts":   {"internal/testing/lsptest internal/testing/mcptest internal/testing/forgetest internal/testing/gittest internal/command internal/signals internal/testing/githubapptest internal/testing/logintest internal/model internal/model/script internal/testing/wiretest internal/money internal/nightly internal/testing/queuetest internal/reach internal/sandbox internal/testing/telemetrytest", "commands of scripts, for end-to-end tests"},
+		"internal/testing/e2e/scripts":   {"internal/testing/lsptest internal/testing/mcptest internal/testing/forgetest internal/testing/gittest internal/command internal/signals internal/testing/githubapptest internal/testing/logintest internal/model internal/model/script internal/testing/wiretest internal/money internal/dev/nightly internal/testing/queuetest internal/reach internal/sandbox internal/testing/telemetrytest", "commands of scripts, for end-to-end tests"},
 		"internal/telemetry":             {"internal/event internal/figures internal/money internal/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
 		"internal/testing/telemetrytest": {"", "a server for tests"},
 		"internal/view":                  {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
@@ -265,7 +265,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/logintest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
+		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/dev/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/logintest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
 			continue
 		}
 		for name, file := range files {

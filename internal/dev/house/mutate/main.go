@@ -2,7 +2,7 @@
 // removes one random statement at a time and runs the package's tests. A mutant
 // that they pass has survived: nothing tests that statement.
 //
-//	go run ./internal/house/mutate [-n 30] [-seed 1] [-timeout 3m] [-p 1] ./runner
+//	go run ./internal/dev/house/mutate [-n 30] [-seed 1] [-timeout 3m] [-p 1] ./runner
 //
 // The files of the package are not touched: mutants are overlays in a temporary
 // directory. Definitions (x := y) are never removed, as others need them, and a
