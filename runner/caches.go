@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"

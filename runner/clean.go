@@ -10,9 +10,9 @@ import (
 	"syscall"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 )
 

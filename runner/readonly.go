@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/hook"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 )
 

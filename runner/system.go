@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/prompt"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/pathglob"
 )
 
 // How many files and directories a glob of repositories and one of files visit at most.

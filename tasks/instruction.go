@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/pathglob"
 )
 
 var instructionForm = form[[]Instruction]{Type{Name: "string"}, readInstruction}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/abandon"
+	"github.com/millhand/millhand/internal/files/abandon"
 )
 
 // Load reads manifests and returns the plan that they and the command line

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
+	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/pathglob"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/permission"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 )
 
 // uses is what a load uses of its machine. Directories are only walked for

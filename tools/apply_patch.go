@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/patch"
 )
 

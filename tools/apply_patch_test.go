@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/patch"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 )
 
 // The maximum sizes of attachments in bytes. Images are downscaled: see fitImage.

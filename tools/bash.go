@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/shell"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // benchEnv returns the environment of a session with the profile edit, in a workspace

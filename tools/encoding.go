@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/patch"
 )
 

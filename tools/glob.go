@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 

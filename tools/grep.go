@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 

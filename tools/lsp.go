@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/lsp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 //go:embed lsp.md

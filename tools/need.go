@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // use is the access of a call to a file.

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 //go:embed read.md

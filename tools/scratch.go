@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // Scratch are the private directories of a session's commands. For bash they count as

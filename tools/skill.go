@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/frontmatter"
-	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 //go:embed skill.md

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/frontmatter"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // Limits of skills.

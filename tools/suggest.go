@@ -10,8 +10,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/textcut"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // notFound returns the error for a missing file, with suggestions.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/workspace"
 )
 
 // Spec describes a tool.

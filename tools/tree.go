@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 

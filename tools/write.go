@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/internal/files/workspace"
 )
 
 //go:embed write.md

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/abandon"
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/tasks"
 )
 

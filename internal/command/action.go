@@ -14,10 +14,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"

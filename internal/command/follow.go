@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/runner"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"

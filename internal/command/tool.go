@@ -18,10 +18,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/abandon"
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
@@ -30,7 +31,6 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // Dir is an open directory, or a directory below one. It is safe for concurrent

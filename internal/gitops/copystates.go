@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/owner"
 )
 
 // maxDepth is the maximum depth of a saved directory, far above that of any file system.

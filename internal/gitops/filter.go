@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/owner"
 )
 
 // Filters decides about paths whose attributes name a filter.

@@ -15,8 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/owner"
 )
 
 // maxTries is how often a directory removed by git gc is created again.

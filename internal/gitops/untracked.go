@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/dirent"
+	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 

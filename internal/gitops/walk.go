@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/dirent"
+	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 )

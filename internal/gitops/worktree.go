@@ -16,9 +16,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/owner"
-	"github.com/millhand/millhand/internal/pathtree"
 )
 
 // AddWorktree makes a linked worktree in a directory that is missing or empty, with a

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/owner"
 )
 
 // gitDeadline ends a git command that hangs, whatever the caller's context allows.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 )
 
 // hostFiles are the program of the process, and what tool files can import without installing it.

@@ -16,7 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
-	"github.com/millhand/millhand/internal/abandon"
+	"github.com/millhand/millhand/internal/files/abandon"
 )
 
 const (

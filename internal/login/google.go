@@ -13,7 +13,7 @@ import (
 	"golang.org/x/oauth2/google"
 	"golang.org/x/oauth2/google/externalaccount"
 
-	"github.com/millhand/millhand/internal/abandon"
+	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/keys"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/pathglob"
 )
 
 // A deny rule for "edit" also matches the other spellings of a path: those that

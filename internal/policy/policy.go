@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/reach"
 )

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/clock"
-	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/printable"
 )
 

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"

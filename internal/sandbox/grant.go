@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 )
 
 // Grant is access of commands to a path outside of their workspace. It is the only field of a

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/dirent"
+	"github.com/millhand/millhand/internal/files/dirent"
 )
 
 // Private finds the files and directories below the system's directories that not every

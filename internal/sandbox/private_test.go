@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/dirent"
+	"github.com/millhand/millhand/internal/files/dirent"
 )
 
 // asOther lets a test also run as a user that file modes hold for.

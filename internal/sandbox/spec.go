@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 

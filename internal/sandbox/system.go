@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/proc"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/files/pathtree"
 )
 
 // inodeBytes is what a file counts at least: the number of files on a disk is limited,

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
 )
 

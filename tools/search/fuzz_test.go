@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/pathglob"
+	"github.com/millhand/millhand/internal/files/pathglob"
 )
 
 // Globs: reading one ends, says what is wrong, and what it makes of braces is

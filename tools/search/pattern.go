@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/ignore"
-	"github.com/millhand/millhand/internal/pathglob"
 )
 
 // pattern is a glob for paths.

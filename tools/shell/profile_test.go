@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/shell"
 )

@@ -11,12 +11,12 @@ import (
 // else names them, or another mechanism confines them.
 func writers() map[string]string {
 	return map[string]string{
-		"internal/files":         "it is the rule; internal/workspace writes beneath an os.Root",
+		"internal/files":         "it is the rule; internal/files/workspace writes beneath an os.Root",
 		"internal/gitops":        "worktrees and objects, with git's names",
 		"internal/gitops/gitdir": "a git directory, with git's locks",
 		"internal/gitops/remote": "mirrors, with git's names",
 
-		"internal/owner":         "its callers name the paths, and count as if they called package os",
+		"internal/files/owner":   "its callers name the paths, and count as if they called package os",
 		"internal/rundir":        "the private directory of a run, which only its user can change",
 		"internal/jshost":        "a program for the sandbox, below that directory",
 		"runner/caches.go":       "caches of a job, below that directory",

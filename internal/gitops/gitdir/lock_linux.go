@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // createWith creates a file that has its content as soon as it has its name. The error matches

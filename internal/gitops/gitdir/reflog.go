@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // ReflogEntry is one line of a reflog.

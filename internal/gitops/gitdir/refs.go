@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // Where references are. A mirror has its remote's branches under OriginPrefix.

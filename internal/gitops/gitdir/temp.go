@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/filelock"
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/filelock"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // The kinds of temporary files, by the start of their names. git gc knows these names, too.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/files/filelock"
 )
 
 // lockFile locks a file, which it creates if missing, against other goroutines

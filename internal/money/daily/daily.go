@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/money"
 )
 

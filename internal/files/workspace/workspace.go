@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/owner"
+	"github.com/millhand/millhand/internal/files/owner"
 )
 
 // ErrNotRegular is the error for a path that is not a regular file but a
