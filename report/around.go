@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/findings"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // around is what happened around the sessions of a job.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // Baseline is the result of a verify command before the agent started. It does not say

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // plain formats a text as one line for a terminal, without hidden characters.

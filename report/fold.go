@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // Fold collects the events of a run. It is an [event.Sink] and safe for concurrent use.

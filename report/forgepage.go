@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/markdown"
+	"github.com/millhand/millhand/internal/text/markdown"
 )
 
 // origin is where the repository of a job is published.

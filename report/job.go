@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/jsontext"
 )
 
 // job collects the events of one job.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 //go:embed report.schema.json

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/patterns"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/markdown"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // SchemaVersion is the version of report.json that this package writes.

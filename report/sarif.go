@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // The SARIF 2.1.0 objects that are written (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).

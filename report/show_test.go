@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 )
 

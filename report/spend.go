@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // takeRetry counts a retried request, or records a fallback to another model. Calls of

@@ -8,9 +8,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // Text writes the report for a terminal: the final message of a single job, a table of

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // xmlWriter writes an indented XML document element by element, and records the first error.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/prompt"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Limits of what commands make of denied attempts.

@@ -11,8 +11,8 @@ import (
 	"github.com/millhand/millhand/internal/failures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 const (

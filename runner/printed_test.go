@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // printedBench returns the output of a command, whose file is below a directory.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/testcases"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 )
 

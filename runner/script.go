@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 

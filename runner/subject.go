@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // The maximum lengths of a subject and of a prompt that a commit message names, in characters.

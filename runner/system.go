@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/prompt"
+	"github.com/millhand/millhand/internal/session/prompt"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

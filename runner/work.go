@@ -8,11 +8,11 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )

@@ -13,8 +13,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/frontmatter"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/frontmatter"
 )
 
 // maxMarkdown bounds the file of one agent or command, in bytes.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // BranchPrefix is the start of the names of branches that a manifest does not name.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // The keys of a manifest, one line each: name, type and destination, default,

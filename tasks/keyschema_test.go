@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 func compiled(t *testing.T, doc map[string]any) *schema.Schema {

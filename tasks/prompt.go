@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/findings"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // Prompt is a task without a manifest, on the current repository.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 const maxSchema = 64 << 10 // bytes of a schema as JSON

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/findings"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // short is the form of a mapping that may also be written as the value of one of its keys, of a

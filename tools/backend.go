@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/web"
 )
 

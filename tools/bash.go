@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/shell"
 )
 

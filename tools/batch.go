@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 //go:embed batch.md

@@ -3,8 +3,8 @@ package tools
 import (
 	"sync"
 
-	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/jsontext"
 )
 
 // maxCached is the maximum number of results that a session caches; each is

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 // maxSpill is how much of a command's output is saved to disk, in bytes.

@@ -19,8 +19,8 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/schema"
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 // Custom describes a tool that is a command. It reads its arguments as JSON

@@ -12,7 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 // Status is the final status of a call.

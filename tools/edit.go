@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools/edit"
 )
 

@@ -14,8 +14,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools/patch"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/schema"
-	"github.com/millhand/millhand/internal/terminal"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // maxExternalText is the maximum length of an external tool's description in bytes, without the dots.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/search"
 )
 

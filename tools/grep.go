@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/search"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 // Hook is called around each call of a session. Its functions are for one session, may be nil, and are

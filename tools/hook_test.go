@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // What a hook makes of the arguments is what is validated, decided and run.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 // arguments are the arguments of another tool: any JSON object.

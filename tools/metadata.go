@@ -8,8 +8,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/jsontext"
 )
 
 // Metadata describes the result of a call for the record. Fields that do not apply

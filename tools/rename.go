@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // propertyForm matches the names of properties that all providers accept: Anthropic refuses a

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/jsontext"
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/jsontext"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 // maxInput and maxDepth limit the arguments of one call, so that a broken or

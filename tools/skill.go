@@ -14,9 +14,9 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/frontmatter"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/frontmatter"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 //go:embed skill.md

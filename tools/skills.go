@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/text/frontmatter"
 )
 
 // Limits of skills.

@@ -11,7 +11,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // notFound returns the error for a missing file, with suggestions.

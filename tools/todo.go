@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 //go:embed todowrite.md

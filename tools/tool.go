@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // Spec describes a tool.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 //go:embed write.md

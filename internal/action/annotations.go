@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/report"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // Location is the location of an annotation: a file relative to the repository's root,

@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/markdown"
+	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/report"
 )
 

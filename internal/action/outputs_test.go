@@ -12,8 +12,8 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/report"
 )
 

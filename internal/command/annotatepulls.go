@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/publish"
-	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 )

@@ -20,9 +20,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/models"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // The statuses of a check.

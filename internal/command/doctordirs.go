@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 

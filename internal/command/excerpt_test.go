@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 

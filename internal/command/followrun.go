@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/follow"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"

@@ -14,8 +14,8 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/opencode"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/starter"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 

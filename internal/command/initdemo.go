@@ -10,8 +10,8 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/starter"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // demonstrate writes the quickstart to the directory, which must be missing or empty, as a

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // World is the environment of a command: streams, variables and the clock.

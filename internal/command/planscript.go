@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 

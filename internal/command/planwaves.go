@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rollout"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )

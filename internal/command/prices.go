@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/prices/dataset"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 const refreshTime = 2 * time.Minute

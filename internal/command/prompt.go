@@ -16,8 +16,8 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 )
 

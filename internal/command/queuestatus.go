@@ -13,10 +13,10 @@ import (
 
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type queueStatusOptions struct {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 )
 

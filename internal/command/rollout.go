@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -16,10 +16,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type listRunsOptions struct {

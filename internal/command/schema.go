@@ -12,9 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/findings"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )

@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 // command runs the command line and returns its exit code and both outputs.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/signing"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // BenchmarkRedactEvent measures the redaction of the event of a tool call, which contains

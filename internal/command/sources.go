@@ -9,10 +9,10 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"

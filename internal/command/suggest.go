@@ -15,9 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/suggest"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/hook"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"

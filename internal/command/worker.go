@@ -18,12 +18,12 @@ import (
 
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/models"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -15,10 +15,10 @@ import (
 
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/policy"
-	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 

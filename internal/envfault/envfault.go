@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Kind is what is missing.

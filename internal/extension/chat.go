@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Chat are the hooks of plugins that change what a session sends to its model. A function is nil if

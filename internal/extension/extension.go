@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/mcp"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

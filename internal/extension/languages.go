@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/lsp"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Excerpt returns what failed in the output so far, with its context, and the tail. Omitted

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/terminal"
+	"github.com/millhand/millhand/internal/text/terminal"
 )
 
 // limit is that of excerpts for agents.

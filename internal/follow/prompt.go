@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // MaxRemarks is the maximum size of the remarks in a prompt, in bytes.

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // MaxLog is the maximum size of logs that are used, in bytes.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // State is what earlier passes did with a pull request.

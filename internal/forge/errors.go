@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // Kinds of an [Error].

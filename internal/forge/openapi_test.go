@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/schema"
 	"github.com/millhand/millhand/internal/testing/forgetest"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 // operation is an operation of the reduced documents: see testdata/openapi/README.md.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/clock"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // ErrNothingToCommit is the error for a commit whose tree would equal its

@@ -9,9 +9,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/terminal"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 

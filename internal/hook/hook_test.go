@@ -16,7 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 const (

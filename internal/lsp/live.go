@@ -16,7 +16,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Limits of what a server makes of memory.

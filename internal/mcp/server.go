@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // protocol is the newest revision that is offered to servers; the SDK's newer one

@@ -16,7 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // RecordingVersion is the version of the lines that a [Recorder] writes. Version 1

@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/text/frontmatter"
 )
 
 // harmless are the keys of OpenCode, in the form of OpenCode 1, that are not converted and can't restrict an agent, with what they are for. The

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // serverName is the form of a server's name in a manifest.

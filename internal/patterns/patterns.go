@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Common is the number of repositories from which on a shape is common. A rare shape is one

@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/markdown"
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // The maximum lengths of texts of a pull request, in bytes. Forges accept 255 characters

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/tasks"
 )
 

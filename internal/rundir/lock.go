@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // lockFile is the file of a report directory that a run locks while it writes there.

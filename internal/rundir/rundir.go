@@ -22,10 +22,10 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // Dir is a run's report directory, locked by the run.

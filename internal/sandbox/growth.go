@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // ErrDiskLimit is the cause if directories have grown beyond their limit.

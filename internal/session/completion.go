@@ -8,9 +8,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/schema"
-	"github.com/millhand/millhand/internal/textcall"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/session/textcall"
+	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // door is where requests leave for a model: it removes known secrets from them, whoever

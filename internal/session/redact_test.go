@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // TestNoRequestHasSecrets has a secret in everything that is sent, except in the prompt and what the model wrote.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/jsontext"
 )
 
 const (

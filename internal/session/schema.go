@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 // maxSchemaFaults is how many errors of a response are reported together.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // maxListed is the maximum number of calls in a list of comments.

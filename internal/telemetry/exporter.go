@@ -16,7 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // File is a changed file. A version is nil where the file does not exist.

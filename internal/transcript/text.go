@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // The maximum numbers of lines of texts in a transcript.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )

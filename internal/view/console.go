@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // formatText returns the lines of an entry for people: the time since the start of the

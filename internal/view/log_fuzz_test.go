@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // obeyed matches workflow commands of a GitHub runner in a line. The runner compares

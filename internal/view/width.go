@@ -3,7 +3,7 @@ package view
 import (
 	"github.com/mattn/go-runewidth"
 
-	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // widths has the widths of characters: those that are ambiguous are narrow, whatever the

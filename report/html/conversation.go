@@ -14,11 +14,11 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )

@@ -12,8 +12,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
 )
 

@@ -8,7 +8,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // lines renders the lines of a unified diff.

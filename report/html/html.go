@@ -13,8 +13,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/patterns"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 )

@@ -12,8 +12,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	mdtext "github.com/millhand/millhand/internal/markdown"
-	"github.com/millhand/millhand/internal/printable"
+	mdtext "github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // maxMarkdown is the length of a text up to which it is rendered as Markdown: the time and the

@@ -11,9 +11,9 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/patterns"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
 )
 

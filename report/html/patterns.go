@@ -7,8 +7,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/patterns"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // Limits of the patterns on the page.

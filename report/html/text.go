@@ -8,10 +8,10 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
-	"github.com/millhand/millhand/internal/findings"
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // text is any text, escaped and without hidden characters.

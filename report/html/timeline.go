@@ -10,8 +10,8 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
 )
 

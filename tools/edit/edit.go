@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // The reasons why a replacement fails. Errors returned by [Replace] match one

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // tree is a directory of which some files are drawn.

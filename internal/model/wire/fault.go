@@ -15,7 +15,7 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Faults creates classified errors without the client's secrets.

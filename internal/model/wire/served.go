@@ -3,7 +3,7 @@ package wire
 import (
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // maxName is the maximum length of a model's name, in bytes.

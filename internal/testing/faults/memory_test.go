@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // The maximum resident memory of processes for a run of 10,000 jobs, in bytes. Some 55 MB of it are

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/text/figures"
 )
 
 // TestQueueOfManyJobs runs many jobs of one request each, and logs the figures of docs/figures.md.

@@ -22,10 +22,10 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/markdown"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"
 	"github.com/millhand/millhand/internal/testing/wiretest"
+	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/report"
 )
 

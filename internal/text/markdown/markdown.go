@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // maxParsed is the length of a text up to which it is parsed: the time may grow with its square.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 //go:embed build.md plan.md explore.md general.md gpt.md claude.md gemini.md

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/text/schema"
 )
 
 const example = `{"summary": "Two problems.", "findings": [

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 const secret = `sk-Ab"12/+ 34=&xyz`
