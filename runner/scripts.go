@@ -13,8 +13,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/jshost"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/lsp"
+	"github.com/millhand/millhand/internal/extension/lsp"
 )
 
 // withLanguages gives a stage language servers that find errors after each edit.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/jshost"
+	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/text/textcut"
 )

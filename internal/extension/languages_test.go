@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/lsp"
+	"github.com/millhand/millhand/internal/extension/lsp"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/jshost"
+	"github.com/millhand/millhand/internal/extension/jshost"
 )
 
 // maxWaiting is how many events wait for plugins; further ones are dropped.

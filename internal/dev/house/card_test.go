@@ -73,7 +73,7 @@ var around = []struct {
 	{"object.Commit", "", `"commit-tree" "hash-object" "fast-import"`, "", nil},
 	{
 		"internal/view", "", "", "log",
-		map[string]string{"internal/lsp/live.go": "an interface of jsonrpc2"},
+		map[string]string{"internal/extension/lsp/live.go": "an interface of jsonrpc2"},
 	},
 	{"zerolog", "internal/view/json.go", "line.WriteString line.Write line.WriteByte fmt.Fprint fmt.Fprintf json.Marshal json.NewEncoder", "", nil},
 }

@@ -49,7 +49,7 @@ func TestThirdPartyNotices(t *testing.T) {
 		}
 		users[text] = append(users[text], module+" ("+kind+")")
 	}
-	for file, what := range map[string]string{"internal/prices/LICENSE": "data of @pydantic/genai-prices (MIT)", "internal/jshost/ZOD_LICENSE": "zod 4.1.8 (MIT)"} {
+	for file, what := range map[string]string{"internal/prices/LICENSE": "data of @pydantic/genai-prices (MIT)", "internal/extension/jshost/ZOD_LICENSE": "zod 4.1.8 (MIT)"} {
 		text := strings.TrimSpace(read(t, file))
 		users[text] = append(users[text], what)
 	}

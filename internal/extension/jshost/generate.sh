@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bundles the npm package zod for the host: go generate ./internal/jshost. The version is that
+# Bundles the npm package zod for the host: go generate ./internal/extension/jshost. The version is that
 # of the plugin package of OpenCode 1.18. Its translations, more than half of it, are a file of
 # their own that is loaded by their first use.
 set -eu
