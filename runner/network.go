@@ -13,7 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 	"github.com/millhand/millhand/internal/text/textcut"

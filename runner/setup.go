@@ -17,8 +17,8 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // pathWord is a word of a command line that may be a path: in any quotes, because a

@@ -12,8 +12,8 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/policy"
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 )
 
 // refusal describes what a policy refuses, and the fix.

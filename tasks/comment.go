@@ -3,7 +3,7 @@ package tasks
 import (
 	"strconv"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // comment is where the final message of a task is posted.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
 )
 

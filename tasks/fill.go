@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // maxRenderedPlan bounds all texts of a plan with their variables filled in,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // forge is the access to one git host as a manifest has it.

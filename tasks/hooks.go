@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // HookEvent is when a hook runs.

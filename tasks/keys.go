@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/findings"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // LSP are the language servers of jobs.

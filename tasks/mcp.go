@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // MCPServer is an MCP server whose tools jobs can call.

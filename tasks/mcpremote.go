@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // Remote is an MCP server that millhand itself uses over HTTP.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // flagProblem records a mistake on the command line.

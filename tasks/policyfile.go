@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // policyFile is a policy while its file is read.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 const (

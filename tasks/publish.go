@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // maxPeople bounds the lists of a pull request.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // Scripts are tool files and plugins in OpenCode's format, which one process of a job runs.

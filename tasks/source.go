@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // Source is an entry of repos that stands for repositories of an owner on a forge.

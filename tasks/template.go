@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // A template is a text with variables:

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // toolForm is what every provider accepts as the name of a tool.

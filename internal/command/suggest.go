@@ -16,7 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/suggest"
+	"github.com/millhand/millhand/internal/permission/suggest"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools"
 )

@@ -23,7 +23,7 @@ import (
 // Ecosystem is one package manager.
 type Ecosystem struct {
 	Name     string
-	Registry string   // group of hosts in internal/reach with its public registries
+	Registry string   // group of hosts in internal/permission/reach with its public registries
 	Files    []File   // files that show its use; the first that exists decides
 	Unless   []string // files that show that another one of the same language is used
 	Locks    []string // files that list all dependencies

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 )
 
 // Settings is what commands need to download dependencies from the registries that the

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/permission/policy"
 )
 
 // checkEndpoint checks an address of a provider from the environment.

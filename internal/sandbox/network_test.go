@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/internal/testing/corpus"
 )
 

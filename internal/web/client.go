@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 )
 
 // Limits of one fetch.

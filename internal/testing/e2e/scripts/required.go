@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 )
 
 // required returns the programs that must be on PATH, and their registries reachable, so that

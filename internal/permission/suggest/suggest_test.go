@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/suggest"
+	"github.com/millhand/millhand/internal/permission/suggest"
 )
 
 // call returns a call from texts like "bash git status" of what it needs.

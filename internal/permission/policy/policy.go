@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/reach"
+	"github.com/millhand/millhand/internal/permission/reach"
 )
 
 // Key is a key of a policy file, which limits one kind of setting.
