@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // project is a stage of many kinds of files.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"

@@ -5,8 +5,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/money"
@@ -24,7 +25,6 @@ import (
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"

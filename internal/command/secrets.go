@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )

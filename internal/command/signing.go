@@ -6,7 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/signing"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )

@@ -25,7 +25,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"

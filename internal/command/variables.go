@@ -1,6 +1,6 @@
 package command
 
-import "github.com/millhand/millhand/internal/signing"
+import "github.com/millhand/millhand/internal/gitops/signing"
 
 // variableDoc documents environment variables that set no flag.
 type variableDoc struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )

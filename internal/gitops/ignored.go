@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // IgnoreRules returns the rules for the entire working tree: those of

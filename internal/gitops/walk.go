@@ -17,7 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // state is what a tree holds at a path.

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // maxRules is the number of bytes of a .gitignore that are read. Real files are far

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // unlisted are the directories that List also ignores, in gitignore's format: generated

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // pattern is a glob for paths.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // maxResults is the maximum number of results of any call.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 // Attributes are the gitattributes of one path. A set attribute is "true", an

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
 const (
