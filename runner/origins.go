@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )

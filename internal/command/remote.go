@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner"

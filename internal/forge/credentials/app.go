@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/githubapp"
+	"github.com/millhand/millhand/internal/forge/githubapp"
 	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/tasks"
 )
