@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/envfault"
+	"github.com/millhand/millhand/internal/ecosystem/envfault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/ecosystem/failures"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failures"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"

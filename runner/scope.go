@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/ecosystem/testcases"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/testcases"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 )

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/millhand/millhand/internal/testcases"
+	"github.com/millhand/millhand/internal/ecosystem/testcases"
 )
 
 // job visits the patch of a job.
