@@ -6,7 +6,7 @@ package main
 
 import (
 	"github.com/millhand/millhand/internal/command"
-	"github.com/millhand/millhand/internal/signals/early"
+	"github.com/millhand/millhand/internal/proc/signals/early"
 )
 
 func main() { command.Start(early.Caught, command.SameSignal) }

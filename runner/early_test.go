@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/history"
 )

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"

@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // Dir is an open directory, or a directory below one. It is safe for concurrent

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // Kind is the software of a forge.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // Checkpoints are states of a working tree that are stored as trees of git, whose objects are

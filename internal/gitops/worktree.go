@@ -15,10 +15,10 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // AddWorktree makes a linked worktree in a directory that is missing or empty, with a

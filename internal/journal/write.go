@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // Writer adds lines to a file, each with one Write call. It is safe for concurrent use; a

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/internal/testing/logintest"
 )
 

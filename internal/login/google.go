@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2/google/externalaccount"
 
 	"github.com/millhand/millhand/internal/files/abandon"
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 const (

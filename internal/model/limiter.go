@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // LimitPolicy configures how a [Limiter] delays requests.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // provider accepts a number of requests in a window of time, and notes when each

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // RetryPolicy limits the retries of a failed request. No field has a default: a zero

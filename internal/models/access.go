@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // MachineError is the error of a program that could not be started because the machine refused what

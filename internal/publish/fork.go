@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/tasks"
 )
 

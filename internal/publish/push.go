@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // The timeouts of each push attempt and of a query for branches, and the number and delay

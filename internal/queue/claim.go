@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // Claim is a job that this worker runs, until Finish, Return or the loss of its lease.

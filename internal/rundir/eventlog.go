@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // EventLog writes the events of a run to a file and syncs it: before and after each effect

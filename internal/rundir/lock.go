@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 

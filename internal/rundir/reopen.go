@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/proc/clock"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // Reopen locks the report directory of a run that is resumed. The caller closes the result.

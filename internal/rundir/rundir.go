@@ -18,12 +18,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/evidence"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc/clock"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 )

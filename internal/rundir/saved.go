@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/report"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // Probe determines which levels the machine supports, by confining a process of this

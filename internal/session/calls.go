@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/tools"
 )
 

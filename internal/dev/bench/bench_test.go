@@ -16,7 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/signals"
+	"github.com/millhand/millhand/internal/proc/signals"
 )
 
 // TestMain lets the test program be the floor, as bench itself is, and millhand

@@ -12,7 +12,7 @@ import (
 
 // TestTheProgramCannotArmFailpoints searches for the function that arms them, which is for tests.
 func TestTheProgramCannotArmFailpoints(t *testing.T) {
-	if bytes.Contains(functionNames(t), []byte("internal/failpoint.Arm")) {
+	if bytes.Contains(functionNames(t), []byte("internal/proc/failpoint.Arm")) {
 		t.Error("failpoint.Arm is linked: go build -ldflags=-dumpdep says by what")
 	}
 }

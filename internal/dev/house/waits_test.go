@@ -16,7 +16,7 @@ type wait struct {
 func waits() map[string]wait {
 	const process, server, user, test = "a process of the operating system ends or is killed", "it waits for a server or this, whichever is first", "what a person sees", "tests"
 	return map[string]wait{
-		"internal/clock/clock.go": {1, "it is the rule"},
+		"internal/proc/clock/clock.go": {1, "it is the rule"},
 
 		"runner/timelimit.go":                 {1, "the time limit of a job; its test is in a bubble"},
 		"runner/early.go":                     {1, user},

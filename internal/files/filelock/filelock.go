@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // ErrHeld is the error of [Try] if the lock is held through another open file.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/forge/githubapp"
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/forge/githubapp"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/clock"
+	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/tasks"
 )
 

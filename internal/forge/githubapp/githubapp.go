@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 

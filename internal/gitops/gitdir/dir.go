@@ -9,7 +9,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // Env is the environment that affects git.

@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/millhand/millhand/internal/clock"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // Objects reads the objects of a repository and of those that it borrows

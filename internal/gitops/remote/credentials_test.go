@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // wiretap is a server in front of an origin that notes which requests carried

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // Repo is a remote repository and how to access it.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/internal/testing/logintest"
 )
 

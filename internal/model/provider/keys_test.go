@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // Each request has the key of its time, in the header for its kind of key; a rejected one

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/openai"
 	"github.com/millhand/millhand/internal/model/wire"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // Config selects a model and its server.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/clock"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/proc/clock"
 )
 
 // Player plays the turns of one conversation from their start. Unlike other

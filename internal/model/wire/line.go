@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // API is what the requests of an API have in common.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/millhand/millhand/internal/keys"
+	"github.com/millhand/millhand/internal/proc/keys"
 )
 
 // Defaults of the [Options] that may be zero.

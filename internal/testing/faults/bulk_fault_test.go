@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // room is the free space of the small disks, in KiB: what the run reserves, and enough for all else.

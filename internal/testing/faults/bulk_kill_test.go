@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/failpoint"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // bulkTasks is the number of tasks of a bulk run: with both repositories 8 jobs for every change,

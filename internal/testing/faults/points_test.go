@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/command"
-	"github.com/millhand/millhand/internal/failpoint"
-	"github.com/millhand/millhand/internal/signals"
+	"github.com/millhand/millhand/internal/proc/failpoint"
+	"github.com/millhand/millhand/internal/proc/signals"
 )
 
 // Variables of a millhand process of these tests. A moment is "NUMBER DELAY POINT": that time after

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
-	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
 // TestQueueKilled kills workers of a queue after random requests to the model, and replaces them,

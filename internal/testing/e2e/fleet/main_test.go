@@ -23,7 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/command"
-	"github.com/millhand/millhand/internal/signals"
+	"github.com/millhand/millhand/internal/proc/signals"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/gittest"
 	"github.com/millhand/millhand/internal/testing/wiretest"

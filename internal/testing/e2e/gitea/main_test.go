@@ -25,7 +25,7 @@ import (
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/signals"
+	"github.com/millhand/millhand/internal/proc/signals"
 )
 
 func TestMain(m *testing.M) {

@@ -21,8 +21,8 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/proc/signals"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/signals"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/lsptest"
 	"github.com/millhand/millhand/internal/testing/mcptest"

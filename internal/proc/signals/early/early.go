@@ -9,7 +9,7 @@ package early
 import (
 	"runtime/debug"
 
-	"github.com/millhand/millhand/internal/signals"
+	"github.com/millhand/millhand/internal/proc/signals"
 )
 
 var _ = delay() //nolint:gochecknoglobals // before other packages are initialized

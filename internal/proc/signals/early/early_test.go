@@ -18,7 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/signals/early"
+	"github.com/millhand/millhand/internal/proc/signals/early"
 )
 
 // asMain makes the test binary the program.
@@ -55,7 +55,7 @@ func TestSignalsBeforeMain(t *testing.T) {
 		for lines := bufio.NewReader(stderr); ; {
 			line, err := lines.ReadString('\n')
 			switch {
-			case strings.HasPrefix(line, "init ") && strings.Contains(line, "/internal/signals/early "):
+			case strings.HasPrefix(line, "init ") && strings.Contains(line, "/internal/proc/signals/early "):
 				caught = true
 				if err := cmd.Process.Signal(sig); err != nil {
 					t.Fatal(err)
