@@ -8,9 +8,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the patterns in texts; report patterns --json has all of them.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )

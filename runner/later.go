@@ -20,8 +20,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

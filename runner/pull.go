@@ -6,7 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

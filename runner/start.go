@@ -12,8 +12,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

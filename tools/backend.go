@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/text/textcut"
-	"github.com/millhand/millhand/internal/web"
+	"github.com/millhand/millhand/tools/web"
 )
 
 // maxSearchResponse is the maximum size of a search response, in bytes.

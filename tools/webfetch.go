@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/web"
+	"github.com/millhand/millhand/tools/web"
 )
 
 //go:embed webfetch.md

@@ -8,12 +8,12 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/patterns"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/publish"
 )
 
 // annotatePulls adds the patterns of a run that has ended to its open pull requests, which

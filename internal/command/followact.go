@@ -12,11 +12,11 @@ import (
 	"github.com/millhand/millhand/internal/follow"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

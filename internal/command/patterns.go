@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // patternsCommand prints the edits that the jobs of a run share, and the jobs to read.

@@ -17,7 +17,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -25,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

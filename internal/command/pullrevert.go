@@ -9,11 +9,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/publish"
 )
 
 // revertPulls opens an inverse pull request for each one of a run that was merged, and closes

@@ -13,10 +13,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/telemetry"
 )
 
 type reportOptions struct {

@@ -10,10 +10,10 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -22,9 +22,9 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 type sessionOptions struct {

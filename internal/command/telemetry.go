@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/telemetry"
 )
 
 // telemetryPatience is how long a run waits for the endpoints of OpenTelemetry at its end.

@@ -6,9 +6,9 @@ import (
 	"path"
 
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 // Limits of files that are read for the details of a job, in bytes. They are far above what

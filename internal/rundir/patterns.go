@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // Patterns compares the patches of the jobs that passed or committed, from the files of a

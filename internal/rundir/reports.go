@@ -14,10 +14,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/tools"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 // conversation shows the sessions of the job. Those of subagents are in the calls that

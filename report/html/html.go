@@ -13,10 +13,10 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/patterns"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 //go:embed page.css

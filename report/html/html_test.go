@@ -21,8 +21,8 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 // hostile has everything that must stay text.

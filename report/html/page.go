@@ -12,9 +12,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of lists on the page.

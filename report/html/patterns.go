@@ -7,8 +7,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the patterns on the page.

@@ -1,6 +1,6 @@
 // Package corpus is the list of the attacks that millhand is tried with. The
 // attacks themselves are tests, each beside what has to withstand it: commands
-// in internal/sandbox, calls of file tools in tools, addresses in internal/web.
+// in internal/sandbox, calls of file tools in tools, addresses in tools/web.
 // Each is shown to have its effect on a runner that guards nothing, and then
 // tried on millhand. The list, attacks.md, says what they are and what is known
 // not to hold; Check keeps it true.

@@ -11,9 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // compared writes the page of a run whose 12 jobs share an edit; one of them has a hostile one.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/forge"
-	"github.com/millhand/millhand/internal/patterns"
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // A pull request is opened before the other jobs of its run end. The markers are where its

@@ -15,9 +15,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/internal/testing/telemetrytest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/telemetry"
 )
 
 var update = flag.Bool("update", false, "regenerate the golden files")

@@ -13,8 +13,8 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/transcript"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/transcript"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

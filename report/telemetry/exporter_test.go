@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/telemetry"
 	"github.com/millhand/millhand/internal/testing/telemetrytest"
+	"github.com/millhand/millhand/report/telemetry"
 )
 
 // export runs a run whose exporter is configured by variables, and returns the warning.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/telemetry"
+	"github.com/millhand/millhand/report/telemetry"
 )
 
 // variables returns a function that reads a list of NAME=value.

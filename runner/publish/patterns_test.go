@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/patterns"
+	"github.com/millhand/millhand/report/patterns"
 )
 
 // compared returns the patterns of four jobs; the last one has an edit of its own.
