@@ -5,7 +5,7 @@
 #   run.sh setup     installs millhand on PATH (setup/action.yml)
 #   run.sh merge     merges reports (merge/action.yml)
 #   run.sh           masks the key, installs millhand and executes it, which interprets the
-#                    inputs (internal/action)
+#                    inputs (internal/app/action)
 #
 # With a version (the input, or else the tag of the action, or else version.txt of the
 # source, which is X.Y.Z-dev except in the commit of a release) the binary is that of the release, which install.sh downloads

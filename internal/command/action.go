@@ -14,11 +14,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/session"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
 )
 
 // step runs the action's subcommand in a directory with a scripted model, and

@@ -4,7 +4,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/distill"
+	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"

@@ -15,11 +15,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"

@@ -3,8 +3,8 @@ package command
 import (
 	"context"
 
+	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/tasks"

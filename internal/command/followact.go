@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/follow"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/follow"
+	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/forge"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/follow"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"

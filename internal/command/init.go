@@ -10,11 +10,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/opencode"
+	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/opencode"
-	"github.com/millhand/millhand/internal/starter"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )

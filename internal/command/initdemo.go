@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/starter"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner"

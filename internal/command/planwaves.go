@@ -7,8 +7,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"

@@ -11,10 +11,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 

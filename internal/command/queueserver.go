@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/queue"
 )
 
 // queueOptions are the server of a queue and the credentials for it.

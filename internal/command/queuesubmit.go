@@ -14,10 +14,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/permission/policy"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/publish"

@@ -16,13 +16,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/queue"
-	"github.com/millhand/millhand/internal/rollout"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"

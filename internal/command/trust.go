@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
 )
 
 // admission is what an event permits.

@@ -16,11 +16,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/proc/clock"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"

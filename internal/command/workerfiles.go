@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/queue"
 )
 
 // fileKeeper stores the patch and the transcripts of a job before its commit is pushed and before its end. A

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc/clock"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/view"

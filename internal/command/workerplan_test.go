@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"

@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/proc/clock"

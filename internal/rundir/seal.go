@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/report"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/millhand/millhand/internal/starter"
+	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/queue"
 )
 
 // TestQueueBudget kills workers that share a budget that does not suffice. The provider was never

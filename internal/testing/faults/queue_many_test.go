@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/text/figures"
 )
 

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 	"github.com/millhand/millhand/internal/testing/wiretest"

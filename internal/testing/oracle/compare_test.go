@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/app/opencode"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/files/workspace"
-	"github.com/millhand/millhand/internal/opencode"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"

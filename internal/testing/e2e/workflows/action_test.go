@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"

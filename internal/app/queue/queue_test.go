@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 

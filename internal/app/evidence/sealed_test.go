@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/evidence"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc/clock"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/queue"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 

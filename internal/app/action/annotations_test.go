@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
 )

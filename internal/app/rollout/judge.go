@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/forecast"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )

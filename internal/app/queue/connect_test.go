@@ -6,7 +6,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/millhand/millhand/internal/queue"
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 )
 
