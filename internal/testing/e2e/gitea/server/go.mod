@@ -1,6 +1,6 @@
 // The Gitea server of the tests, which .ci/gitea builds: a module of its own, so that
 // millhand has none of its dependencies. The replacements are those of Gitea's go.mod.
-module github.com/millhand/millhand/internal/e2e/gitea/server
+module github.com/millhand/millhand/internal/testing/e2e/gitea/server
 
 go 1.26.2
 
