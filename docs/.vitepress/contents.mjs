@@ -73,6 +73,7 @@ export const contents = [
       'examples/recipes/triage/README.md': 'Triage',
       'examples/github/README.md': 'GitHub',
       'examples/gitlab/README.md': 'GitLab',
+      'examples/clouds/README.md': 'Logins of clouds',
       'examples/cron/README.md': 'cron',
       'examples/systemd/README.md': 'systemd',
       'examples/queue/README.md': 'Queue',
