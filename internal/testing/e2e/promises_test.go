@@ -14,7 +14,7 @@ import (
 func TestPromptsStateTestedBehavior(t *testing.T) {
 	var prompts strings.Builder
 	for _, name := range []string{"build", "plan", "explore", "general", "rules"} {
-		text, err := os.ReadFile(filepath.Join(scripts.Root(t), "internal", "prompt", name+".md"))
+		text, err := os.ReadFile(filepath.Join(scripts.Root(t), "internal", "session", "prompt", name+".md"))
 		if err != nil {
 			t.Fatal(err)
 		}
