@@ -167,7 +167,7 @@ func TestSchemaOfScripts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	files, err := filepath.Glob("../e2e/testdata/script/*.txtar")
+	files, err := filepath.Glob("../testing/e2e/testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestTheLibraryAllocatesEntries(t *testing.T) {
 
 // TestTheRequiredGo has the last one.
 func TestTheRequiredGo(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
+	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
