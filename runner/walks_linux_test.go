@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -82,14 +83,18 @@ func TestWalksOfTheOwnTree(t *testing.T) {
 func listings(t *testing.T, root string, dirs int) func() int {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		t.Skip(err) // too many are open
+	if errors.Is(err, unix.EMFILE) {
+		t.Skipf("the user has too many inotify instances: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
 	for i := range dirs {
 		// The end of each listing is read, too: equal events in a row are one.
-		if _, err := unix.InotifyAddWatch(fd, filepath.Join(root, fmt.Sprintf("d%d", i)), unix.IN_OPEN|unix.IN_CLOSE_NOWRITE); err != nil {
-			t.Skip(err)
+		if _, err := unix.InotifyAddWatch(fd, filepath.Join(root, fmt.Sprintf("d%d", i)), unix.IN_OPEN|unix.IN_CLOSE_NOWRITE); errors.Is(err, unix.ENOSPC) {
+			t.Skipf("the user has too many inotify watches: %v", err)
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 	return func() (most int) {

@@ -39,7 +39,7 @@ func TestEnding(t *testing.T) {
 // No process of a browser survives its test, and no file of a browser the end of its test.
 func TestNoOrphans(t *testing.T) {
 	if testing.Short() {
-		t.Skip("long")
+		t.Skip("starts several browsers, one after another")
 	}
 	chromium(t) // which skips this test without one
 	for _, how := range []string{"failure", "exit"} {
