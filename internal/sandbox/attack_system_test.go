@@ -58,17 +58,17 @@ func exhausting() []attack {
 		{name: "a process that lost its parents", line: `(setsid sh -c '(setsid sh -c "flock 9; sleep 30" &)' 9>held >/dev/null 2>&1); until ! flock -n held true; do sleep 0.01; done`, effect: alive},
 		{name: "a process that adopts its children", line: py(`C.prctl(36,1)
 if os.fork()==0:
-  os.setsid(); f=open("held","w"); fcntl.flock(f,2); os.set_inheritable(f.fileno(),True); os.closerange(0,3); os.fork(); time.sleep(30)
+  os.setsid(); f=open("h","w"); fcntl.flock(f,2); os.rename("h","held"); os.set_inheritable(f.fileno(),True); os.closerange(0,3); os.fork(); time.sleep(30)
 while not os.path.exists("held"): pass
 time.sleep(0.1)`), effect: alive},
 		{name: "a process that stopped itself", line: `sh -c 'exec 9>held; flock 9; kill -STOP $$' >/dev/null 2>&1 & until ! flock -n held true; do sleep 0.01; done`, effect: alive},
 		{name: "a process under another name", line: py(`if os.fork()==0:
-  os.setsid(); f=open("held","w"); fcntl.flock(f,2); os.closerange(0,3); open("/proc/self/comm","w").write(") R 1 1"); C.prctl(15,b") R 1 1 (",0,0,0); time.sleep(30)
+  os.setsid(); f=open("h","w"); fcntl.flock(f,2); os.rename("h","held"); os.closerange(0,3); open("/proc/self/comm","w").write(") R 1 1"); C.prctl(15,b") R 1 1 (",0,0,0); time.sleep(30)
 while not os.path.exists("held"): pass
 time.sleep(0.1)`), effect: alive},
 		{name: "a thread that goes on without the first one", line: py(`import threading
 if os.fork()==0:
-  os.setsid(); f=open("held","w"); fcntl.flock(f,2); os.closerange(0,3)
+  os.setsid(); f=open("h","w"); fcntl.flock(f,2); os.rename("h","held"); os.closerange(0,3)
   threading.Thread(target=lambda: time.sleep(30)).start(); sys_(60,0)
 while not os.path.exists("held"): pass
 time.sleep(0.1)`), needs: onX86, effect: alive},

@@ -181,7 +181,7 @@ func TestNoProcessOutlivesItsCommand(t *testing.T) {
 if os.fork()==0:
   os.setsid()
   open("pid","w").write(str(os.getpid())); os.fork(); os.execvp("sleep",["sleep","1000"])
-while not os.path.exists("pid"): pass`),
+while not (os.path.exists("pid") and os.path.getsize("pid")): pass`),
 	}
 	for name, line := range ways {
 		t.Run(name, func(t *testing.T) {
