@@ -188,19 +188,39 @@ func TestParallelTools(t *testing.T) {
 	}
 }
 
-// What is a tool's name is said in one place, which no tool may miss: else a
-// manifest could bring another of the same name.
-func TestToolNamesAreReserved(t *testing.T) {
+// permission.Tools lists every tool, so that no manifest can define another with its name, that some preset
+// offers it, and that the documentation describes it.
+func TestEveryToolIsListed(t *testing.T) {
+	page, err := os.ReadFile("../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	widest, _ := permission.Preset("full")
+	found := map[string]bool{}
 	for _, model := range []string{"", "openai/gpt-5"} {
-		r, err := For(equipped(model))
+		env := equipped(model)
+		env.Languages = &Languages{}
+		r, err := For(env)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, tool := range slices.Concat(r.tools, r.spare) {
 			name := tool.Spec().Name
+			found[name] = true
 			if !slices.Contains(permission.Tools(), name) || !permission.Reserved(strings.ToUpper(name)) {
 				t.Errorf("%s is not among the tools' names", name)
 			}
+		}
+	}
+	for _, name := range permission.Tools() {
+		if !found[name] {
+			t.Errorf("%s is listed, and no tool", name)
+		}
+		if widest.Hides(permission.ForTool(name)) {
+			t.Errorf("no preset offers %s", name)
+		}
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/tools.md has no row for %s", name)
 		}
 	}
 }

@@ -5,14 +5,59 @@ import (
 	"strings"
 )
 
+// builtIn is one of millhand's own tools.
+type builtIn struct {
+	name     string
+	writes   bool   // it needs the permission to edit, not one of its own
+	preset   string // the narrowest preset that allows all of its subjects, except the protected ones
+	quick    bool   // its calls are short
+	openCode string // its name in OpenCode 2, if that is another
+}
+
+// builtIns has a row for each tool. Everything that has to know all tools reads it: the presets, the names that
+// manifests can't use, the log and the conversion of OpenCode's rules.
+var builtIns = []builtIn{
+	{name: "bash", preset: "build", openCode: "shell"},
+	{name: "read", preset: "readonly", quick: true},
+	{name: "list", preset: "readonly", quick: true},
+	{name: "glob", preset: "readonly", quick: true},
+	{name: "grep", preset: "readonly", quick: true},
+	{name: "edit", writes: true, preset: "edit", quick: true},
+	{name: "write", writes: true, preset: "edit", quick: true},
+	{name: "apply_patch", writes: true, preset: "edit", quick: true},
+	{name: "task", preset: "readonly", openCode: "subagent"},
+	{name: "webfetch", preset: "full"},
+	{name: "websearch", preset: "full"},
+	{name: "codesearch", preset: "full"},
+	{name: "todowrite", preset: "readonly", quick: true},
+	{name: "todoread", preset: "readonly", quick: true},
+	{name: "skill", preset: "readonly", quick: true},
+	{name: "batch", preset: "readonly", quick: true},
+	{name: "lsp", preset: "readonly"},
+}
+
+// tool returns the row of a tool. Custom tools have none: theirs has the name alone.
+func tool(name string) builtIn {
+	for _, t := range builtIns {
+		if t.name == name {
+			return t
+		}
+	}
+	return builtIn{name: name}
+}
+
 // Tools returns the names of millhand's own tools, whether or not a session has
 // them.
 func Tools() []string {
-	return []string{
-		"bash", "read", "list", "glob", "grep", "edit", "write", "apply_patch", "task", "webfetch", "websearch", "codesearch",
-		"todowrite", "todoread", "skill", "batch", "lsp",
+	var names []string
+	for _, t := range builtIns {
+		names = append(names, t.name)
 	}
+	return names
 }
+
+// Quick reports whether calls of a tool are so short that a log has no line for their start.
+func Quick(name string) bool { return tool(name).quick }
 
 // RequiresUser reports whether a name is that of a tool with which interactive
 // agents ask the user. Models know these tools, but nobody can answer in a
@@ -45,21 +90,19 @@ func Known() []string {
 // Alias returns the name of a tool that OpenCode 2 names differently, in any letter case: shell is bash,
 // and subagent is task. Other names are unchanged.
 func Alias(name string) string {
-	switch strings.ToLower(name) {
-	case "shell":
-		return "bash"
-	case "subagent":
-		return "task"
+	for _, t := range builtIns {
+		if t.openCode != "" && strings.EqualFold(t.openCode, name) {
+			return t.name
+		}
 	}
 	return name
 }
 
 // ForTool returns the permission that a tool needs: "edit" for all tools that
 // write files, the tool's own name otherwise.
-func ForTool(tool string) string {
-	switch tool {
-	case "write", "edit", "apply_patch":
-		return "edit"
+func ForTool(name string) string {
+	if t := tool(Alias(strings.TrimSpace(name))); !t.writes {
+		return t.name
 	}
-	return Alias(strings.TrimSpace(tool))
+	return "edit"
 }

@@ -8,24 +8,26 @@ func Presets() []string { return []string{"readonly", "review", "edit", "build",
 
 // Preset returns a built-in profile; false if not found.
 func Preset(name string) (Profile, bool) {
-	var p Profile
-	switch name {
-	case "readonly":
-		p.Rules = readonlyRules()
-	case "review":
-		p.Rules = append(readonlyRules(), reviewCommands()...)
-	case "edit":
-		p.Rules = append(readonlyRules(), editRules()...)
-	case "build":
-		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"))
-	case "full":
-		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"),
-			allow("webfetch", "*"), allow("websearch", "*"), allow("codesearch", "*"))
-		p.Network.Allow = true
-	default:
+	includes := map[string][]string{
+		"readonly": {"readonly"},
+		"review":   {"readonly"},
+		"edit":     {"readonly", "edit"},
+		"build":    {"readonly", "edit", "build"},
+		"full":     {"readonly", "edit", "build", "full"},
+	}[name]
+	if includes == nil {
 		return Profile{}, false
 	}
-	p.Name, p.Cache = name, []string{AutoCache}
+	p := Profile{Name: name, Cache: []string{AutoCache}}
+	for _, preset := range includes {
+		for _, permission := range AllowedFrom(preset) {
+			p.Rules = append(append(p.Rules, allow(permission, "*")), protected(permission)...)
+		}
+	}
+	if name == "review" {
+		p.Rules = append(p.Rules, reviewCommands()...)
+	}
+	p.Network.Allow = name == "full"
 	if slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Permission == "bash" }) {
 		p.Rules = append(p.Rules, systemDirectories()...)
 	}
@@ -33,6 +35,28 @@ func Preset(name string) (Profile, bool) {
 		p.Rules[i].Source, p.Rules[i].Preset = "preset "+name, true
 	}
 	return p, true
+}
+
+// AllowedFrom returns the permissions of the built-in tools that a preset allows and narrower presets don't.
+func AllowedFrom(preset string) []string {
+	var names []string
+	for _, t := range builtIns {
+		if p := ForTool(t.name); t.preset == preset && !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	return names
+}
+
+// protected returns what presets deny of a permission that they allow.
+func protected(permission string) []Rule {
+	switch permission {
+	case "read": // files that contain secrets by convention
+		return []Rule{deny("read", "*.env"), deny("read", "*.env.*"), allow("read", "*.env.example")}
+	case "edit":
+		return Protected("")
+	}
+	return nil
 }
 
 func allow(permission, pattern string) Rule {
@@ -43,24 +67,9 @@ func deny(permission, pattern string) Rule {
 	return Rule{Permission: permission, Pattern: pattern, Effect: Deny}
 }
 
-// readonlyRules are the first rules of every preset: reading and searching,
-// except files that contain secrets by convention.
-func readonlyRules() []Rule {
-	return []Rule{
-		allow("read", "*"), deny("read", "*.env"), deny("read", "*.env.*"), allow("read", "*.env.example"),
-		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("lsp", "*"), allow("batch", "*"),
-		allow("todowrite", "*"), allow("todoread", "*"), allow("skill", "*"), allow("task", "*"),
-	}
-}
-
-// editRules allow changing files, except those that configure CI, git, reviews, agents,
-// editors or shells: they run with the permissions of whoever uses the repository next.
+// Protected returns the rules of the presets that deny changing files: those that configure CI, git, reviews, agents,
+// editors or shells, because they run with the permissions of whoever uses the repository next.
 // A profile's own later rule allows them.
-func editRules() []Rule {
-	return append([]Rule{allow("edit", "*")}, Protected("")...)
-}
-
-// Protected returns the rules of the presets that deny changing files.
 func Protected(source string) []Rule {
 	var rules []Rule
 	for _, glob := range []string{

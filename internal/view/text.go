@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 )
@@ -272,11 +272,6 @@ func verifyEntry(v *event.Verify, at directories) entry {
 	return e
 }
 
-// quick reports whether calls of a tool are too short for a line at their start.
-func quick(tool string) bool {
-	return slices.Contains([]string{"read", "glob", "grep", "list", "edit", "write", "apply_patch", "todoread", "todowrite", "skill", "batch"}, tool)
-}
-
 // callText names a call: a command by its command line, which a model's description could
 // hide.
 func callText(c *event.Call) string {
@@ -295,7 +290,7 @@ func commandLine(c *event.Call) string {
 func callEntry(c *event.Call) entry {
 	switch c.Status {
 	case event.CallRunning:
-		if !quick(c.Tool) {
+		if !permission.Quick(c.Tool) {
 			return starts(callText(c))
 		}
 	case event.CallCompleted:

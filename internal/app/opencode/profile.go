@@ -125,8 +125,8 @@ func ordered(rules []rule) []string {
 // starred reports whether a rule for all permissions denies everything.
 func (s sum) starred() bool { return s.all != nil && !s.all.allow && everything(s.all.name) }
 
-// web are the permissions that no rule for "*" allows here: what they reach has to be named.
-var web = []string{"webfetch", "websearch", "codesearch"}
+// web returns the permissions that no rule for "*" allows here: what they reach has to be named.
+func web() []string { return permission.AllowedFrom("full") }
 
 // patterns returns the rules of a profile for a permission. lost is set if rules before them deny what the preset
 // allows, and star if those are "*": deny.
@@ -136,7 +136,7 @@ func patterns(name string, s sum, lost, star bool) effects {
 	case s.all == nil, s.starred() && star:
 	case !s.all.allow:
 		e.add("*", *s.all)
-	case slices.Contains(web, name):
+	case slices.Contains(web(), name):
 		if s.by {
 			e.add("*", *s.all)
 		}
@@ -226,7 +226,7 @@ func (c *converter) explain(owner *node, rules []rule) {
 			c.note(r.at, "permission %s: allow does not include *.env files; name those that are needed", r.name)
 		case granted && r.covers("edit"):
 			c.note(r.at, "permission %s: allow does not include files that steer CI and agents; name those that are needed", r.name)
-		case granted && slices.ContainsFunc(web, r.covers):
+		case granted && slices.ContainsFunc(web(), r.covers):
 			c.note(r.at, "%s reaches only hosts that the profile names: add network: [HOST] (and search: for websearch and codesearch)", r.name)
 		}
 		if !c.recognized(r) && !slices.Contains(unknown, r.name) {

@@ -156,7 +156,7 @@ func rooms() map[string]room {
 		"internal/testing/e2e/scripts":   {"internal/testing/lsptest internal/testing/mcptest internal/testing/forgetest internal/testing/gittest internal/command internal/proc/signals internal/testing/githubapptest internal/testing/logintest internal/model internal/model/script internal/testing/wiretest internal/money internal/dev/nightly internal/testing/queuetest internal/permission/reach internal/sandbox internal/testing/telemetrytest", "commands of scripts, for end-to-end tests"},
 		"report/telemetry":               {"internal/event internal/text/figures internal/money internal/text/printable report", "spans and metrics follow from the report alone; it gets the addresses that it sends them to"},
 		"internal/testing/telemetrytest": {"", "a server for tests"},
-		"internal/view":                  {"internal/event internal/text/figures internal/text/printable internal/money", "a log follows from the events alone"},
+		"internal/view":                  {"internal/event internal/text/figures internal/text/printable internal/money internal/permission", "a log follows from the events alone; permission lists the tools"},
 		"internal/testing/viewtest":      {"", "a terminal for tests"},
 	}
 }
