@@ -30,7 +30,7 @@ func JUnit(w io.Writer, r *Report) error {
 	p.put(all.start(&r.Run))
 	for _, s := range all.suites {
 		p.put(s.start(&r.Run))
-		p.element("properties", properties{suiteProperties(s.jobs)})
+		p.element("properties", properties{propertiesOf(s.jobs...)})
 		for _, j := range s.jobs {
 			for c := range cases(j) {
 				p.element("testcase", c)
@@ -214,7 +214,7 @@ func jobCase(j *Job) testcase {
 		Classname: xmlText(j.Task),
 		Name:      xmlText(j.ID),
 		Time:      seconds(j.ElapsedMS),
-		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), jobProperties(j)},
+		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
 		SystemErr: xmlText(head(warningLines(j), maxJUnitText)),
 	}
 	p := &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
@@ -262,50 +262,57 @@ func callList(j *Job) string {
 	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(head(list.String(), maxJUnitText), "\n")
 }
 
-// suiteProperties are sums of the properties of jobs; of texts, the different ones.
-func suiteProperties(jobs []*Job) []property {
-	var sum Job
-	var texts [4][]string
-	calls, denied := 0, 0
-	sum.CostUSD = new(money.USD)
-	for _, j := range jobs {
-		sum.CostUSD = money.Sum(sum.CostUSD, j.CostUSD)
-		sum.Turns += j.Turns
-		calls, denied = calls+len(j.Calls), denied+len(j.Denied)
-		for i, p := range jobProperties(j)[4:] {
-			if value := string(p.Value); value != "" && !slices.Contains(texts[i], value) {
-				texts[i] = append(texts[i], value)
-			}
-		}
+// propertiesOf are the properties of jobs: sums of numbers, and the different texts.
+func propertiesOf(jobs ...*Job) []property {
+	return []property{
+		{"cost_usd", costOf(jobs)},
+		{"turns", total(jobs, func(j *Job) int { return j.Turns })},
+		{"tool_calls", total(jobs, func(j *Job) int { return len(j.Calls) })},
+		{"denied_calls", total(jobs, func(j *Job) int { return len(j.Denied) })},
+		{"model", different(jobs, func(j *Job) string { return j.Model })},
+		{"commit", different(jobs, (*Job).commitHash)},
+		{"sandbox", different(jobs, func(j *Job) string { return j.Sandbox.Level })},
+		{"baseline", different(jobs, (*Job).baselineText)},
 	}
-	list := jobProperties(&sum)
-	list[2].Value, list[3].Value = xmlText(strconv.Itoa(calls)), xmlText(strconv.Itoa(denied))
-	for i := range texts {
-		list[4+i].Value = xmlText(head(strings.Join(texts[i], ", "), maxJUnitText))
-	}
-	return list
 }
 
-// jobProperties are the properties of a job, first four numbers.
-func jobProperties(j *Job) []property {
-	cost := "unknown"
-	if j.CostUSD != nil {
-		cost = j.CostUSD.String()
+// costOf returns the cost of jobs, unknown if that of any is.
+func costOf(jobs []*Job) xmlText {
+	sum := new(money.USD)
+	for _, j := range jobs {
+		sum = money.Sum(sum, j.CostUSD)
 	}
-	commit := ""
-	if j.Commit != nil {
-		commit = j.Commit.Hash
+	if sum == nil {
+		return "unknown"
 	}
-	return []property{
-		{"cost_usd", xmlText(cost)},
-		{"turns", xmlText(strconv.Itoa(j.Turns))},
-		{"tool_calls", xmlText(strconv.Itoa(len(j.Calls)))},
-		{"denied_calls", xmlText(strconv.Itoa(len(j.Denied)))},
-		{"model", xmlText(j.Model)},
-		{"commit", xmlText(commit)},
-		{"sandbox", xmlText(j.Sandbox.Level)},
-		{"baseline", xmlText(j.baselineText())},
+	return xmlText(sum.String())
+}
+
+func total(jobs []*Job, of func(*Job) int) xmlText {
+	sum := 0
+	for _, j := range jobs {
+		sum += of(j)
 	}
+	return xmlText(strconv.Itoa(sum))
+}
+
+// different returns the texts of jobs, each once, in a list.
+func different(jobs []*Job, of func(*Job) string) xmlText {
+	var texts []string
+	for _, j := range jobs {
+		if text := of(j); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return xmlText(head(strings.Join(texts, ", "), maxJUnitText))
+}
+
+// commitHash returns the commit of a job; "" for none.
+func (j *Job) commitHash() string {
+	if j.Commit == nil {
+		return ""
+	}
+	return j.Commit.Hash
 }
 
 // baselineText describes the verify commands before the agent started; "" if they did
