@@ -77,7 +77,7 @@ func filledTiers(model string, tiers []tier) []money.Tier {
 // readLike reads the name of a model in the price table.
 func readLike(v value) (string, bool) {
 	t, ok := v.filled()
-	if prefix, id, cut := strings.Cut(t.s, "/"); ok && (!cut || id == "" || !slices.Contains(supportedProviders, prefix) || fileKind(prefix) != "") {
+	if prefix, id, cut := strings.Cut(t.s, "/"); ok && (!cut || id == "" || !slices.Contains(supportedProviders(), prefix) || fileKind(prefix) != "") {
 		v.problem(v.name+" is not a model of the price table", "write PROVIDER/MODEL as millhand models prints it, such as openai/gpt-5.5")
 		return "", false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/findings"
 )
@@ -349,7 +350,7 @@ func (a *agent) keys() keys {
 
 func (p *provider) keys() keys {
 	return keys{
-		{"kind", into(&p.Kind, enum(providerKinds...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
+		{"kind", into(&p.Kind, enum(kinds.Endpoints()...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
 		{"base_url", into(&p.BaseURL, baseURLForm), "", "URL before the paths of the protocol (required for a new provider)"},
 		{"key_env", into(&p.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
 		{"key_command", into(&p.command, argvForm), "", "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},

@@ -6,23 +6,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/model/kinds"
 )
 
-// supportedProviders are the prefixes of models that can be called without
-// more being said, laterProviders those that are known only by name.
-var (
-	supportedProviders = []string{
-		"openai", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
-		"fireworks", "cerebras", "bedrock", "vertex", "script", "replay",
-	}
-	laterProviders = []string{"cohere"}
-	// providerKinds are what an endpoint of one's own can be like: openai is any
-	// server of Chat Completions, and the names of providers are theirs.
-	providerKinds = []string{
-		"openai", "responses", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
-		"fireworks", "cerebras", "bedrock", "vertex",
-	}
-)
+// laterProviders are those that are known only by name.
+var laterProviders = []string{"cohere"}
+
+// supportedProviders returns the prefixes of models that can be called without an endpoint in the manifest.
+func supportedProviders() []string { return append(kinds.Prefixes(), "script", "replay") }
 
 // fileKind returns what the files are called that a provider plays its models
 // from: written scripts and recordings; "" if it is a real one.
@@ -101,7 +93,7 @@ func (b *builder) provider(name string) (what, fix string) {
 		return fmt.Sprintf("missing provider in model %s", quote(name)), modelForm
 	}
 	prefix := name[:i]
-	known := slices.Concat(supportedProviders, b.providerNames)
+	known := slices.Concat(supportedProviders(), b.providerNames)
 	switch {
 	case slices.Contains(known, prefix) && (name[i] == ':') == (fileKind(prefix) != ""):
 		return "", ""

@@ -94,7 +94,7 @@ func readProvider(v value, name string) provider {
 		if key == "base_url" && slices.Contains(cloudKinds[p.Kind], "region") { // which decides
 			continue
 		}
-		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {
+		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders(), name) {
 			v.lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
 		}
 	}

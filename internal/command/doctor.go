@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -313,7 +314,7 @@ func keys(w World) check {
 	names := []string{"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_KEY", "MILLHAND_GITHUB_APP_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN"}
 	var set []string
 	model := false
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		kind, _ := provider.Lookup(name)
 		for _, variable := range kind.KeyEnv {
 			if strings.TrimSpace(w.Getenv(variable)) != "" {
@@ -359,7 +360,7 @@ func checkLogins(all []models.Login) []check {
 // those of the providers' own tools that have no effect here.
 func endpoints(w World) check {
 	var set, unread []string
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		kind, _ := provider.Lookup(name)
 		for _, variable := range kind.BaseEnv {
 			if value := strings.TrimSpace(w.Getenv(variable)); value != "" {

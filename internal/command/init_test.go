@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/prices"
 )
@@ -23,7 +24,7 @@ func TestFirstModels(t *testing.T) {
 		}
 	}
 	address := []string{"openai-compatible", "openai-responses", "azure", "ollama", "vllm", "lmstudio"} // they require an address
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		if kind, _ := provider.Lookup(name); len(kind.KeyEnv) > 0 && !slices.Contains(of, name) && !slices.Contains(address, name) {
 			t.Errorf("no model of %s", name)
 		}

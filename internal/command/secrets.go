@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
@@ -22,7 +23,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 		"AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "AZURE_PASSWORD", "IDENTITY_HEADER", "MSI_SECRET",
 	}
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		if kind, ok := provider.Lookup(name); ok {
 			variables = append(variables, kind.KeyEnv...)
 		}

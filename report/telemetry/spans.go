@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
@@ -359,10 +360,8 @@ func splitModel(model string) (of, name string) {
 		return "_OTHER", model
 	}
 	of, name = model[:at], model[at+1:]
-	if known, ok := map[string]string{
-		"openai-responses": "openai", "google": "gcp.gemini", "mistral": "mistral_ai", "xai": "x_ai", "azure": "azure.ai.openai",
-	}[of]; ok {
-		of = known
+	if k, ok := kinds.Lookup(of); ok {
+		of = cmp.Or(k.Telemetry, of)
 	}
 	return of, name
 }

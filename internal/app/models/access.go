@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/login"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/proc/keys"
@@ -31,7 +32,7 @@ func (m *Set) authorized(conf provider.Config, kind provider.Kind, own tasks.Pro
 			return conf, "", "", &KeyError{written, []string{own.KeyEnv}}
 		}
 		account, fix = conf.APIKey, checkKey([]string{own.KeyEnv})
-	case own.Login == nil && defined && own.BaseURL != "" && (kind.Cloud == provider.Azure || !ownHost(kind, own.BaseURL)): // another server must not receive the provider's key
+	case own.Login == nil && defined && own.BaseURL != "" && (kind.Cloud == kinds.Azure || !ownHost(kind, own.BaseURL)): // another server must not receive the provider's key
 	case own.Login == nil:
 		var variable string
 		variable, conf.APIKey = m.first(kind.KeyEnv)
@@ -84,10 +85,10 @@ func (m *Set) Logins() []Login {
 // CloudLogins returns the logins to the clouds that the environment is set up for.
 func CloudLogins(getenv func(string) string) []Login {
 	var list []Login
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		kind, _ := provider.Lookup(name)
 		m := New(&tasks.Plan{Jobs: []tasks.Job{{Model: name + "/anthropic.claude", ModelName: name}}}, getenv, nil, nil, prices.BuiltIn())
-		if _, base := m.first(kind.BaseEnv); kind.Cloud == provider.Azure && base == "" { // other tools have the same variables
+		if _, base := m.first(kind.BaseEnv); kind.Cloud == kinds.Azure && base == "" { // other tools have the same variables
 			continue
 		}
 		if variable, _ := m.first(kind.LoginEnv); variable != "" {
@@ -110,7 +111,7 @@ func ownHost(kind provider.Kind, base string) bool {
 // logsIn reports whether a provider without a key logs in to its cloud. Azure, which has keys, too, is
 // logged in to only with a login in the manifest or a variable of the environment, and if no header is a key.
 func (m *Set) logsIn(kind provider.Kind, own tasks.Provider) bool {
-	if kind.Cloud != provider.Azure || own.Login != nil {
+	if kind.Cloud != kinds.Azure || own.Login != nil {
 		return kind.Cloud != ""
 	}
 	if own.KeyEnv != "" || own.Key != nil {
@@ -137,11 +138,11 @@ func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provi
 	}
 	o := m.login(own)
 	switch kind.Cloud {
-	case provider.Google:
+	case kinds.Google:
 		return m.ofGoogle(conf, o, own, written, account, fix)
-	case provider.Azure:
+	case kinds.Azure:
 		return ofAzure(conf, o, written)
-	case provider.AWS:
+	case kinds.AWS:
 	}
 	if variable := kind.KeyEnv[0]; (own.Login != nil || own.KeyEnv != "" && own.KeyEnv != variable || own.Key != nil) && m.getenv(variable) != "" {
 		return conf, "", "", fmt.Errorf("%s: the SDK of %s would send the key in %s: unset that variable, or remove the other key or login from the provider", written, kind.Cloud, variable)
@@ -203,7 +204,7 @@ func source(conf provider.Config, kind provider.Kind) string {
 		return conf.Source
 	case conf.APIKey != "" || conf.Keys != nil:
 		return "a key"
-	case kind.Cloud == provider.AWS:
+	case kind.Cloud == kinds.AWS:
 		return conf.AWS.Source
 	}
 	return ""

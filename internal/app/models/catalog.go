@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
@@ -53,7 +54,7 @@ func NewCatalog(table *prices.Table, providers []string, getenv func(string) str
 	for i, name := range names {
 		kind, ok := provider.Lookup(name)
 		if !ok {
-			return Catalog{}, nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(slices.DeleteFunc(provider.Names(), func(name string) bool { return strings.HasPrefix(name, "openai-") }), ", "))
+			return Catalog{}, nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(slices.DeleteFunc(kinds.Names(), func(name string) bool { return strings.HasPrefix(name, "openai-") }), ", "))
 		}
 		names[i] = kind.Name // resolves aliases such as gemini
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -41,15 +41,15 @@ func (m *Set) required(id string) [][]string {
 		all = append(all, []string{own.KeyEnv})
 	case own.Login != nil && own.Login.TokenEnv != "":
 		all = append(all, []string{own.Login.TokenEnv})
-	case kind.Cloud == provider.AWS || kind.Cloud == provider.Google: // a machine may have credentials without a variable
+	case kind.Cloud == kinds.AWS || kind.Cloud == kinds.Google: // a machine may have credentials without a variable
 		return nil
 	case own.BaseURL != "" || own.Login != nil || kind.Keyless:
-	case kind.Cloud == provider.Azure:
+	case kind.Cloud == kinds.Azure:
 		all = append(all, slices.Concat(kind.KeyEnv, kind.LoginEnv))
 	default:
 		all = append(all, slices.Clone(kind.KeyEnv))
 	}
-	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && kind.Cloud != provider.AWS && kind.Cloud != provider.Google {
+	if conf.BaseURL == "" && kind.BaseURL == "" && len(kind.BaseEnv) > 0 && kind.Cloud != kinds.AWS && kind.Cloud != kinds.Google {
 		all = append(all, slices.Clone(kind.BaseEnv))
 	}
 	return all

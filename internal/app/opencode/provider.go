@@ -1,9 +1,12 @@
 package opencode
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/model/kinds"
 )
 
 // variable is OpenCode's reference to a variable of the environment.
@@ -12,26 +15,12 @@ var variable = regexp.MustCompile(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
 // envName is the name of a variable.
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// kinds are the protocols of the packages that OpenCode calls models with.
+// kindOf returns the kind of an endpoint that OpenCode calls with a package; "" for a protocol that millhand does not speak.
 func kindOf(npm string) string {
-	switch npm {
-	case "@ai-sdk/openai-compatible":
-		return "openai"
-	case "@ai-sdk/openai":
-		return "responses"
-	case "@openrouter/ai-sdk-provider":
-		return "openrouter"
-	case "@ai-sdk/togetherai":
-		return "together"
-	case "ollama-ai-provider", "ollama-ai-provider-v2":
-		return "ollama"
-	case "@ai-sdk/amazon-bedrock":
-		return "bedrock"
-	case "@ai-sdk/google-vertex/anthropic":
-		return "vertex"
-	}
-	if name := strings.TrimPrefix(npm, "@ai-sdk/"); slices.Contains([]string{"anthropic", "google", "mistral", "groq", "deepseek", "xai", "azure", "fireworks", "cerebras"}, name) {
-		return name
+	for _, name := range kinds.Names() {
+		if k, _ := kinds.Lookup(name); slices.Contains(k.OpenCode, npm) {
+			return cmp.Or(k.Manifest, k.Name)
+		}
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/tasks"
 )
@@ -40,7 +41,7 @@ func TestManifestPage(t *testing.T) {
 func TestModelsPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| models | key | endpoint | default endpoint | not read |\n|---|---|---|---|---|\n")
-	for _, name := range provider.Names() {
+	for _, name := range kinds.Names() {
 		if !strings.HasPrefix(name, "openai-") { // kinds of endpoints, not prefixes of models
 			table.WriteString(variablesRow(name))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
@@ -37,7 +38,7 @@ func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Mod
 	if !strings.Contains(c.Model, "claude") && !strings.HasPrefix(c.Model, "arn:") {
 		return nil, fmt.Errorf("provider kind %s has only models of Anthropic, with claude in their names, not %s", kind.Name, c.Model)
 	}
-	if kind.Cloud == Google {
+	if kind.Cloud == kinds.Google {
 		if c.APIKey == "" && c.Keys == nil {
 			return nil, fmt.Errorf("provider kind %s requires a login or a token", kind.Name)
 		}

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/kinds"
 )
 
 // The card's SDKs send every request: each has the headers that only they set.
 func TestTheSDKsSendEveryRequest(t *testing.T) {
-	for _, kind := range Names() {
+	for _, kind := range kinds.Names() {
 		for _, name := range []string{"gpt-4.1", "gpt-5-mini"} { // of different APIs for some kinds
 			if kind == "bedrock" || kind == "vertex" {
 				name = "anthropic.claude-sonnet-4-5"

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/openai"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/proc/keys"
@@ -64,7 +65,7 @@ const (
 func Open(c Config) (model.Model, error) {
 	kind, ok := Lookup(c.Kind)
 	if !ok {
-		return nil, fmt.Errorf("unknown provider kind %q (known kinds: %s)", c.Kind, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown provider kind %q (known kinds: %s)", c.Kind, strings.Join(kinds.Names(), ", "))
 	}
 	base := kind.base(cmp.Or(c.BaseURL, kind.BaseURL, c.cloudURL()))
 	if base == "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/testing/logintest"
 	"github.com/millhand/millhand/internal/testing/wiretest"
@@ -318,7 +319,7 @@ func compare(t *testing.T, name string, got wiretest.Request) {
 // TestEveryKindPlaysAScript holds a conversation with each kind: what its
 // dialect does to requests must not change what is answered.
 func TestEveryKindPlaysAScript(t *testing.T) {
-	for _, kind := range Names() {
+	for _, kind := range kinds.Names() {
 		switch kind {
 		case "mistral": // the server reports usage only on request, and the request must not have the field there
 			continue
@@ -338,14 +339,14 @@ func TestEveryKindPlaysAScript(t *testing.T) {
 }
 
 func TestEveryKindIsComplete(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range kinds.Names() {
 		k, ok := Lookup(name)
 		if !ok || !k.Keyless && k.Cloud == "" && len(k.KeyEnv) == 0 {
 			t.Errorf("%s has neither a login nor a variable for its key: %+v", name, k)
 		}
 	}
-	names := slices.Sorted(slices.Values(Names()))
-	if len(slices.Compact(names)) != len(Names()) {
+	names := slices.Sorted(slices.Values(kinds.Names()))
+	if len(slices.Compact(names)) != len(kinds.Names()) {
 		t.Errorf("a name stands twice: %v", names)
 	}
 	if k, ok := Lookup("gemini"); !ok || k.Name != "google" {

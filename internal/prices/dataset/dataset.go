@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/millhand/millhand/internal/model/kinds"
 )
 
 // provider is a provider in the dataset.
@@ -70,15 +72,25 @@ func (r *rate) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.Base)
 }
 
-// providers are those of the dataset whose models can be called, with their names in
+// providers returns those of the dataset whose models can be called, with their names in
 // millhand. Azure charges what the makers of its models do, which package prices knows.
-var providers = map[string]string{
-	"openai": "openai", "anthropic": "anthropic", "google": "google", "openrouter": "openrouter", "mistral": "mistral", "groq": "groq",
-	"deepseek": "deepseek", "x-ai": "xai", "together": "together", "fireworks": "fireworks", "cerebras": "cerebras", "azure": "azure",
+func providers() map[string]string {
+	return named(func(k kinds.Kind) string { return k.GenaiPrices })
 }
 
-// kinds are the rates that a row of the table has, in their order.
-var kinds = []string{"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok"}
+// named returns the names of kinds by those that others have for them.
+func named(by func(kinds.Kind) string) map[string]string {
+	names := map[string]string{}
+	for _, name := range kinds.Names() {
+		if k, _ := kinds.Lookup(name); by(k) != "" {
+			names[by(k)] = name
+		}
+	}
+	return names
+}
+
+// columns are the rates that a row of the table has, in their order.
+var columns = []string{"input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok"}
 
 // Table converts the package's JavaScript to a table of package prices, which starts
 // with its version and date (2006-01-02). Models whose requests are charged by anything
@@ -92,9 +104,9 @@ func Table(source []byte, version, date string) ([]byte, error) {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("read the prices of genai-prices %s: %w", version, err)
 	}
-	rows := map[string]string{} // by their first name
+	rows, of := map[string]string{}, providers() // by their first name
 	for _, p := range all {
-		name, ok := providers[p.ID]
+		name, ok := of[p.ID]
 		if !ok {
 			continue
 		}
@@ -188,8 +200,8 @@ func (r rates) text(free bool) (text string, ok bool) {
 		return "", false
 	}
 	starts := map[int64]bool{}
-	base := make([]string, len(kinds))
-	for i, kind := range kinds {
+	base := make([]string, len(columns))
+	for i, kind := range columns {
 		base[i] = r[kind].Base.String()
 		for _, t := range r[kind].Tiers {
 			starts[t.Start] = true
@@ -197,8 +209,8 @@ func (r rates) text(free bool) (text string, ok bool) {
 	}
 	text = strings.Join(base, ",")
 	for _, start := range slices.Sorted(maps.Keys(starts)) {
-		at := make([]string, len(kinds))
-		for i, kind := range kinds {
+		at := make([]string, len(columns))
+		for i, kind := range columns {
 			at[i] = r[kind].above(start)
 		}
 		text += fmt.Sprintf(";%d:%s", start, strings.Join(at, ","))

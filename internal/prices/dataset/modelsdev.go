@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/prices"
 )
 
@@ -56,11 +57,8 @@ func (r listedRates) free() bool {
 	return prices.IsZero(r.Input.String()) && prices.IsZero(r.Output.String())
 }
 
-// listers are the names of providers in the file of models.dev.
-var listers = map[string]string{
-	"openai": "openai", "anthropic": "anthropic", "google": "google", "openrouter": "openrouter", "mistral": "mistral", "groq": "groq",
-	"deepseek": "deepseek", "xai": "xai", "togetherai": "together", "fireworks-ai": "fireworks", "cerebras": "cerebras", "azure": "azure",
-}
+// listers returns the names of providers by those in the file of models.dev.
+func listers() map[string]string { return named(func(k kinds.Kind) string { return k.ModelsDev }) }
 
 // FetchModelsDev downloads the file of models.dev and converts it (see [FromModelsDev]).
 func FetchModelsDev(ctx context.Context, client *http.Client, url, date string) ([]byte, error) {
@@ -86,7 +84,7 @@ func FromModelsDev(data []byte, date string) ([]byte, error) {
 		return nil, err
 	}
 	var rows []string
-	for id, provider := range listers {
+	for id, provider := range listers() {
 		for name, raw := range doc[id].Models {
 			var m listed
 			if json.Unmarshal(raw, &m) != nil || !nameOf.MatchString(name) {
