@@ -58,12 +58,27 @@ type Signing struct {
 
 // PreflightResult is the result of a preflight for the jobs of a plan.
 type PreflightResult struct {
+	running  sync.Mutex       // guards starts during the run
 	starts   map[string]start // by job id
 	secrets  []string
 	warnings []string
 	reserved *os.File // holds the reservation of branches; nil for none
 	surveys  map[string]survey
 	signing  Signing
+}
+
+// start returns the state that a job starts from.
+func (r *PreflightResult) start(job string) start {
+	r.running.Lock()
+	defer r.running.Unlock()
+	return r.starts[job]
+}
+
+// ended releases the state that a job started from: a run may have thousands.
+func (r *PreflightResult) ended(job string) {
+	r.running.Lock()
+	defer r.running.Unlock()
+	delete(r.starts, job)
 }
 
 // Release releases what only a run needs, after it.

@@ -405,6 +405,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		ends[jobs[m.index].ID] = *m.end
 		failures += failed(*m.end)
 		delete(busy, r.ownTree(jobs[m.index]))
+		r.opts.Preflight.ended(jobs[m.index].ID)
 	}
 	for _, j := range jobs {
 		all = append(all, ends[j.ID])
@@ -429,7 +430,7 @@ func (r *run) ownTree(j tasks.Job) string {
 	if j.Repo.Kind != tasks.RepoPath || j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch {
 		return ""
 	}
-	if origin := r.opts.Preflight.starts[j.ID].origin; origin != nil {
+	if origin := r.opts.Preflight.start(j.ID).origin; origin != nil {
 		return origin.Root() // shared by repositories of the plan that are its directories
 	}
 	return j.Repo.Dir
@@ -448,7 +449,7 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 	if _, out := r.opts.History.Job(j.ID).Intent.(history.LeaveOut); out {
 		return &stop{code: event.CodeNotRun, detail: "the task has changed since the run was started"}
 	}
-	if skip := r.opts.Preflight.starts[j.ID].skip; skip != nil {
+	if skip := r.opts.Preflight.start(j.ID).skip; skip != nil {
 		return skip
 	}
 	for _, id := range j.Needs {
@@ -486,7 +487,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	start := r.opts.Preflight.starts[spec.ID]
+	start := r.opts.Preflight.start(spec.ID)
 	if start.noWorkflows != "" {
 		spec = withoutWorkflows(spec, start.noWorkflows)
 	}
@@ -504,7 +505,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 		return &stop{code: event.CodeInternal, detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
-	case r.opts.Preflight.starts[j.ID].earlier.Hash != "":
+	case r.opts.Preflight.start(j.ID).earlier.Hash != "":
 		return nil // only a push, which costs nothing
 	}
 	if err := r.budget.CanStart(ctx, j.Model); err != nil {
