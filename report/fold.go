@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"compress/flate"
 	"fmt"
 	"io"
 	"slices"
@@ -17,17 +18,21 @@ import (
 // Fold collects the events of a run. It is an [event.Sink] and safe for concurrent use.
 // Its zero value is ready to use.
 type Fold struct {
+	// Compact makes the fold hold jobs that have ended as their events, compressed, which it folds again for a
+	// report: runs of many jobs need much less memory, and a little more time. It is set before the first event.
+	Compact bool
+
 	mu          sync.Mutex
 	run         *event.Run
 	starts      int // number of run.started events: several if the run was resumed
 	end         *event.RunEnd
 	first, last time.Time // of the stored events
-	jobs        []*job    // in the order of the plan
-	byID        map[string]*job
+	jobs        []*entry  // in the order of the plan
+	byID        map[string]*entry
 	warnings    []Warning
-	made        *Report         // of the events so far; nil if it was not requested since the last one
-	final       bool            // made is by [Fold.Final]
-	done        map[string]*Job // final reports of jobs by their ids
+	made        *Report       // of the events so far; nil if it was not requested since the last one
+	final       bool          // made is by [Fold.Final]
+	deflate     *flate.Writer // nil until a job is packed
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -37,7 +42,7 @@ func Load(r io.Reader) (*Report, error) {
 	if err := read(r, f.Emit); err != nil {
 		return nil, fmt.Errorf("load report: %w", err)
 	}
-	return f.Report(), nil
+	return f.Final(), nil
 }
 
 // read calls fn for every event of a stored stream, and last for a warning if the end of
@@ -78,14 +83,22 @@ func (f *Fold) Emit(e event.Event) error {
 		}
 	default:
 		if take := taker(e.Type); take != nil && e.Job != "" {
-			if f.done[e.Job] != nil {
-				f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
-				return nil
-			}
-			take(f.job(e.Job).see(e.Time, f.starts), e)
+			f.addToJob(e, take)
 		}
 	}
 	return nil
+}
+
+func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
+	to := f.entry(e.Job)
+	if to.done != nil {
+		f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
+		return
+	}
+	if f.Compact && f.deflate == nil {
+		f.deflate, _ = flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	}
+	to.add(e, take, f.starts, f.Compact, f.deflate)
 }
 
 // startRun adds the plan's jobs. A resumed run has another run.started event in the
@@ -101,7 +114,10 @@ func (f *Fold) startRun(run *event.Run) {
 	f.run, f.end = &started, nil
 	f.starts++
 	for _, planned := range run.Jobs {
-		f.job(planned.ID).planned = &planned
+		e := f.entry(planned.ID)
+		if e.planned = &planned; e.job != nil {
+			e.job.planned = e.planned
+		}
 	}
 }
 
@@ -115,18 +131,18 @@ func withLists(sources []event.Source) []event.Source {
 	return all
 }
 
-// job returns the job with an id, and adds it if it is new.
-func (f *Fold) job(id string) *job {
-	if j, ok := f.byID[id]; ok {
-		return j
+// entry returns the job with an id, and adds it if it is new.
+func (f *Fold) entry(id string) *entry {
+	if e, ok := f.byID[id]; ok {
+		return e
 	}
 	if f.byID == nil {
-		f.byID = map[string]*job{}
+		f.byID = map[string]*entry{}
 	}
-	j := &job{id: id}
-	f.jobs = append(f.jobs, j)
-	f.byID[id] = j
-	return j
+	e := &entry{id: id}
+	f.jobs = append(f.jobs, e)
+	f.byID[id] = e
+	return e
 }
 
 // Report returns the report of the events so far. It can be called at any time; later
@@ -150,9 +166,6 @@ func (f *Fold) shared() *Report {
 func (f *Fold) Final() *Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done == nil {
-		f.done = map[string]*Job{}
-	}
 	if f.made == nil || !f.final {
 		f.made, f.final = f.report(true), true
 	}
@@ -170,19 +183,19 @@ func (f *Fold) report(final bool) *Report {
 	cancelled := r.Run.Outcome == event.Cancelled
 	var unknown Report // has the warnings of unknown values
 	r.Run.Outcome = known(&unknown, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
-	for _, j := range f.jobs {
-		r.Jobs = append(r.Jobs, f.reportOf(j, cancelled))
+	for _, e := range f.jobs {
+		j := e.data()
+		r.Jobs = append(r.Jobs, f.reportOf(e, j, cancelled))
 		out, before := &r.Jobs[len(r.Jobs)-1], len(unknown.Warnings)
 		conform(&unknown, out)
 		switch {
-		case f.done[j.id] != nil:
-			f.done[j.id] = out // of the new list
+		case e.done != nil:
+			e.done = out // of the new list
 		case final && j.end != nil && len(unknown.Warnings) == before: // of unknown values, each report has to warn
-			*j = job{id: j.id, planned: j.planned}
-			f.done[j.id] = out
+			e.job, e.packed, e.log, e.done = nil, nil, nil, out
 		}
-		if j.planned == nil && f.run != nil {
-			r.warn(j.id, "the job is not in the plan")
+		if e.planned == nil && f.run != nil {
+			r.warn(e.id, "the job is not in the plan")
 		}
 	}
 	f.warnGaps(r)
@@ -208,18 +221,18 @@ func (f *Fold) Run() Run {
 func (f *Fold) Job(id string) (Job, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	j, ok := f.byID[id]
+	e, ok := f.byID[id]
 	if !ok {
 		return Job{}, false
 	}
-	r := f.reportOf(j, false)
+	r := f.reportOf(e, e.data(), false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
 	return r, true
 }
 
-func (f *Fold) reportOf(j *job, cancelled bool) Job {
-	if done := f.done[j.id]; done != nil {
-		return *done
+func (f *Fold) reportOf(e *entry, j *job, cancelled bool) Job {
+	if e.done != nil {
+		return *e.done
 	}
 	return j.report(cancelled, f.last)
 }

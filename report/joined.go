@@ -46,7 +46,7 @@ func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
 	if out.err != nil {
 		return nil, fmt.Errorf("merge runs: %w", out.err)
 	}
-	return &Merged{Report: out.fold.Report(), Exit: exit, Source: m.sources()}, nil
+	return &Merged{Report: out.fold.Final(), Exit: exit, Source: m.sources()}, nil
 }
 
 // emit writes an event with the next number. Times keep their zone: converting some

@@ -78,8 +78,8 @@ func Merge(w io.Writer, inputs []Input, failOn event.FailOn) (*Merged, error) {
 		return nil, err
 	}
 	for _, p := range m.inputs {
-		for _, j := range p.fold.jobs {
-			m.rivals(j.id).add(p, j)
+		for _, e := range p.fold.jobs {
+			m.rivals(e.id).add(p, e.data())
 		}
 	}
 	m.order()
@@ -193,8 +193,8 @@ func (m *merge) order() {
 		}
 	}
 	for _, p := range slices.SortedStableFunc(slices.Values(m.inputs), func(a, b *item) int { return cmp.Compare(a.shard().Index, b.shard().Index) }) {
-		for _, j := range p.fold.jobs {
-			list(j.id)
+		for _, e := range p.fold.jobs {
+			list(e.id)
 		}
 	}
 	for _, r := range slices.SortedFunc(maps.Values(m.byID), func(a, b *rivals) int {

@@ -14,12 +14,14 @@ import (
 )
 
 // sameWhenReplayed checks that a report can be re-created at any
-// time: what live events fold to, their stored stream folds to as well.
+// time: what live events fold to, their stored stream folds to as well, and so does a fold that keeps the jobs that have ended
+// as their events.
 func sameWhenReplayed(tb testing.TB, events []event.Event) *report.Report {
 	tb.Helper()
 	var live report.Fold
 	var stored bytes.Buffer
-	s := event.NewStream(clock(), &live, event.JSONL(&stored))
+	compact := report.Fold{Compact: true}
+	s := event.NewStream(clock(), &live, event.JSONL(&stored), &compact)
 	for _, e := range events {
 		s.Emit(e)
 	}
@@ -30,6 +32,9 @@ func sameWhenReplayed(tb testing.TB, events []event.Event) *report.Report {
 	for ending, write := range writers() {
 		if diff := cmp.Diff(render(tb, write, live.Report()), render(tb, write, replayed)); diff != "" {
 			tb.Fatalf("%s (-live +replayed):\n%s", ending, diff)
+		}
+		if diff := cmp.Diff(render(tb, write, replayed), render(tb, write, compact.Report())); diff != "" {
+			tb.Fatalf("%s (-replayed +compact):\n%s", ending, diff)
 		}
 	}
 	return replayed

@@ -427,7 +427,7 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 }
 
-// manyJobs is the number of jobs from which on their memory is released before the reports are written.
+// manyJobs is the number of jobs from which on a run saves memory: of jobs that have ended, and before the reports are written.
 const manyJobs = 500
 
 // execute runs the plan, writes the reports and prints the result.
@@ -443,7 +443,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	events, fold := out.Log(), &report.Fold{}
+	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= manyJobs}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
 	defer finish(ctx, sent, fold, log, w)
 	sinks := []event.Sink{events, fold, log, sent}
