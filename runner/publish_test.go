@@ -110,6 +110,7 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	if ready, refused := s.look(PreflightOptions{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
 		t.Errorf("work that is to be replaced is pushed: %v", refused)
 	}
+	ready, _ := s.look(PreflightOptions{}, &tasks.Plan{}, spec)
 	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{spec}})
 	hash := git(t, s.repo, "rev-parse", "millhand/a")
 	if exit != event.ExitOK || at(t, url, "millhand/a") != hash {
@@ -121,7 +122,7 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	if made := s.of(event.Committed); len(made) != 1 || made[0].Commit.Hash != hash {
 		t.Errorf("commits %+v", made)
 	}
-	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || s.opts.Preflight.Earlier("a").Hash != hash {
+	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || ready.Earlier("a").Hash != hash {
 		t.Errorf("the reason is %q", got)
 	}
 }
