@@ -19,12 +19,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/testing/corpus"
 )
 
-// attack is an action that a command must not be able to perform. The test first shows
-// that it works without a sandbox, so that its failure inside is meaningful.
+// attack is an action that a command must not be able to perform. At night
+// the test first shows that it works without a sandbox, so that its failure inside is meaningful; for every
+// change it shows that of the first attack of each threat.
 type attack struct {
 	name    string
 	shipped string // for bash, run outside beforehand: what somebody else has put into the workspace
@@ -353,10 +355,13 @@ func TestAttacksFail(t *testing.T) {
 	templates := map[bool]template{false: newTemplate(t, false), true: newTemplate(t, true)}
 	t.Run("all", func(t *testing.T) { // the templates outlive the parallel subtests
 		for _, group := range threats() {
-			for _, a := range group.attacks {
+			for i, a := range group.attacks {
 				t.Run(group.name+": "+a.name, func(t *testing.T) {
 					if a.limits.Pids == 0 { // others start and end processes meanwhile, which RLIMIT_NPROC counts
 						t.Parallel()
+					}
+					if i == 0 || nightly.On() {
+						succeedsUnconfined(t, templates[group.linked], a, group.needs)
 					}
 					tryAttack(t, templates[group.linked], a, group.needs)
 				})
@@ -366,23 +371,37 @@ func TestAttacksFail(t *testing.T) {
 	sameSysctls(t, settings, sysctls(t, ""))
 }
 
-func tryAttack(t *testing.T, tp template, a attack, needs string) {
+// succeedsUnconfined checks that an attack has its effect without a sandbox: of the first attack of each
+// threat for every change, of all at night.
+func succeedsUnconfined(t *testing.T, tp template, a attack, needs string) {
 	t.Helper()
 	free := tp.surround(t)
 	t.Cleanup(func() { unguarded(t, free.dir, a.clear, free.env...) })
-	for _, n := range []string{needs, a.needs} {
-		if n != "" && !free.holds(t, n) {
-			t.Skip("this machine lacks what it takes")
-		}
-	}
+	free.require(t, needs, a.needs)
 	unguarded(t, free.workspace, a.shipped, free.env...)
 	if out := free.unguardedly(t, a); !free.succeeded(t, a, out) {
 		t.Fatalf("the attack fails without a sandbox: %s", out)
 	}
 	free.killStrays(t)
+}
+
+// require skips a test on machines that lack what an attack needs.
+func (s surroundings) require(t *testing.T, needs ...string) {
+	t.Helper()
+	for _, n := range needs {
+		if n != "" && !s.holds(t, n) {
+			t.Skip("this machine lacks what it takes")
+		}
+	}
+}
+
+// tryAttack checks that an attack has no effect at each level of confinement, except for known gaps.
+func tryAttack(t *testing.T, tp template, a attack, needs string) {
+	t.Helper()
 	for _, level := range confining() {
 		at := tp.surround(t)
 		t.Cleanup(func() { unguarded(t, at.dir, a.clear, at.env...) })
+		at.require(t, needs, a.needs)
 		unguarded(t, at.workspace, a.shipped, at.env...)
 		spec := at.spec()
 		spec.Limits = a.limits
