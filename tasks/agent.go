@@ -226,3 +226,14 @@ func (b *builder) agentOf(t *task) Agent {
 	}
 	return Agent{}
 }
+
+func (a *agent) keys() keys {
+	return append(keys{
+		{"description", into(&a.Description, stringForm), "", "When to use the agent; models that may start it read this"},
+		{"prompt", into(&a.prompt, agentPromptForm), "", "System prompt that replaces the built-in one"},
+		{"mode", into(&a.mode, agentModeForm), "", "primary: for tasks only; subagent or all: models may start it"},
+		{"model", into(&a.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
+		{"profile", into(&a.profile, optional(textForm)), "", "Profile that limits the task's profile"},
+		{"turns", into(&a.Turns, positive()), "", "Model requests of the agent (the task's limit if absent)"},
+	}, a.Sampling.keys()...)
+}

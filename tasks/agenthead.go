@@ -216,3 +216,36 @@ func (a *agent) narrow(to *Agent) string {
 	}
 	return digest(content)
 }
+
+// keys of an agent's Markdown file are OpenCode's.
+func (h *agentHead) keys() keys {
+	ks := keys{
+		{"description", into(&h.agent.Description, stringForm), "", "When to use the agent"},
+		{"mode", into(&h.agent.mode, agentModeForm), "", "primary, subagent or all"},
+		{"model", into(&h.agent.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
+		{"temperature", into(&h.agent.Sampling.Temperature, temperatureForm), "", "Sampling temperature"},
+		{"reasoningEffort", into(&h.agent.Sampling.Effort, effortForm), "", "Reasoning effort"},
+		{"steps", into(&h.agent.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
+		{"maxSteps", into(&h.agent.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
+		{"disable", into(&h.off, boolForm), "false", "Leave the agent out"},
+		{"disabled", into(&h.off, boolForm), "false", "Leave the agent out"},
+		{"tools", field{Type: boolForm.Type, read: h.readTools}, "", "Tools that are on or off, or a list of the only ones"},
+		{"permission", field{Type: rulesType(), read: h.readPermission}, "", "Rules by permission and pattern"},
+		{"permissions", field{Type: agentRulesForm.Type, read: h.readList}, "", "Rules as in OpenCode 2, in their order"},
+	}
+	for _, name := range []string{"allowed-tools", "allowed_tools", "allowedTools"} {
+		ks = append(ks, key{name, field{Type: stringForm.Type, read: h.readToolList}, "", "The only tools"})
+	}
+	for _, name := range []string{"disallowed-tools", "disallowed_tools", "disallowedTools"} {
+		ks = append(ks, key{name, field{Type: stringForm.Type, read: h.readDeniedTools}, "", "Tools that are off"})
+	}
+	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "request", "textVerbosity", "reasoningSummary", "thinking"} {
+		ks = append(ks, key{name, field{read: ignored}, "", "Accepted and ignored"})
+	}
+	return ks
+}
+
+// ignored is the reader of a key that has no effect.
+func ignored(v value) {
+	v.src.found.note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
+}

@@ -97,3 +97,12 @@ func (t *task) noteChange(j Job, found *collector) {
 		}
 	}
 }
+
+func (c *change) keys() keys {
+	return keys{
+		{"paths", into(&c.paths, changePathsForm), "", "Globs of the only paths that may be changed, relative to the workspace or the repository; may contain ${{ VARIABLE }}"},
+		{"max_files", into(&c.MaxFiles, positive()), "", "Number of changed files"},
+		{"max_lines", into(&c.MaxLines, positive()), "", "Number of added and removed lines"},
+		{"no_deleted_tests", into(&c.NoDeletedTests, boolForm), "false", "Whether tests may not be deleted, emptied or skipped"},
+	}
+}

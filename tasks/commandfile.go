@@ -258,3 +258,18 @@ func commandWords(arguments string) (words []string) {
 	}
 	return words
 }
+
+func (c *commandFile) keys() keys {
+	return keys{
+		{"description", into(new(string), stringForm), "", "What the command does"},
+		{"agent", into(&c.agent, optional(textForm)), "", "Agent of tasks without one"},
+		{"model", into(&c.models, modelsForm), "", "Model of tasks without one"},
+		{"subtask", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
+		{"subagent", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
+	}
+}
+
+// own are the keys of a command in a manifest.
+func (c *commandFile) own() keys {
+	return append(c.keys(), key{"template", required("template: TEXT", into(&c.prompt, stringForm)), "", "The prompt, with $ARGUMENTS, $1, ... for the arguments of the task"})
+}

@@ -78,3 +78,11 @@ func (c *comment) of(s scope, mode PublishMode) *Comment {
 	}
 	return &Comment{Number: n, Issue: c.issue != nil, Sticky: c.sticky}
 }
+
+func (c *comment) keys() keys {
+	return keys{
+		{"issue", into(&c.issue, optional(threadForm)), "", "Number of the issue; may contain ${{ VARIABLE }}"},
+		{"pull_request", into(&c.pull, optional(threadForm)), "", "Number of the pull request or merge request; may contain ${{ VARIABLE }}"},
+		{"sticky", into(&c.sticky, boolForm), "false", "Update the comment of earlier runs of the job instead of adding one"},
+	}
+}

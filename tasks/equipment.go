@@ -72,3 +72,11 @@ const (
 	maxOutputLines = 1_000_000
 	maxOutputBytes = 10 << 20
 )
+
+func (s *Search) keys() keys {
+	return keys{
+		{"backend", into(&s.Backend, enum("exa", "json")), "", "Protocol of the service"},
+		{"url", into(&s.URL, searchURLForm), "", "URL of the service (required for json)"},
+		{"key_env", into(&s.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+	}
+}

@@ -117,3 +117,34 @@ func (f ModelFacts) Price(name string, base money.Price) money.Price {
 	}
 	return base
 }
+
+const (
+	cacheReadDoc  = "Price of cached input tokens (input's if absent)"
+	cacheWriteDoc = "Price of input tokens that are written to the cache (if absent, 1.25 times input's for Claude and gpt-5.6 and later, else input's)"
+	tiersDoc      = "Prices of requests with a longer input, which replace the others"
+)
+
+func (t *tier) keys() keys {
+	return keys{
+		{"above", required("above: 200000", into(&t.From, tokensForm)), "", "Tokens of input above which it applies"},
+		{"input", required("input: 0.25", into(&t.Input, priceForm)), "", "Price of input tokens"},
+		{"output", required("output: 2.00", into(&t.Output, priceForm)), "", "Price of output tokens"},
+		{"cache_read", into(&t.cacheRead, optional(priceForm)), "", cacheReadDoc},
+		{"cache_write", into(&t.cacheWrite, optional(priceForm)), "", cacheWriteDoc},
+	}
+}
+
+func (m *modelFacts) keys() keys {
+	return keys{
+		{"like", into(&m.Like, likeForm), "", "Model of the price table that it equals in everything else, such as openai/gpt-5.5"},
+		{"input", into(&m.Input, optional(priceForm)), "", "Price of input tokens, in USD per million"},
+		{"output", into(&m.Output, optional(priceForm)), "", "Price of output tokens"},
+		{"cache_read", into(&m.CacheRead, optional(priceForm)), "", cacheReadDoc},
+		{"cache_write", into(&m.CacheWrite, optional(priceForm)), "", cacheWriteDoc},
+		{"tiers", into(&m.tiers, tiersForm), "", tiersDoc},
+		{"window", into(&m.Window, positive()), "", "Context window in tokens"},
+		{"max_output", into(&m.MaxOutput, positive()), "", "Maximum output tokens of a response"},
+		{"vision", into(&m.Vision, optional(boolForm)), "", "Whether it sees images (they are sent if that is unknown)"},
+		{"reasoning", into(&m.Reasoning, optional(boolForm)), "", "Whether it reasons: if so it gets no temperature, if not no effort"},
+	}
+}

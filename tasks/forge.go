@@ -160,3 +160,20 @@ func (b *builder) defineForges() {
 		b.forges = append(b.forges, d.is)
 	}
 }
+
+func (f *forge) keys() keys {
+	return keys{
+		{"kind", into((*string)(&f.Kind), forgeKindForm), "", "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
+		{"token_env", into(&f.TokenEnv, keyEnvForm), "", "Environment variable with the token; it goes before all others"},
+		{"key_command", into(&f.command, argvForm), "", "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
+		{"ttl", into(&f.ttl, durationForm), "", "How long a token of key_command is used (until the server rejects it)"},
+		{"app", into(&f.App, appForm), "", "GitHub App whose installations have the tokens; {} for the default variables"},
+	}
+}
+
+func (a *GitHubApp) keys() keys {
+	return keys{
+		{"id_env", into(&a.IDEnv, keyEnvForm), "MILLHAND_GITHUB_APP_ID", "Environment variable with the application ID or client ID"},
+		{"key_env", into(&a.KeyEnv, keyEnvForm), "MILLHAND_GITHUB_APP_KEY", "Environment variable with the private key as PEM, or the path of its file"},
+	}
+}

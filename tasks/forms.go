@@ -272,3 +272,10 @@ func oneOf[T ~string](words []T, later ...string) form[T] {
 		return "", false
 	}}
 }
+
+// listOr adds a list of a type as an alternative to it.
+func (t Type) listOr() Type {
+	one := t
+	t.Or = &Type{Name: "list", Elem: &one}
+	return t
+}

@@ -149,3 +149,31 @@ func equipHooks(b *builder, p *Plan) {
 func (h *Hook) resolveBeside(b Beside, jobs []Job) {
 	h.Command, h.Readable = b.resolveProgram(h.Command, jobs)
 }
+
+func (l *hookLists) keys() keys {
+	return keys{
+		{"run_start", l.on(RunStart), "", "Before the first job; a failure ends all jobs"},
+		{"run_end", l.on(RunEnd), "", "After the last job"},
+		{"job_start", l.on(JobStart), "", "Before the setup commands of a job"},
+		{"job_end", l.on(JobEnd), "", "After everything else of a job"},
+		{"before_tool", l.on(BeforeTool), "", "Before each tool call; exit code 2 denies it, and standard error is the reason"},
+		{"after_tool", l.on(AfterTool), "", "After each tool call; standard output is appended to its result"},
+		{"before_commit", l.on(BeforeCommit), "", "After verify, before the changes are committed; may change files, and a failure prevents the commit"},
+		{"after_commit", l.on(AfterCommit), "", "After the commit, before it is published"},
+	}
+}
+
+func (h *hook) keys() keys {
+	all := keys{
+		{"run", required("run: COMMAND", into(&h.program, programForm)), "", "Shell command, or a program and its arguments"},
+		{"time", into(&h.Time, durationForm), "30s", "Timeout of the command"},
+		{"optional", into(&h.Optional, boolForm), "false", "Whether a failure is only a warning"},
+	}
+	if !h.On.OfRun() {
+		all = append(all, key{"write", into(&h.writes, workspaceForm), "", writeWorkspaceDoc})
+	}
+	if h.On == BeforeTool || h.On == AfterTool {
+		all = append(all, key{"tools", into(&h.Tools, upTo(maxCommands, listOf(toolPatternForm))), "", "Tools whose calls it is run for, with wildcards (all if absent)"})
+	}
+	return all
+}

@@ -36,7 +36,9 @@ func Keys() []Key { return new(manifest).keys().below("") }
 // PolicyKeys returns the keys of a policy file, like [Keys].
 func PolicyKeys() []Key { return new(policyFile).keys().below("") }
 
-// keys is the table of a mapping, which alone defines its keys.
+// keys is the table of a mapping, which alone defines its keys, one line each: name, type and
+// destination, default, meaning. Decoding, the suggestions for unknown keys and [Keys] use
+// the tables, which are beside the readers of their mappings.
 type keys []key
 
 // key is one line of a table.

@@ -62,3 +62,14 @@ func checkCloud(got map[string]value, name, kind string) {
 		}
 	}
 }
+
+func (l *Login) keys() keys {
+	return keys{
+		{"role", into(&l.Role, roleForm), "", "ARN of the AWS role that is assumed with the OIDC token of the CI"},
+		{"identity_provider", into(&l.IdentityProvider, identityForm), "", "Google's workload identity provider that exchanges the OIDC token: projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME"},
+		{"service_account", into(&l.ServiceAccount, serviceForm), "", "Google service account that the identity provider may impersonate"},
+		{"tenant_id", into(&l.TenantID, tenantForm), "", "Entra tenant of Azure (AZURE_TENANT_ID if absent)"},
+		{"client_id", into(&l.ClientID, clientForm), "", "Entra application that accepts the OIDC token (AZURE_CLIENT_ID if absent)"},
+		{"id_token_env", into(&l.TokenEnv, keyEnvForm), "", "Environment variable with the OIDC token (GitHub's is requested if absent)"},
+	}
+}

@@ -249,3 +249,24 @@ func diagnosticsWait(manifests []*manifest) time.Duration {
 	}
 	return wait
 }
+
+// The names of these keys are OpenCode's, except those for access.
+func (s *languageServer) keys() keys {
+	return keys{
+		{"command", into(&s.process.program, argvForm), "", "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
+		{"extensions", into(&s.Extensions, upTo(maxHeaders, listOf(extensionForm))), "", "Extensions of the files that it is for (required for servers that are not known)"},
+		{"env", into(&s.process.environment, environmentForm), "", "Environment variables of the process, as in mcp"},
+		{"initialization", into(&s.initialization, initializeForm), "", "Options that the server gets at its start"},
+		{"disabled", into(&s.disabled, boolForm), "false", "Leave the server out"},
+		{"cache", into(&s.process.cache, cacheForm), "", "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
+		{"read", into(&s.process.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
+		{"write", into(&s.process.writes, upTo(maxHeaders, listOf(processPathForm))), "", "Paths outside of the workspace that it may write, relative to the manifest"},
+	}
+}
+
+func (d *diagnostics) keys() keys {
+	return keys{
+		{"when", into(&d.when, enum("edit", "off")), "edit", "edit: the result of an edit ends with the errors that are new after it; off: never"},
+		{"wait", into(&d.wait, waitForm), "3s", "How long an edit waits for them, up to 20s"},
+	}
+}

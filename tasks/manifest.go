@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"math"
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/money"
@@ -163,4 +164,84 @@ func baseName(path string) string {
 		return "stdin"
 	}
 	return filepath.Base(path)
+}
+
+func (m *manifest) keys() keys {
+	return append(keys{
+		{"version", required("version: 1", checked(versionForm)), "", "Version of the manifest format, a file of at most 1 MiB"},
+		{"name", into(&m.name, stringForm), "", "Name of the run in reports (the first manifest's file name if absent)"},
+		{"model", into(&m.models, modelsForm), "", "Model as PROVIDER/MODEL, script:FILE or replay:FILE, or a list of up to 10 whose later entries are fallbacks"},
+		{"profile", into(&m.profile, optional(textForm)), "readonly", "Profile of all tasks: a preset (readonly, review, edit, build, full) or a name under profiles"},
+		{"limits", into(&m.limits, mapping((*Limits).keys)), "", "Limits of each job"},
+		{"budget", into(&m.budget, mapping((*Budget).keys)), "", "Limits of the run"},
+		{"jobs", into(&m.parallel, between(1, maxParallel)), "1", "Number of jobs that run concurrently"},
+		{"clones", into(&m.clones, between(1, maxParallel)), "4", "Number of repositories that are fetched concurrently"},
+		{"vars", into(&m.vars, varsForm), "", "Variables for ${{ vars.NAME }}"},
+		{"profiles", into(&m.profiles, profilesForm), "", "Permission profiles by name"},
+		{"repos", into(&m.repos, reposForm), "", "Repositories that tasks run on (the current repository if absent)"},
+		{"tasks", into(&m.tasks, upTo(maxJobs, listOf(taskForm))), "", "Tasks to run, at least one"},
+		{"allow_dirty", into(&m.allowDirty, boolForm), "false", "Accept uncommitted changes in repositories that are changed in place"},
+		{"allow_unknown_price", noting(&m.unknown, into(&m.allowUnknownPrice, boolForm)), "false", "Accept models without a known price under a cost limit"},
+		{"instructions", into(&m.instructions, upTo(maxCommands, flat(instructionForm))), "", "Files or globs whose text every session gets as instructions, relative to the manifest"},
+		{"prices", into(&m.prices, pricesForm), "", "Prices of models by PROVIDER/MODEL, in USD per million tokens"},
+		{"agents", into(&m.agents, agentsForm), "", "Agents by name: new ones, or changes of build, plan, explore and general"},
+		{"agents_from", into(&m.agentFiles, upTo(maxDefined, flat(agentFilesForm))), "", "Markdown files with agents in OpenCode's format, directories of them, or an .opencode directory"},
+		{"commands", adding(&m.commands, commandsForm), "", "Commands by name: prompts of tasks that name them as command, with arguments"},
+		{"commands_from", adding(&m.commands, upTo(maxDefined, flat(commandFilesForm))), "", "Markdown files with commands in OpenCode's format, directories of them, or an .opencode directory"},
+		{"providers", into(&m.providers, providersForm), "", "Model endpoints by name: new ones, or changes of known providers"},
+		{"forges", into(&m.forges, forgesForm), "", "Git hosts, as HOST or HOST:PORT: what they are, and where their tokens come from"},
+		{"search", into(&m.search, searchForm), "", "Service that the tools websearch and codesearch query"},
+		{"tools", into(&m.tools, toolsForm), "", "Custom tools by name"},
+		{"skills", into(&m.skills, upTo(maxDefined, listOf(skillsForm))), "", "Directories with skills, relative to the manifest"},
+		{"batch", into(&m.batch, boolForm), "false", "Offer the batch tool to models"},
+		{"tool_output", into(&m.output, mapping((*OutputLimits).keys)), "", "Limits of the output of a tool call that a model gets"},
+		{"mcp", into(&m.servers, mcpForm), "", "MCP servers by name, whose tools are offered as NAME_TOOL"},
+		{"tools_from", into(&m.toolFiles, upTo(maxDefined, listOf(scriptFileForm))), "", "Tool files in OpenCode's format: files, directories with a directory tool or tools, or workspace:PATH in the job's repository at its base commit"},
+		{"plugins", into(&m.plugins, upTo(maxDefined, listOf(pluginForm))), "", "Plugins in OpenCode's format: files, packages, or workspace:PATH"},
+		{"js", into(&m.scripts, scriptsForm), "", "The process of tool files and plugins, one for each job"},
+		{"lsp", into(&m.languageServers, lspForm), "", "Language servers: true for the known ones that are on PATH, or servers by name"},
+		{"lsp_diagnostics", into(&m.diagnostics, mapping((*diagnostics).keys)), "", "When models get the errors that language servers find"},
+		{"hooks", into(&m.hooks, hooksForm), "", "Commands that run on events of runs, jobs, tool calls and commits"},
+		{"rollout", into(&m.rollout, rolloutForm), "", "Waves of jobs, each run by a separate invocation"},
+		{"evidence", noting(&m.proof, into(&m.evidence, mapping((*Evidence).keys))), "", "Chain the events and seal the report directory, for millhand verify-report"},
+		{"follow", into(&m.follow, followForm), "", "What millhand follow does with open pull requests; of several manifests, the strictest values hold"},
+	}, m.sampling.keys()...)
+}
+
+func (l *Limits) keys() keys {
+	return keys{
+		{"turns", into(&l.Turns, positive()), "100", "Model requests of a job"},
+		{"cost", into(&l.CostUSD, costForm), "", "Cost of a job in USD"},
+		{"time", into(&l.Time, durationForm), "1h", "Duration of a job"},
+		{"tokens", into(&l.Tokens, tokensForm), "", "Input and output tokens of a job"},
+		{"denials", into(&l.Denials, positive()), "50", "Denied tool calls of a job"},
+		{"failures", into(&l.Failures, positive()), "50", "Failed tool calls of a job"},
+		{"disk", into(&l.Disk, bytesForm), "8GB", "Growth of the workspace and the private directories of a job"},
+		{"memory", into(&l.Memory, bytesForm), "", "Memory of the commands of a job"},
+		{"processes", into(&l.Processes, between(leastProcesses, math.MaxInt32)), "4096", "Processes and threads of the commands of a job"},
+	}
+}
+
+func (b *Budget) keys() keys {
+	return keys{
+		{"cost", into(&b.CostUSD, costForm), "", "Cost of the run in USD"},
+		{"time", into(&b.Time, durationForm), "", "Duration of the run"},
+	}
+}
+
+func (o *OutputLimits) keys() keys {
+	return keys{
+		{"lines", into(&o.Lines, between(1, maxOutputLines)), "2000", "Lines; longer output is truncated and saved to a file"},
+		{"bytes", into(&o.Bytes, between(1, maxOutputBytes)), "51200", "Bytes; longer output is truncated and saved to a file"},
+	}
+}
+
+func (p *price) keys() keys {
+	return keys{
+		{"input", required("input: 0.25", into(&p.Input, priceForm)), "", "Price of input tokens"},
+		{"output", required("output: 2.00", into(&p.Output, priceForm)), "", "Price of output tokens"},
+		{"cache_read", into(&p.CacheRead, priceForm), "", cacheReadDoc},
+		{"cache_write", into(&p.CacheWrite, priceForm), "", cacheWriteDoc},
+		{"tiers", into(&p.tiers, tiersForm), "", tiersDoc},
+	}
 }

@@ -234,3 +234,10 @@ func agree(want, c map[string]string) bool {
 	}
 	return true
 }
+
+func (m *matrix) keys() keys {
+	return keys{
+		{"include", into(&m.include, upTo(maxCells, listOf(cellsForm))), "", "Combinations to add, or values to add to the combinations that they match"},
+		{"exclude", into(&m.exclude, upTo(maxCells, listOf(cellsForm))), "", "Combinations to leave out"},
+	}
+}

@@ -147,3 +147,20 @@ func servers(b *builder) []definition[mcpServer] {
 	}
 	return all
 }
+
+// The names of these keys are OpenCode's, except those for access.
+func (s *mcpServer) keys() keys {
+	return append(keys{
+		{"type", into(&s.kind, oneOf([]string{localServer, remoteServer})), "", "local: a process, used through its standard input and output (if absent); remote: a server over HTTP"},
+		{"command", into(&s.process.program, argvForm), "", "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
+		{"url", into(&s.remote.url, serverURLForm), "", "URL of a remote server (required)"},
+		{"headers", into(&s.remote.headers, serverHeadersForm), "", "HTTP headers of each request to a remote server; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{"oauth", checked(form[bool]{boolForm.Type, readOAuth}), "", "false: remote servers get headers, nobody can log in"},
+		{"enabled", into(&s.enabled, boolForm), "true", "Whether the server is used"},
+		{"timeout", into(&s.Timeout, timeoutForm), "", "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
+		{"call_timeout", into(&s.callTimeout, optional(timeoutForm)), "", "Timeout of a call without progress (timeout, or 2m if both are absent)"},
+		{"optional", into(&s.Optional, boolForm), "false", "Whether jobs continue without it if it does not start"},
+		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
+		{"follow_changes", into(&s.Follow, boolForm), "false", "Whether tools that it adds, changes or removes during a job are used so from the next turn on"},
+	}, s.process.keys()...)
+}

@@ -193,3 +193,36 @@ func readDirectory(v value) (string, bool) {
 	}
 	return real, true
 }
+
+func (p *policyFile) keys() keys {
+	everything := []string{"*"}
+	return keys{
+		{"version", required("version: 1", checked(versionForm)), "", "Version of the policy format"},
+		{"max_profile", field{Type: stringForm.Type, read: p.maxProfile}, "", "Preset or profile file that limits all profiles"},
+		{"models", p.names(policy.Models, stringForm), "", "Models that may be used, as globs"},
+		{"providers", p.names(policy.Providers, stringForm), "", "Providers that may be used"},
+		{"hosts", p.names(policy.Hosts, boundHostForm), "", "Hosts that may be reached; * is all"},
+		{"env", p.names(policy.Env, envNameForm), "", "Environment variables that may be used"},
+		{"paths", p.names(policy.Paths, directoryForm), "", "Directories that manifests may name"},
+		{"repos", p.names(policy.Repos, stringForm), "", "Repositories that may be used, as globs"},
+		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr", policy.Comment)), "", "Publish modes that may be used beside none; comment allows publish.comment"},
+		{"actors", p.names(policy.Actors, stringForm), "", "People who may start runs by events"},
+		{"sandbox", field{Type: Type{Name: "enum", Values: []string{"require"}}, read: p.requireSandbox}, "", "require: refuse to run below sandbox level A"},
+		{"protect", into(&p.Protect, protectForm), "", "Globs of paths that nothing may change"},
+		{"budget", field{Type: typeOf((*policyFile).budgetKeys), read: p.readBudget}, "", "Cost limits that no manifest can raise"},
+		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
+		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands and scripts"},
+		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
+		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers, language servers and hooks that may be used: allow, deny or a list of names"},
+		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
+		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
+		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},
+	}
+}
+
+func (p *policyFile) budgetKeys() keys {
+	return keys{
+		{"run", into(&p.Run.USD, costForm), "", "Cost of a run in USD"},
+		{"day", into(&p.Day.USD, costForm), "", "Cost of all runs of a day in USD"},
+	}
+}

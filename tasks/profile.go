@@ -471,3 +471,34 @@ func union(a, b []string) []string {
 	}
 	return out
 }
+
+func (p *profileBody) keys() keys {
+	return keys{
+		{"extends", into(&p.extends, optional(textForm)), "", "Preset or profile whose rules come first (one that denies everything if absent)"},
+		{"permission", field{Type: rulesType(), read: p.readRules}, "", "allow or deny, or rules by permission and pattern; the last match decides"},
+		{"git", field{Type: Type{Name: "enum", Values: []string{"none", "write"}}, read: p.readGit}, "", "Whether files in .git may be written (as in the extended profile if absent)"},
+		{"network", into(&p.network, networkForm), "", "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
+		{"setup_network", into(&p.setup, setupNetworkForm), "registries", "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
+		{"cache", into(&p.cache, cacheForm), "auto", "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
+		{"env", into(&p.env, listOf(envForm)), "", "Environment variables that commands get"},
+		{"examples", into(&p.examples, listOf(exampleForm)), "", "Expected decisions; millhand validate checks them"},
+	}
+}
+
+func (e *example) keys() keys {
+	return keys{
+		{"allow", into(&e.allowed, stringForm), "", "Tool whose call must be allowed"},
+		{"deny", into(&e.denied, stringForm), "", "Tool whose call must be denied"},
+		{"subject", into(&e.subject, stringForm), "", "What the tool is called with: a path, a command line or a URL"},
+	}
+}
+
+// rulesType is the type of permission.
+func rulesType() Type {
+	effect := Type{Name: "enum", Values: []string{"allow", "deny"}}
+	patterns := effect
+	patterns.Or = &Type{Name: "map", Names: "PATTERN", Elem: &effect}
+	rules := effect
+	rules.Or = &Type{Name: "map", Names: "PERMISSION", Elem: &patterns}
+	return rules
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
 )
 
@@ -313,4 +314,38 @@ func (b *builder) fromEnv(t template) string {
 	}
 	out, _ := t.render(scope{getenv: b.options.Getenv})
 	return out
+}
+
+func (p *provider) keys() keys {
+	return keys{
+		{"kind", into(&p.Kind, enum(kinds.Endpoints()...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
+		{"base_url", into(&p.BaseURL, baseURLForm), "", "URL before the paths of the protocol (required for a new provider)"},
+		{"key_env", into(&p.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+		{"key_command", into(&p.command, argvForm), "", "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
+		{"ttl", into(&p.ttl, durationForm), "", "How long a key of key_command is used (until the provider rejects it)"},
+		{"token_file", into(&p.tokenFile, stringForm), "", "File with the API key or token, read for each request"},
+		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
+		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
+		{"region", into(&p.Region, regionForm), "", "Region of kind bedrock or vertex (AWS_REGION or CLOUD_ML_REGION if absent)"},
+		{"project", into(&p.Project, projectForm), "", "Google Cloud project of kind vertex (ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT if absent)"},
+		{"login", into(&p.Login, loginForm), "", "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
+		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
+		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
+		{"retry", into(&p.Retry, mapping((*Retry).keys)), "", "How long jobs wait for the provider while it is down"},
+	}
+}
+
+func (t *Timeouts) keys() keys {
+	return keys{
+		{"header", into(&t.Header, durationForm), "", "Wait until a response starts (5m; 10m for ollama, vllm, lmstudio and openai)"},
+		{"idle", into(&t.Idle, durationForm), "", "Wait without any data of a response (2m; 10m for ollama, vllm, lmstudio and openai)"},
+		{"total", into(&t.Total, durationForm), "", "Duration of a response (1h)"},
+	}
+}
+
+func (r *Retry) keys() keys {
+	return keys{
+		{"max_wait", into(&r.MaxWait, durationForm), "", "Longest wait for a provider that is down; then the job ends with exit code 75 (15m)"},
+		{"fallback_after", into(&r.FallbackAfter, durationForm), "", "Wait for a provider that is down until the next model of a fallback list is used (1m)"},
+	}
 }

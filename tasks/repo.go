@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -336,4 +337,21 @@ func partition[T any](all []T, is func(T) bool) (yes, no []T) {
 		}
 	}
 	return yes, no
+}
+
+func (e *repoEntry) keys() keys {
+	return keys{
+		{"path", into(&e.target, textForm), "", "Directory of an existing repository, or a directory in one"},
+		{"copy", into(&e.target, textForm), "", "Directory that is copied to a private repository"},
+		{"url", into(&e.target, textForm), "", "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
+		{"file", into(&e.target, textForm), "", "File with one repository per line; - is standard input"},
+		{"glob", into(&e.target, textForm), "", "Glob of directories with repositories"},
+		{"github", into(&e.source, short(sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("org"))), "", "Repositories of an organization or user on GitHub"},
+		{"gitlab", into(&e.source, short(sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("group"))), "", "Repositories of a group or user on GitLab"},
+		{"gitea", into(&e.source, sourceForm(Gitea, (*giteaSource).keys, func(s *giteaSource) *Source { return &s.Source })), "", "Repositories of an organization or user on Gitea or Forgejo"},
+		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
+		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a remote repository; 0 is all"},
+		{"include", into(&e.include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories of file or glob"},
+		{"exclude", into(&e.exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories of file or glob"},
+	}
 }

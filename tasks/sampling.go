@@ -31,3 +31,11 @@ func readTemperature(v value) (*float64, bool) {
 	}
 	return &t, true
 }
+
+func (s *Sampling) keys() keys {
+	return keys{
+		{"effort", into(&s.Effort, effortForm), "", "Reasoning effort (the provider's default if absent)"},
+		{"temperature", into(&s.Temperature, temperatureForm), "", "Sampling temperature from 0 to 2 (the provider's default if absent)"},
+		{"max_output", into(&s.MaxOutput, positive()), "", "Output tokens of a response (the provider's default if absent)"},
+	}
+}

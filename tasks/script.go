@@ -220,3 +220,19 @@ func hashScripts(b *builder) []string {
 	}
 	return slices.Concat(digests(d.files), digests(d.plugins), []string{d.settings.digest})
 }
+
+func (s *scripts) keys() keys {
+	return append(keys{
+		{"runtime", into(&s.Runtime, oneOf([]string{"auto", "node", "bun"})), "auto", "Node.js (20 or newer) or Bun; auto: the first on the PATH"},
+		{"call_timeout", into(&s.CallTimeout, timeoutForm), "2m", "Timeout of a call of a tool"},
+		{"hook_timeout", into(&s.HookTimeout, timeoutForm), "10s", "Timeout of a hook of a plugin"},
+	}, s.process.keys()...)
+}
+
+func (p *plugin) keys() keys {
+	return keys{
+		{"path", required("path: FILE", into(&p.file, pluginPathForm)), "", "File or package of the plugin, relative to the manifest, or workspace:PATH"},
+		{"options", into(&p.options, optionsForm), "", "Options that the plugin gets"},
+		{"optional", into(&p.Optional, boolForm), "false", "Whether jobs continue without it if it does not load"},
+	}
+}

@@ -296,3 +296,37 @@ func (p *Plan) Unlisted() []Source {
 	}
 	return all
 }
+
+func (s *githubSource) keys() keys {
+	return append(keys{
+		{"host", into(&s.Host, sourceHostForm), "github.com", "Host of the server, as HOST or HOST:PORT"},
+		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+	}, s.filters()...)
+}
+
+func (s *gitlabSource) keys() keys {
+	return append(keys{
+		{"host", into(&s.Host, sourceHostForm), "gitlab.com", "Host of the server, as HOST or HOST:PORT"},
+		{"group", required("group: NAME", into(&s.Owner, ownerOf(groupForm))), "", "Group with its subgroups, or user"},
+	}, s.filters()...)
+}
+
+func (s *giteaSource) keys() keys {
+	return append(keys{
+		{"host", required("host: git.example.com", into(&s.Host, sourceHostForm)), "", "Host of the server, as HOST or HOST:PORT"},
+		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+	}, s.filters()...)
+}
+
+// filters are the keys that sources of all kinds have.
+func (s *Source) filters() keys {
+	return keys{
+		{"topic", into(&s.Topic, stringForm), "", "Only repositories with this topic"},
+		{"search", into(&s.Search, stringForm), "", "Only repositories with this text in their name or description, ignoring case"},
+		{"language", into(&s.Language, stringForm), "", "Only repositories with this main programming language"},
+		{"archived", into(&s.Archived, boolForm), "false", "Include archived repositories"},
+		{"forks", into(&s.Forks, boolForm), "false", "Include forks"},
+		{"include", into(&s.Include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories, such as OWNER/NAME or NAME"},
+		{"exclude", into(&s.Exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories"},
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/text/findings"
 )
 
 // task is one entry of a manifest's tasks.
@@ -228,4 +230,69 @@ func (t *task) branchProblem(what, fix string) {
 		return
 	}
 	t.id.problem(what, fix)
+}
+
+func (t *task) keys() keys {
+	return keys{
+		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
+		{"prompt", into(&t.prompt, taskPromptForm), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
+		{"command", into(&t.command, optional(textForm)), "", "Command of commands or commands_from that has the prompt"},
+		{"arguments", into(&t.arguments, optional(textForm)), "", "Arguments of the command; may contain ${{ VARIABLE }}"},
+		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
+		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
+		{"profile", into(&t.profile, optional(textForm)), "", "Profile (the manifest's if absent)"},
+		{"limits", into(&t.limits, mapping((*Limits).keys)), "", "Limits of each job of the task; keys that are absent are taken from the manifest"},
+		{"repos", into(&t.repos, reposForm), "", "Repositories (the manifest's if absent)"},
+		{"vars", into(&t.vars, varsForm), "", "Variables for ${{ vars.NAME }}, added to those of the manifest"},
+		{"matrix", into(&t.matrix, matrixForm), "", "Lists of values by name; the task runs once for each combination"},
+		{"needs", into(&t.needs, listOf(textForm)), "", "Ids of tasks whose jobs must pass first"},
+		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
+		{"setup", bounded(policy.Setup, into(&t.setup, orOne(commandForm))), "", "Shell commands that run before the agent"},
+		{"setup_env", into(&t.setupEnv, listOf(envForm)), "", "Environment variables that only setup commands get, and only before there is output of a model"},
+		{"script", noting(&t.scripted, into(&t.script, taskScriptForm)), "", "Script next to the manifest that does the work without a model: it runs in the sandbox without network, then verify; the agent starts only if one of them fails, or if nothing changed although the task has if or require_changes"},
+		{"verify", bounded(policy.Verify, into(&t.verify, orOne(checkForm))), "", "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
+		{"baseline", noting(&t.based, into(&t.baseline, oneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), "run", "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
+		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
+		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
+		{"change", into(&t.change, short(mapping((*change).keys), changePathsForm.Type, ifPaths)), "", "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
+		{"output", into(&t.output, short(mapping((*output).keys), Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), "", "Form of the final message, and a file for it"},
+		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
+		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
+	}
+}
+
+func (c *check) keys() keys {
+	return keys{
+		{"name", into(&c.Name, stringForm), "", "Name in reports (the first line of run if absent)"},
+		{"run", required("run: COMMAND", into(&c.run, commandForm)), "", "Shell command; exit code 0 passes"},
+		{"time", into(&c.Time, durationForm), "10m", "Timeout of the command"},
+		{"in", into(&c.In, oneOf([]VerifyIn{InWorkspace, InClean})), "workspace", "workspace: where the agent worked; clean: a fresh checkout of the job's commit, after setup has run there again"},
+	}
+}
+
+func (o *output) keys() keys {
+	return keys{
+		{"schema", into(&o.schema, outputSchemaForm), "", "What the final message must match: findings, the built-in schema of reviews, or the JSON Schema of an object"},
+		{"file", into(&o.file, optional(templateForm)), "", "File below the manifest's directory that the final message is written to; may contain ${{ VARIABLE }}"},
+	}
+}
+
+func (c *commit) keys() keys {
+	return keys{
+		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (if absent, the id of the task and what the final message reports as done, or else the prompt)"},
+		{"branch", into(&c.branch, emptyForm(templateForm)), "", "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
+		{"author", into(&c.author, authorForm), "", "Author of the commit (millhand <millhand@localhost> if absent)"},
+		{"sign", signature("commits", into(&c.sign, oneOf([]Sign{SignNone, SignSSH, SignOpenPGP, SignAPI}))), "none", "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
+		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
+		{"protect", into(&c.protect, protectForm), "", "Globs of paths that nothing may change"},
+		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
+		{"include", into(&c.include, listOf(oneOf([]string{"setup", "verify", "hooks", "build"}))), "", "What is committed although the agent did not make it: files that setup, verify or hooks left, and build artifacts"},
+	}
+}
+
+func (p *Person) keys() keys {
+	return keys{
+		{"name", required("name: NAME", into(&p.Name, stringForm)), "", "Name of the author"},
+		{"email", required("email: ADDRESS", into(&p.Email, stringForm)), "", "Email address of the author"},
+	}
 }

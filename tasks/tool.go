@@ -121,3 +121,14 @@ func readPlain(v value) (string, bool) {
 	}
 	return t.s, ok
 }
+
+func (t *customTool) keys() keys {
+	return keys{
+		{"description", required("description: TEXT", into(&t.Description, stringForm)), "", "What the tool does; models read this"},
+		{"command", required("command: COMMAND", into(&t.program, programForm)), "", "Shell command, or a program and its arguments as a list; gets the arguments of the call as JSON on standard input"},
+		{"parameters", into(&t.Schema, emptySchemaForm), "", "JSON Schema of the arguments (none if absent)"},
+		{"time", into(&t.Time, durationForm), "2m", "Timeout of a call"},
+		{"read_only", into(&t.ReadOnly, boolForm), "false", "Whether calls change nothing and may run concurrently"},
+		{"write", into(&t.writes, workspaceForm), "", writeWorkspaceDoc},
+	}
+}
