@@ -164,17 +164,17 @@ func (s *source) forgiving(read func()) flaws {
 
 // markdownFile returns a Markdown file that a manifest names, and nil after a problem: a
 // policy refuses its path.
-func (v value) markdownFile(file string) *source {
-	if v.outside(resolvePath(v.src.dir, file), file) {
+func (v value) markdownFile(named string) *source {
+	if v.outside(resolvePath(v.src.dir, named), named) {
 		return nil
 	}
-	v.uses().reads(resolvePath(v.src.dir, file))
+	v.uses().reads(resolvePath(v.src.dir, named))
 	src := &source{
-		name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home,
-		found: v.src.found, inputs: v.src.inputs, policies: v.src.policies,
+		file: file{name: filepath.Join(filepath.Dir(v.src.name), named), found: v.src.found},
+		dir:  v.src.dir, home: v.src.home, inputs: v.src.inputs, policies: v.src.policies,
 	}
-	if filepath.IsAbs(file) {
-		src.name = file
+	if filepath.IsAbs(named) {
+		src.name = named
 	}
 	return src
 }

@@ -71,9 +71,10 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	selected := b.selected(drafts)
 	b.checkPublishing(drafts, selected)
 	rollout := planRollout(b, drafts)
+	bars := &barNotes{found: b.found, looked: map[*task]int{}}
 	for _, d := range selected {
-		b.noteNamed(d.task, &d.job)
-		d.task.noteChange(d.job, b.found)
+		bars.named(d.task, &d.job)
+		bars.change(d.task, d.job)
 	}
 	notes := b.connect(drafts, selected)
 	if len(b.found.list) > 0 {

@@ -3,7 +3,6 @@ package tasks
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -74,28 +73,6 @@ func (c change) of(b *builder, s scope) Change {
 		limits.Paths = append(limits.Paths, glob)
 	}
 	return limits
-}
-
-var (
-	unclearGlob = regexp.MustCompile(`[[{\\]`)
-	wildcards   = regexp.MustCompile(`[*?]+`)
-)
-
-// noteChange notes globs of change.paths that match only paths which the job's profile may
-// not edit. A glob with brackets, braces or escapes is not examined.
-func (t *task) noteChange(j Job, found *collector) {
-	if found.compared > maxCompared || !j.Profile.BarsAny() {
-		return
-	}
-	for i, glob := range j.Change.Paths {
-		if unclearGlob.MatchString(glob) {
-			continue
-		}
-		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
-		if d, barred := found.bars(j.Profile, some); barred {
-			found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), quote(t.id.s), quote(glob), d.By()))
-		}
-	}
 }
 
 func (c *change) keys() keys {

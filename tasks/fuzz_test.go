@@ -116,7 +116,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		found := newCollector()
-		src := &source{name: "m.yaml", found: found, lines: strings.Split(s, "\n")}
+		src := &source{file: file{name: "m.yaml", found: found, lines: strings.Split(s, "\n")}}
 		tpl := parseTemplate(literal(src, s))
 		got, ok := tpl.render(scope{vars: map[string]string{"x": "${{ vars.x }}"}, task: "a", getenv: func(string) string { return "" }})
 		if ok && len(found.list) == 0 {

@@ -157,7 +157,7 @@ func (ks keys) names() []string {
 // withDefaults returns a struct with the defaults of its keys.
 func withDefaults[T any](of func(*T) keys) T {
 	var x T
-	src := &source{found: newCollector()}
+	src := &source{file: file{found: newCollector()}}
 	for _, k := range of(&x) {
 		if k.def != "" {
 			n := &yaml.Node{Kind: yaml.ScalarNode, Value: k.def}

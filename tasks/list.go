@@ -189,7 +189,7 @@ func (e repoEntry) listed() ([]repo, bool) {
 		return nil, false
 	}
 	l := &listing{repoEntry: e}
-	l.src = &source{name: e.listName(), dir: e.src.dir, found: e.src.found, inputs: e.src.inputs, policies: e.src.policies}
+	l.src = &source{file: file{name: e.listName(), found: e.src.found}, dir: e.src.dir, inputs: e.src.inputs, policies: e.src.policies}
 	if e.target.s == "-" { // standard input is the operator's
 		l.src.policies = l.src.policies.Own()
 	}

@@ -92,7 +92,7 @@ func newLoader(ctx context.Context, o Options) *loader {
 
 func (l *loader) source(name, dir string) *source {
 	return &source{
-		name: name, dir: dir, home: l.inputs.uses.home, found: l.found, inputs: l.inputs, policies: l.options.Policies.Own(),
+		file: file{name: name, found: l.found}, dir: dir, home: l.inputs.uses.home, inputs: l.inputs, policies: l.options.Policies.Own(),
 	}
 }
 

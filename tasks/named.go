@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-// Bounds of noteNamed, which looks at one word after another, and of all notes about what profiles bar.
+// Bounds of notes about what profiles bar, which look at one word after another.
 const (
 	maxCompared  = 5_000_000 // of rules with names
 	maxNamedJobs = 20        // of one task: their prompts differ only by variables
@@ -17,10 +17,17 @@ const (
 	maxNamedWord = 200
 )
 
-// noteNamed records which paths that a prompt names the job's profile may not edit: the
+// barNotes notes what a plan asks of jobs although their profiles bar it.
+type barNotes struct {
+	found    *collector
+	compared int           // rules with names so far
+	looked   map[*task]int // prompts of each task
+}
+
+// named records which paths that a prompt names the job's profile may not edit: the
 // agent would fail to change them, or the job at its end.
-func (b *builder) noteNamed(t *task, j *Job) {
-	if t.looked++; t.looked > maxNamedJobs || j.Profile.Hides("edit") || !j.Profile.BarsAny() {
+func (n *barNotes) named(t *task, j *Job) {
+	if n.looked[t]++; n.looked[t] > maxNamedJobs || j.Profile.Hides("edit") || !j.Profile.BarsAny() {
 		return
 	}
 	_, all := j.Profile.Bars("\x00") // an allow-list, which bars most words
@@ -30,22 +37,22 @@ func (b *builder) noteNamed(t *task, j *Job) {
 		if len(word) > maxNamedWord || !mayBeFile(word) || all && !fileForm.MatchString(word) {
 			continue
 		}
-		if d, barred := b.found.bars(j.Profile, word); barred {
+		if d, barred := n.bars(j.Profile, word); barred {
 			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), quote(t.id.s), word, d.By())
 			if strings.HasPrefix(d.Source, "preset ") {
 				text += fmt.Sprintf("; if the task should change it, allow it in a profile that extends the preset: edit: {%q: allow}", word)
 			}
-			b.found.note(text)
+			n.found.note(text)
 		}
 	}
 }
 
 // bars is Bars of a profile for notes about a plan, until they have needed too many comparisons.
-func (c *collector) bars(p permission.Profile, name string) (d permission.Decision, barred bool) {
+func (n *barNotes) bars(p permission.Profile, name string) (d permission.Decision, barred bool) {
 	for limit := &p; limit != nil; limit = limit.Max {
-		c.compared += len(limit.Rules)
+		n.compared += len(limit.Rules)
 	}
-	if c.compared > maxCompared {
+	if n.compared > maxCompared {
 		return d, false
 	}
 	return p.Bars(name)
@@ -59,3 +66,25 @@ func mayBeFile(word string) bool {
 
 // fileForm is what paths of files look like.
 var fileForm = regexp.MustCompile(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+
+var (
+	unclearGlob = regexp.MustCompile(`[[{\\]`)
+	wildcards   = regexp.MustCompile(`[*?]+`)
+)
+
+// change notes globs of change.paths that match only paths which the job's profile may
+// not edit. A glob with brackets, braces or escapes is not examined.
+func (n *barNotes) change(t *task, j Job) {
+	if n.compared > maxCompared || !j.Profile.BarsAny() {
+		return
+	}
+	for i, glob := range j.Change.Paths {
+		if unclearGlob.MatchString(glob) {
+			continue
+		}
+		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
+		if d, barred := n.bars(j.Profile, some); barred {
+			n.found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), quote(t.id.s), quote(glob), d.By()))
+		}
+	}
+}

@@ -18,16 +18,33 @@ type Problem struct {
 	What   string
 	Fix    string // how to fix it; may be empty
 
-	src *source // the file; nil if it can't be shown
+	in *file // nil if it can't be shown
 }
 
 // Source returns the text of the problem's file with the line breaks \n; "" if it is not
 // known. Problems of one file share it.
 func (p Problem) Source() string {
-	if p.src == nil {
+	if p.in == nil {
 		return ""
 	}
-	return p.src.text()
+	return strings.Join(p.in.lines, "\n")
+}
+
+// file is a file that problems are in.
+type file struct {
+	name  string // as it was given
+	lines []string
+	found *collector
+}
+
+// problem returns a problem at a line and column.
+func (f *file) problem(line, column int, what, fix string) Problem {
+	return Problem{File: f.name, Line: line, Column: column, What: what, Fix: fix, in: f}
+}
+
+// report adds a problem at a line and column.
+func (f *file) report(line, column int, what, fix string) {
+	f.found.add(f.problem(line, column, what, fix))
 }
 
 // String returns the problem as file:line:col: what; how to fix it.
@@ -70,9 +87,11 @@ type collector struct {
 
 	reported int // problems, also those that count once
 
-	notes    []string // what is no mistake, and yet worth saying
-	compared int      // rules with names, for notes so far
+	notes []string // what is no mistake, and yet worth saying
 }
+
+// maxNotes bounds what is said beside problems.
+const maxNotes = 50
 
 // note records something that a user should know, and that stops nothing.
 func (c *collector) note(text string) {
@@ -180,3 +199,11 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// fault is what is wrong with a text, and how to fix it.
+type fault struct {
+	at        int // offset in the text
+	what, fix string
+}
+
+func (f *fault) Error() string { return f.what + "; " + f.fix }

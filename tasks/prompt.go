@@ -160,7 +160,7 @@ func LoadPrompt(ctx context.Context, manifest []byte, o Options) (*Plan, error) 
 	if errors.As(err, &problems) {
 		flags := flagsOf(string(manifest))
 		for i := range problems {
-			problems[i].nameFlag(flags)
+			problems[i] = withFlag(problems[i], flags)
 		}
 		return nil, problems
 	}
@@ -203,15 +203,16 @@ var promptWords = strings.NewReplacer(
 	"remove commit: false, or write mode: none", "add --commit, or remove --publish",
 )
 
-// nameFlag replaces what refers to a prompt's manifest by its flag.
-func (p *Problem) nameFlag(flags []string) {
+// withFlag replaces what refers to a prompt's manifest by its flag.
+func withFlag(p Problem, flags []string) Problem {
 	p.What, p.Fix = promptWords.Replace(manifestLine.ReplaceAllString(p.What, "")), promptWords.Replace(p.Fix)
 	if p.File != "-" {
-		return
+		return p
 	}
 	p.File = "-p"
 	if p.Line > 0 && p.Line <= len(flags) {
 		p.File = flags[p.Line-1]
 	}
 	p.Line, p.Column = 0, 0
+	return p
 }

@@ -68,8 +68,8 @@ func sample(drafts []*draft, n int) []*draft {
 	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return digests[d] == "" })
 }
 
-// maxNotes bounds what is said of one selection.
-const maxNotes = 50
+// maxMissing bounds what is said of one selection.
+const maxMissing = 50
 
 // noteMissing notes for each job which of those that it needs were not selected.
 func noteMissing(selected []*draft, missing func(*draft) []string) []string {
@@ -79,7 +79,7 @@ func noteMissing(selected []*draft, missing func(*draft) []string) []string {
 		without := missing(d)
 		switch {
 		case len(without) == 0:
-		case len(notes) == maxNotes:
+		case len(notes) == maxMissing:
 			more++
 		case len(without) == 1:
 			notes = append(notes, fmt.Sprintf("job %s runs although job %s, which it needs, is not selected", d.job.ID, without[0]))

@@ -68,7 +68,7 @@ func TestNotesListOmittedNeeds(t *testing.T) {
 		})
 	}
 	notes := mustLoad(t, strings.Replace(chain, "x: [0, 1, 2, 3], y", "x: [0, 1, 2, 3, 4, 5], y", 2), Overrides{Only: []string{"b"}}).Notes
-	if len(notes) != maxNotes+1 || notes[maxNotes] != "10 more jobs run although jobs that they need are not selected" {
+	if len(notes) != maxMissing+1 || notes[maxMissing] != "10 more jobs run although jobs that they need are not selected" {
 		t.Errorf("%d notes, the last %q", len(notes), notes[len(notes)-1])
 	}
 }

@@ -21,7 +21,6 @@ type task struct {
 	prompt         template
 	command        *text // whose file has the prompt; nil for none
 	arguments      *text // of the command
-	looked         int   // prompts that noteNamed has seen
 	agent          *text
 	models         modelChain
 	profile        *text

@@ -14,16 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/permission/reach"
 )
 
-// fault is what is wrong with a text, and how to fix it. The message about a
-// URL never quotes more of it than its scheme or host: the rest may hold a
-// secret.
-type fault struct {
-	at        int // offset in the text
-	what, fix string
-}
-
-func (f *fault) Error() string { return f.what + "; " + f.fix }
-
 var (
 	// scpForm is how ssh's programs write an address: USER@HOST:PATH.
 	scpForm    = regexp.MustCompile(`^([^@:/]*)@([^:/\[\]]*|\[[^\]/]*\]):(.*)$`)
@@ -36,7 +26,8 @@ var (
 
 // parseURL checks the URL of a repository: https, http, ssh, file, or the form
 // USER@HOST:PATH for ssh. It returns the URL with its scheme in lower case.
-// Nothing that it accepts can be an option or a program to start.
+// Nothing that it accepts can be an option or a program to start. What is wrong never quotes more of
+// the URL than its scheme or host: the rest may hold a secret.
 func parseURL(s string) (string, *fault) {
 	scheme, rest, hasScheme := strings.Cut(s, "://")
 	switch {

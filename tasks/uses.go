@@ -134,7 +134,7 @@ func (u *uses) keyCommand(v value, words []string) {
 // fix records that a value means something else on other machines, or nothing.
 func (u *uses) fix(v value, what, fix string) {
 	if u != nil {
-		u.fixed = append(u.fixed, Problem{File: v.src.name, Line: v.use.Line, Column: v.use.Column, What: what, Fix: fix, src: v.src})
+		u.fixed = append(u.fixed, v.src.problem(v.use.Line, v.use.Column, what, fix))
 	}
 }
 
@@ -161,7 +161,7 @@ func (u *uses) locate(drafts []*draft, manifests []*manifest) {
 func (u *uses) at(of, what, fix string) Problem {
 	if u != nil {
 		if v := u.places[of]; v.src != nil && v.use != nil {
-			return Problem{File: v.src.name, Line: v.use.Line, Column: v.use.Column, What: what, Fix: fix, src: v.src}
+			return v.src.problem(v.use.Line, v.use.Column, what, fix)
 		}
 	}
 	return Problem{File: of, What: what, Fix: fix}

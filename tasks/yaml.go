@@ -27,11 +27,9 @@ const (
 
 // source is one YAML file and what is needed to make sense of its values.
 type source struct {
-	name   string // as it was given
+	file
 	dir    string // absolute; where its relative paths start
 	home   string // what "~" in its patterns stands for; may be empty
-	lines  []string
-	found  *collector
 	inputs *inputs
 
 	policies policy.Set // that bind the file
@@ -41,14 +39,6 @@ type source struct {
 	entered []string     // entries of agents_from, absolute
 	passed  []passedOver // by them
 }
-
-// report adds a problem at a line and column.
-func (s *source) report(line, column int, what, fix string) {
-	s.found.add(Problem{File: s.name, Line: line, Column: column, What: what, Fix: fix, src: s})
-}
-
-// text returns the lines of the file, "" before they were parsed.
-func (s *source) text() string { return strings.Join(s.lines, "\n") }
 
 // lineBreak is what YAML counts as the end of a line.
 var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
