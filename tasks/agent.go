@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // agent is one as a manifest has it: new, or what it changes of a built-in one.
@@ -52,7 +54,7 @@ func readAgents(v value) ([]*agent, bool) {
 	entries, ok := v.definitions()
 	for _, e := range entries {
 		if !idForm.MatchString(e.key.Value) {
-			e.keyProblem("invalid agent name "+quote(e.key.Value), "use letters, digits, ., _ and -")
+			e.keyProblem("invalid agent name "+problem.Quote(e.key.Value), "use letters, digits, ., _ and -")
 			continue
 		}
 		all = append(all, readAgent(e))
@@ -117,7 +119,7 @@ func flawsOf(manifests []*manifest, name string) (all flaws) {
 	return all
 }
 
-func agentTitle(name string) string { return "agent " + quote(name) }
+func agentTitle(name string) string { return "agent " + problem.Quote(name) }
 
 // defined returns an agent of a manifest over the built-in one of its name. What is wrong
 // with one of a file is reported when a task uses it, and before if models may start it.
@@ -130,8 +132,8 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 	found := flaws{slices.Concat(a.found.notes, late.notes), slices.Concat(a.found.faults, late.faults)}
 	if len(found.faults) > 0 {
 		p := found.faults[0]
-		a.src.found.note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, quote(a.Name), p.What, p.Fix))
-		d.digest += digest(a.src.name) // it equals no other
+		a.src.Found.Note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, problem.Quote(a.Name), p.What, p.Fix))
+		d.digest += digest(a.src.Name) // it equals no other
 	}
 	a.found = &found
 	return d
@@ -184,7 +186,7 @@ func (a *agent) description(builtIn string, isNew bool) string {
 	default:
 		switch {
 		case is == "" && a.found != nil:
-			a.src.found.note(fmt.Sprintf("%s:1: %s has no description, which models need to choose it: they can't start it", a.src.name, agentTitle(a.Name)))
+			a.src.Found.Note(fmt.Sprintf("%s:1: %s has no description, which models need to choose it: they can't start it", a.src.Name, agentTitle(a.Name)))
 		case is == "":
 			a.keyProblem(fmt.Sprintf("%s: missing description, which models need to choose it", agentTitle(a.Name)), "add description: TEXT, or mode: primary")
 		}
@@ -222,7 +224,7 @@ func (b *builder) agentOf(t *task) Agent {
 		return Agent{}
 	}
 	if b.complete { // or else the manifest that is missing may define it
-		t.agent.problem("unknown agent "+quote(name), b.found.suggest(name, known, "known agents: "))
+		t.agent.problem("unknown agent "+problem.Quote(name), b.found.Suggest(name, known, "known agents: "))
 	}
 	return Agent{}
 }

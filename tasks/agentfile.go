@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/frontmatter"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // maxMarkdown bounds the file of one agent or command, in bytes.
@@ -54,7 +55,7 @@ func laterFiles(files []*agent) []*agent {
 			continue
 		}
 		before := all[at]
-		if before.src.name != a.src.name {
+		if before.src.Name != a.src.Name {
 			a.layers = slices.Concat(before.layers, a.layers)
 			a.found.faults = slices.Concat(before.found.faults, a.found.faults)
 			if before.Turns > 0 && (a.Turns == 0 || before.Turns < a.Turns) {
@@ -63,7 +64,7 @@ func laterFiles(files []*agent) []*agent {
 			if before.mode == "primary" { // no model may start it
 				a.mode = before.mode
 			}
-			a.src.found.note(fmt.Sprintf("%s:1: %s replaces the one of %s, whose restrictions still apply", a.src.name, agentTitle(a.Name), before.src.name))
+			a.src.Found.Note(fmt.Sprintf("%s:1: %s replaces the one of %s, whose restrictions still apply", a.src.Name, agentTitle(a.Name), before.src.Name))
 		}
 		all[at] = a
 	}
@@ -77,7 +78,7 @@ type passedOver struct{ path, note string }
 func (s *source) notePassedOver() {
 	for _, p := range s.passed {
 		if !slices.ContainsFunc(s.entered, func(entry string) bool { return pathtree.Within(entry, p.path) }) {
-			s.found.note(p.note)
+			s.Found.Note(p.note)
 		}
 	}
 }
@@ -95,7 +96,7 @@ func (v value) existing() (text, fs.FileInfo, bool) {
 	v.uses().named(v, path, t.s)
 	info, err := os.Stat(path)
 	if err != nil {
-		v.problem(fmt.Sprintf("%s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("%s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 	}
 	return t, info, err == nil
 }
@@ -110,7 +111,7 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(resolvePath(v.src.dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.problem(fmt.Sprintf("directory %s: %s", quote(dir), missing(err)), "check its path; it is relative to the manifest")
+			v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
@@ -126,9 +127,9 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	}
 	switch {
 	case len(files) == 0:
-		v.problem("no agents found in "+quote(directory), "name a directory of .md files, a file, or an .opencode directory with agent/*.md")
+		v.problem("no agents found in "+problem.Quote(directory), "name a directory of .md files, a file, or an .opencode directory with agent/*.md")
 	case len(files) > maxDefined:
-		v.problem(fmt.Sprintf("%s contains more than %d agents", quote(directory), maxDefined), "name the files that are needed")
+		v.problem(fmt.Sprintf("%s contains more than %d agents", problem.Quote(directory), maxDefined), "name the files that are needed")
 	default:
 		return files, true
 	}
@@ -139,26 +140,26 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 // is a problem of the manifest until a task uses the file.
 type flaws struct {
 	notes  []string
-	faults []Problem // why the file can't be used
+	faults []problem.Problem // why the file can't be used
 }
 
 // report makes the flaws known: to a task that uses the file, faults are problems.
-func (f flaws) report(to *collector) {
+func (f flaws) report(to *problem.Collector) {
 	for _, p := range f.faults {
-		to.add(p)
+		to.Add(p)
 	}
 	for _, n := range f.notes {
-		to.note(n)
+		to.Note(n)
 	}
 }
 
 // forgiving runs a reader of a file, and returns what it finds instead of recording it.
 func (s *source) forgiving(read func()) flaws {
-	before := s.found
-	s.found = newCollector()
+	before := s.Found
+	s.Found = problem.NewCollector()
 	read()
-	f := flaws{s.found.notes, s.found.list}
-	s.found = before
+	f := flaws{s.Found.Notes, s.Found.List}
+	s.Found = before
 	return f
 }
 
@@ -170,11 +171,11 @@ func (v value) markdownFile(named string) *source {
 	}
 	v.uses().reads(resolvePath(v.src.dir, named))
 	src := &source{
-		file: file{name: filepath.Join(filepath.Dir(v.src.name), named), found: v.src.found},
+		File: problem.File{Name: filepath.Join(filepath.Dir(v.src.Name), named), Found: v.src.Found},
 		dir:  v.src.dir, home: v.src.home, inputs: v.src.inputs, policies: v.src.policies,
 	}
 	if filepath.IsAbs(named) {
-		src.name = named
+		src.Name = named
 	}
 	return src
 }
@@ -184,11 +185,11 @@ func (s *source) markdown(file string) (string, bool) {
 	data, err := readRegular(resolvePath(s.dir, file), maxMarkdown)
 	switch {
 	case errors.Is(err, errTooLarge):
-		s.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
+		s.Report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
 	case err != nil:
 		s.unreadable(err)
 	case !utf8.Valid(data):
-		s.report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
+		s.Report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
 	default:
 		return string(data), true
 	}
@@ -204,7 +205,7 @@ func (v value) agentFile(file string) *agent {
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".md")
 	if !idForm.MatchString(name) {
-		src.found.note(fmt.Sprintf("%s:1: invalid agent name %s: the agent is left out; name the file after the agent, with letters, digits, ., _ and -", src.name, quote(name)))
+		src.Found.Note(fmt.Sprintf("%s:1: invalid agent name %s: the agent is left out; name the file after the agent, with letters, digits, ., _ and -", src.Name, problem.Quote(name)))
 		return nil
 	}
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
@@ -227,11 +228,11 @@ func (v value) agentFile(file string) *agent {
 func (s *source) head(data string) (root *value, body string) {
 	head, body, err := frontmatter.Head(data)
 	if errors.Is(err, frontmatter.ErrNone) {
-		s.found.note(s.name + ":1: no front matter: all of the file is the prompt")
+		s.Found.Note(s.Name + ":1: no front matter: all of the file is the prompt")
 		head, body, err = "", data, nil
 	}
 	if err != nil {
-		s.report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
+		s.Report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
 		return nil, ""
 	}
 	return s.headRoot(head), body
@@ -248,7 +249,7 @@ func (s *source) headRoot(head string) *value {
 		return nil
 	}
 	if !root.isMapping() {
-		s.report(2, 1, "frontmatter must be a mapping", "write KEY: VALUE")
+		s.Report(2, 1, "frontmatter must be a mapping", "write KEY: VALUE")
 		return nil
 	}
 	return &root
@@ -293,10 +294,10 @@ func (ks keys) forgive(v value, restricts func(name string) bool) {
 			f = v.src.forgiving(func() { ks[at].read(e) })
 		case restricts(name):
 			f = v.src.forgiving(func() {
-				e.keyProblem("unknown key "+quote(name)+", which may be a restriction", v.src.found.suggest(name, ks.names(), "known here: "))
+				e.keyProblem("unknown key "+problem.Quote(name)+", which may be a restriction", v.src.Found.Suggest(name, ks.names(), "known here: "))
 			})
 		default:
-			v.src.found.note(fmt.Sprintf("%s:%d: unknown key %s is ignored", v.src.name, e.key.Line, quote(name)))
+			v.src.Found.Note(fmt.Sprintf("%s:%d: unknown key %s is ignored", v.src.Name, e.key.Line, problem.Quote(name)))
 		}
 		if !restricts(name) {
 			for _, p := range f.faults {
@@ -304,7 +305,7 @@ func (ks keys) forgive(v value, restricts func(name string) bool) {
 			}
 			f.faults = nil
 		}
-		f.report(v.src.found)
+		f.report(v.src.Found)
 	}
 }
 
@@ -318,5 +319,5 @@ func restrictsAgent(name string) bool {
 		}
 	}
 	known, _ := ruleName(name)
-	return name == "mode" || slices.Contains(permission.Known(), known) || nearest(name, []string{"permission", "permissions", "disable", "steps"}, min(allowedEdits(name), 2)) != ""
+	return name == "mode" || slices.Contains(permission.Known(), known) || problem.Nearest(name, []string{"permission", "permissions", "disable", "steps"}, min(problem.AllowedEdits(name), 2)) != ""
 }

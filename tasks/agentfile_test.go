@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 func TestAgentsOfFiles(t *testing.T) {
@@ -173,7 +174,7 @@ func TestBrokenAgentsAreLeftOut(t *testing.T) {
 	for file := range files {
 		name := strings.TrimSuffix(file[2:], ".md")
 		if !slices.ContainsFunc(p.Notes, func(n string) bool {
-			return strings.HasPrefix(n, file+":") && strings.Contains(n, "the agent "+quote(name)+" is left out: ")
+			return strings.HasPrefix(n, file+":") && strings.Contains(n, "the agent "+problem.Quote(name)+" is left out: ")
 		}) {
 			t.Errorf("no note about %s in %q", file, p.Notes)
 		}

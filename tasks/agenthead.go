@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // agentHead is the front matter of an agent's file while it is read. OpenCode makes one list of
@@ -62,7 +63,7 @@ func (h *agentHead) add(e value, exact bool, rules []writtenRule) {
 	}
 	name := e.key.Value
 	is, _ := ruleName(name)
-	h.agent.src.found.note(fmt.Sprintf("%s:%d: %s has no rules of its own: what it denies is denied for %q, and what it allows is ignored", h.agent.src.name, e.key.Line, quote(name), is))
+	h.agent.src.Found.Note(fmt.Sprintf("%s:%d: %s has no rules of its own: what it denies is denied for %q, and what it allows is ignored", h.agent.src.Name, e.key.Line, problem.Quote(name), is))
 	for _, r := range rules {
 		if r.Effect == permission.Deny {
 			h.others = append(h.others, r)
@@ -123,7 +124,7 @@ func (h *agentHead) readToolList(v value) {
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
-			v.src.found.note(fmt.Sprintf("%s: no tool %s: the agent has only the others of %s", v.source(), quote(entry), v.name))
+			v.src.Found.Note(fmt.Sprintf("%s: no tool %s: the agent has only the others of %s", v.source(), problem.Quote(entry), v.name))
 			continue
 		}
 		r.Effect = permission.Allow
@@ -138,7 +139,7 @@ func (h *agentHead) readDeniedTools(v value) {
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
-			v.problem("unknown tool "+quote(entry), "write the names of tools, such as bash, edit")
+			v.problem("unknown tool "+problem.Quote(entry), "write the names of tools, such as bash, edit")
 			continue
 		}
 		rules = append(rules, r)
@@ -191,7 +192,7 @@ func denyAsks(v value) {
 	switch {
 	case v.node.Value == "ask":
 		v.node.Value = "deny"
-		v.src.found.note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.source()))
+		v.src.Found.Note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.source()))
 	case v.isMapping():
 		entries, _ := v.entries()
 		for _, e := range entries {
@@ -247,5 +248,5 @@ func (h *agentHead) keys() keys {
 
 // ignored is the reader of a key that has no effect.
 func ignored(v value) {
-	v.src.found.note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
+	v.src.Found.Note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
 }

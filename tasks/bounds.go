@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // refusal describes what a policy refuses, and the fix.
@@ -78,12 +79,12 @@ func (v value) refuse(what string, by policy.Rule) {
 // an absolute one may be of a program or a key of the worker.
 func (v value) outside(path, written string) bool {
 	if !isAbs(written) && v.uses().beyond(path) {
-		v.problem(quote(written)+" is not an input of the run", "submit the run again")
+		v.problem(problem.Quote(written)+" is not an input of the run", "submit the run again")
 		return true
 	}
 	by, refused := refusedPath(v.src.policies, path)
 	if refused {
-		v.refuse("the path "+quote(written), by)
+		v.refuse("the path "+problem.Quote(written), by)
 	}
 	return refused
 }
@@ -153,14 +154,14 @@ func (r repo) refused(policies policy.Set) (by policy.Rule, what string) {
 		func() (policy.Rule, bool) { return shifted(policies, real) },
 	} {
 		if by, refused := check(); refused {
-			return by, "the path " + quote(r.written)
+			return by, "the path " + problem.Quote(r.written)
 		}
 	}
 	if by, refused := policies.Refuses(policy.Repos, filepath.ToSlash(real)); refused {
-		return by, "the repository " + quote(r.written)
+		return by, "the repository " + problem.Quote(r.written)
 	}
 	if hidden := strings.Contains(r.Ref, "stash") || strings.Contains(r.Ref, "@{"); hidden && policies.IsUntrusted() {
-		return policy.Rule{Key: policy.Paths, Source: policy.Untrusted}, "the ref " + quote(r.Ref)
+		return policy.Rule{Key: policy.Paths, Source: policy.Untrusted}, "the ref " + problem.Quote(r.Ref)
 	}
 	return policy.Rule{}, ""
 }
@@ -190,17 +191,17 @@ func (r repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
 	scheme, rest, _ := strings.Cut(strings.TrimPrefix(r.id, "url:"), "://")
 	authority, path, _ := strings.Cut(rest, "/")
 	host := authority[strings.LastIndexByte(authority, '@')+1:]
-	written := "the repository " + quote(r.written)
+	written := "the repository " + problem.Quote(r.written)
 	if scheme == "file" {
 		u, err := url.Parse(r.URL)
 		if err != nil || policies.IsUntrusted() {
 			return policy.Rule{Key: policy.Hosts, Source: policy.Untrusted}, written
 		}
 		if by, refused := refusedPath(policies, filepath.FromSlash(u.Path)); refused {
-			return by, "the path " + quote(u.Path)
+			return by, "the path " + problem.Quote(u.Path)
 		}
 	} else if by, refused := policies.Refuses(policy.Hosts, withPort(scheme, host)); refused {
-		return by, "the host " + quote(host)
+		return by, "the host " + problem.Quote(host)
 	}
 	by, refused := policies.Refuses(policy.Repos, host+"/"+path, scheme+"://"+host+"/"+path)
 	if !refused && strings.Contains(path, "%") { // what the server makes of it is its own affair
@@ -236,15 +237,15 @@ func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, wh
 	provider := prefixOf(m.Name)
 	if fileKind(kind) != "" {
 		if by, refused := refusedPath(policies, file); refused {
-			return by, "the path " + quote(strings.TrimPrefix(m.Name, kind+":"))
+			return by, "the path " + problem.Quote(strings.TrimPrefix(m.Name, kind+":"))
 		}
 		provider = kind
 	}
 	if by, refused := policies.Refuses(policy.Models, m.Name); refused {
-		return by, "the model " + quote(m.Name)
+		return by, "the model " + problem.Quote(m.Name)
 	}
 	if by, refused := policies.Refuses(policy.Providers, provider); refused {
-		return by, "the provider " + quote(provider)
+		return by, "the provider " + problem.Quote(provider)
 	}
 	return policy.Rule{}, ""
 }
@@ -271,7 +272,7 @@ func (b *builder) checkPrice(p price) {
 		known, ok = b.options.Known(p.model)
 	}
 	if p.src.policies.IsUntrusted() || !ok || p.below(known) {
-		p.refused(policy.Budget, "a price for "+quote(p.model), "")
+		p.refused(policy.Budget, "a price for "+problem.Quote(p.model), "")
 	}
 }
 

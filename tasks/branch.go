@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // BranchPrefix is the start of the names of branches that a manifest does not name.
@@ -85,12 +86,12 @@ func (c claim) check(taken map[string]*draft) {
 		if other.repo.id != c.draft.repo.id {
 			fix = "they work in directories of one repository: write ${{ repo.name }} into the branch"
 		}
-		c.draft.task.branchProblem(fmt.Sprintf("the jobs %s and %s would both commit to the branch %s", other.job.ID, c.draft.job.ID, quote(c.branch)), fix)
+		c.draft.task.branchProblem(fmt.Sprintf("the jobs %s and %s would both commit to the branch %s", other.job.ID, c.draft.job.ID, problem.Quote(c.branch)), fix)
 		return
 	}
 	for i, r := range c.branch {
 		if other := taken[c.branch[:i]]; r == '/' && other != nil {
-			c.draft.task.branchProblem(fmt.Sprintf("git cannot have the branch %s (of job %s) beside %s", quote(c.branch), c.draft.job.ID, quote(c.branch[:i])),
+			c.draft.task.branchProblem(fmt.Sprintf("git cannot have the branch %s (of job %s) beside %s", problem.Quote(c.branch), c.draft.job.ID, problem.Quote(c.branch[:i])),
 				"rename one of them")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // builder makes a plan of manifests. Each of its steps goes on after a
@@ -77,13 +78,13 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 		bars.change(d.task, d.job)
 	}
 	notes := b.connect(drafts, selected)
-	if len(b.found.list) > 0 {
+	if len(b.found.List) > 0 {
 		return nil, nil
 	}
 	p := b.assemble(paths, selected)
 	p.Rollout = rollout
 	b.inputs.uses.locate(drafts, b.manifests)
-	p.Notes = slices.Concat(b.found.notes, notes)
+	p.Notes = slices.Concat(b.found.Notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil
 }
@@ -112,13 +113,13 @@ func (b *builder) index() {
 			t.named = true
 			lower[strings.ToLower(t.id.s)] = t
 		case first.id.s == t.id.s:
-			t.id.problem(fmt.Sprintf("duplicate task id %s, first at %s", quote(t.id.s), first.id.source()), "rename one of the tasks")
+			t.id.problem(fmt.Sprintf("duplicate task id %s, first at %s", problem.Quote(t.id.s), first.id.source()), "rename one of the tasks")
 		default:
-			t.id.problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", quote(t.id.s), quote(first.id.s), first.id.source()), "rename one of the tasks")
+			t.id.problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", problem.Quote(t.id.s), problem.Quote(first.id.s), first.id.source()), "rename one of the tasks")
 		}
 		b.byID[t.id.s] = t
 	}
-	if len(b.all()) == 0 && len(b.found.list) == 0 {
+	if len(b.all()) == 0 && len(b.found.List) == 0 {
 		b.manifests[0].problem("missing tasks", "add at least one under tasks:, with an id and a prompt")
 	}
 }
@@ -146,7 +147,7 @@ func (b *builder) checkManifests() {
 			b.checkPrice(p)
 			before, twice := prices[p.model]
 			if twice && digest(before.Price) != digest(p.Price) {
-				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", quote(p.model), before.ruleSource()), "state it once")
+				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.model), before.ruleSource()), "state it once")
 			}
 			prices[p.model] = p
 		}
@@ -240,7 +241,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Policies, p.Follow = b.options.Policies, planFollow(b.manifests)
 	if most := p.Policies.RunCap(); most.USD > 0 && lower(p.Budget.CostUSD, most.USD) != p.Budget.CostUSD {
 		p.Budget.CostUSD = most.USD
-		b.found.note(fmt.Sprintf("the run's budget is $%v, by budget (%s)", most.USD, most.Source))
+		b.found.Note(fmt.Sprintf("the run's budget is $%v, by budget (%s)", most.USD, most.Source))
 	}
 	p.Jobs = make([]Job, len(drafts))
 	for i, d := range drafts {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Change limits what a job may change. Zero values limit nothing.
@@ -45,9 +47,9 @@ func (v value) changeGlob(glob string) (string, bool) {
 	switch {
 	case !v.validGlob(glob):
 	case strings.HasPrefix(glob, "!"):
-		v.problem(fmt.Sprintf("glob %s: exclusions are not supported here", quote(glob)), "put the path under commit.protect")
+		v.problem(fmt.Sprintf("glob %s: exclusions are not supported here", problem.Quote(glob)), "put the path under commit.protect")
 	case path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../"):
-		v.problem(fmt.Sprintf("glob %s is not in the workspace", quote(glob)), "write it relative to the workspace or the repository")
+		v.problem(fmt.Sprintf("glob %s is not in the workspace", problem.Quote(glob)), "write it relative to the workspace or the repository")
 	case clean == "." || clean == "":
 		return "**", true
 	default:

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // commandFile is a command in OpenCode's format, of a file or a manifest: a prompt with placeholders for arguments.
@@ -62,7 +64,7 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 	for _, dir := range dirs {
 		names, err := markdownBelow(resolvePath(v.src.dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, fs.ErrNotExist)) {
-			v.problem(fmt.Sprintf("directory %s: %s", quote(dir), missing(err)), "check its path; it is relative to the manifest")
+			v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, name := range names {
@@ -74,7 +76,7 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 		}
 	}
 	if len(all) == 0 {
-		v.problem("no commands found in "+quote(t.s), "name a directory of .md files, a file, or an .opencode directory with command/*.md")
+		v.problem("no commands found in "+problem.Quote(t.s), "name a directory of .md files, a file, or an .opencode directory with command/*.md")
 	}
 	return all, len(all) > 0
 }
@@ -125,7 +127,7 @@ func (c *commandFile) readMarkdown(data string) {
 	}
 	c.models.ofCommand = true
 	if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
-		c.src.report(1, 1, "the command has no prompt", "write it after the keys")
+		c.src.Report(1, 1, "the command has no prompt", "write it after the keys")
 	}
 }
 
@@ -155,11 +157,11 @@ func (t *task) resolveCommand() {
 		slices.Sort(names)
 		fix = "known here: " + strings.Join(slices.Compact(names), ", ")
 	}
-	t.command.problem("unknown command "+quote(t.command.s), fix)
+	t.command.problem("unknown command "+problem.Quote(t.command.s), fix)
 }
 
 func (t *task) useCommand(c *commandFile) {
-	if c.report(t.src.found); len(c.faults) > 0 {
+	if c.report(t.src.Found); len(c.faults) > 0 {
 		return
 	}
 	arguments := ""
@@ -182,7 +184,7 @@ func (t *task) useCommand(c *commandFile) {
 // commandPrompt is readTaskPrompt for the text of a command.
 func commandPrompt(t text, c *commandFile) (template, bool) {
 	if variableInCommand(t.s) >= 0 {
-		t.problem(fmt.Sprintf("the command %s (%s) runs a !`...` command with a variable of the arguments: the shell would run its value", quote(c.name), c.src.name), "write the value itself, or run the command under setup: with quotes around the variable")
+		t.problem(fmt.Sprintf("the command %s (%s) runs a !`...` command with a variable of the arguments: the shell would run its value", problem.Quote(c.name), c.src.Name), "write the value itself, or run the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true

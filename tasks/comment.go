@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // comment is where the final message of a task is posted.
@@ -74,7 +75,7 @@ func (c *comment) of(s scope, mode PublishMode) *Comment {
 	text, ok := from.render(s)
 	n := threadNumber(text)
 	if ok && n == 0 {
-		from.problem("invalid number "+quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
+		from.problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
 	}
 	return &Comment{Number: n, Issue: c.issue != nil, Sticky: c.sticky}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Condition is an if that asks for a repository's content.
@@ -58,17 +59,17 @@ func readCondition(v value) (*condition, bool) {
 		c.start = strings.Index(t.s, opening) + len(opening)
 		inside, ok = strings.CutSuffix(strings.TrimRight(t.s, " \t\r\n")[c.start:], "}}")
 	}
-	var f *fault
+	var f *problem.Fault
 	switch {
 	case !ok:
-		f = &fault{at: strings.Index(t.s, opening) - c.start, what: "the ${{ is not closed by }}", fix: "write ${{ CONDITION }}, or the condition alone"}
+		f = &problem.Fault{At: strings.Index(t.s, opening) - c.start, What: "the ${{ is not closed by }}", Fix: "write ${{ CONDITION }}, or the condition alone"}
 	case strings.TrimSpace(inside) == "":
-		f = &fault{at: -c.start, what: v.name + " is empty", fix: "write a condition, or leave it out"}
+		f = &problem.Fault{At: -c.start, What: v.name + " is empty", Fix: "write a condition, or leave it out"}
 	default:
 		c.expr, f = parseExpression(inside)
 	}
 	if f != nil {
-		c.problemAt(f.at, f.what, f.fix)
+		c.problemAt(f.At, f.What, f.Fix)
 		return nil, false
 	}
 	c.written = strings.Join(strings.Fields(inside), " ")
@@ -78,7 +79,7 @@ func readCondition(v value) (*condition, bool) {
 // problemAt records a mistake at an offset of the expression.
 func (c *condition) problemAt(at int, what, fix string) {
 	p := c.positionOf(c.start + at)
-	c.src.report(p.line, p.column, what, fix)
+	c.src.Report(p.line, p.column, what, fix)
 }
 
 // checkNames records variables that do not exist. Those of the environment do,
@@ -106,9 +107,9 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 		case arity()[e.text] > 0:
 			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
 		case !strings.Contains(e.text, "."):
-			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
+			c.problemAt(e.at, problem.Quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
 		default:
-			c.problemAt(e.at, "unknown variable "+quote(e.text), c.src.found.suggest(e.text, known, "known variables: "))
+			c.problemAt(e.at, "unknown variable "+problem.Quote(e.text), c.src.Found.Suggest(e.text, known, "known variables: "))
 		}
 	})
 }
@@ -122,7 +123,7 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	e, f := c.expr.reduce(s)
 	switch {
 	case f != nil:
-		c.problemAt(f.at, f.what, f.fix)
+		c.problemAt(f.At, f.What, f.Fix)
 	case e.op != isText:
 		return "", &Condition{c.written, e}
 	case !isTrue(e.text):

@@ -217,7 +217,7 @@ func FuzzCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s, v string) {
 		e, fault := parseExpression(s)
 		if fault != nil {
-			if fault.at < 0 || fault.at > len(s) || fault.what == "" || fault.fix == "" {
+			if fault.At < 0 || fault.At > len(s) || fault.What == "" || fault.Fix == "" {
 				t.Fatalf("%q: %+v", s, fault)
 			}
 			return

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // value is one value of a file. Its methods read it as what it should be and
@@ -30,16 +32,16 @@ func (v value) resolved() value {
 }
 
 // source returns file:line, as rules give it.
-func (v value) source() string { return fmt.Sprintf("%s:%d", v.src.name, v.use.Line) }
+func (v value) source() string { return fmt.Sprintf("%s:%d", v.src.Name, v.use.Line) }
 
 // problem records a mistake in the value.
 func (v value) problem(what, fix string) {
-	v.src.report(v.use.Line, v.use.Column, what, fix)
+	v.src.Report(v.use.Line, v.use.Column, what, fix)
 }
 
 // keyProblem records a mistake in the key that the value belongs to.
 func (v value) keyProblem(what, fix string) {
-	v.src.report(v.key.Line, v.key.Column, what, fix)
+	v.src.Report(v.key.Line, v.key.Column, what, fix)
 }
 
 // lacks records that a key of the mapping is missing.
@@ -71,9 +73,9 @@ func (v value) describe() string {
 	case "!!bool":
 		return "the boolean " + v.node.Value
 	case "!!int", "!!float":
-		return "the number " + strings.Trim(quote(v.node.Value), `"`)
+		return "the number " + strings.Trim(problem.Quote(v.node.Value), `"`)
 	}
-	return "the string " + quote(v.node.Value)
+	return "the string " + problem.Quote(v.node.Value)
 }
 
 // isMapping and its like look at the value and record nothing.
@@ -182,7 +184,7 @@ func (v value) entries() ([]value, bool) {
 			all = append(all, e)
 		case e.keyed():
 			if first, twice := own[e.key.Value]; twice {
-				e.keyProblem(fmt.Sprintf("duplicate key %s, first defined on line %d", quote(e.key.Value), first.key.Line), "keep one of them")
+				e.keyProblem(fmt.Sprintf("duplicate key %s, first defined on line %d", problem.Quote(e.key.Value), first.key.Line), "keep one of them")
 				continue
 			}
 			own[e.key.Value] = e
@@ -201,7 +203,7 @@ func (v *value) keyed() bool {
 		v.keyProblem("a key must be a word", "write WORD: VALUE")
 		return false
 	}
-	v.name = quote(v.key.Value)
+	v.name = problem.Quote(v.key.Value)
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 var (
@@ -33,7 +34,7 @@ func readSearch(v value) ([]definition[Search], bool) {
 func readSearchURL(v value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+		v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	}
 	return v.node.Value, ok
 }
@@ -57,9 +58,9 @@ func readSkillDir(v value) (skillDir, bool) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("directory %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		v.problem(quote(t.s)+" is not a directory", "name the directory that contains the skills' directories")
+		v.problem(problem.Quote(t.s)+" is not a directory", "name the directory that contains the skills' directories")
 	default:
 		return skillDir{t.s, path}, true
 	}

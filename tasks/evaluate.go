@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // isTrue converts a string to a boolean: the empty string and
@@ -18,7 +20,7 @@ func truth(b bool) string {
 
 // reduce fills in the variables of an expression and evaluates what does not
 // depend on the repository. It returns a text if that is everything.
-func (e expression) reduce(s scope) (expression, *fault) {
+func (e expression) reduce(s scope) (expression, *problem.Fault) {
 	switch e.op {
 	case isText:
 		return e, nil

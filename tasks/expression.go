@@ -10,6 +10,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // expression is a condition taken apart. Every value is text, as in a manifest:
@@ -67,9 +69,9 @@ type parser struct {
 }
 
 // parseExpression reads a condition without ${{ }} around it.
-func parseExpression(s string) (expression, *fault) {
+func parseExpression(s string) (expression, *problem.Fault) {
 	if len(s) > maxCondition {
-		return expression{}, &fault{what: fmt.Sprintf("the condition exceeds %d bytes", maxCondition), fix: "shorten it"}
+		return expression{}, &problem.Fault{What: fmt.Sprintf("the condition exceeds %d bytes", maxCondition), Fix: "shorten it"}
 	}
 	p := &parser{lexer: lexer{s: s}}
 	p.advance()
@@ -93,7 +95,7 @@ func (p *parser) unexpected(fix string) {
 		p.fail(p.tok.at, "the condition ends too early", fix)
 		return
 	}
-	p.fail(p.tok.at, "unexpected "+quote(p.tok.text), fix)
+	p.fail(p.tok.at, "unexpected "+problem.Quote(p.tok.text), fix)
 }
 
 // take steps over a sign if it comes next.
@@ -179,11 +181,11 @@ func (p *parser) call(name token) expression {
 	case p.fault != nil:
 	case !known:
 		names := slices.Sorted(maps.Keys(arity()))
-		fix := suggestion(name.text, names)
+		fix := problem.Suggestion(name.text, names)
 		if fix == "" {
 			fix = "functions: " + strings.Join(names, ", ")
 		}
-		p.fail(name.at, "unknown function "+quote(name.text), fix)
+		p.fail(name.at, "unknown function "+problem.Quote(name.text), fix)
 	case len(e.args) != want:
 		p.fail(name.at, fmt.Sprintf("%s: expected %d arguments, got %d", name.text, want, len(e.args)), "write for example "+exampleCall(e.op))
 	default:
@@ -209,7 +211,7 @@ func (p *parser) literals(e *expression) {
 	switch {
 	case e.op == hasFile && last.op == isText:
 		if _, f := filePath(last); f != nil {
-			p.fail(f.at, f.what, f.fix)
+			p.fail(f.At, f.What, f.Fix)
 		}
 	case e.op == hasFile && last.asksRepository():
 		p.fail(last.at, "the path must not depend on the repository's content", "write "+exampleCall(e.op))
@@ -218,7 +220,7 @@ func (p *parser) literals(e *expression) {
 	case e.op == matches:
 		re, err := regexp.Compile(last.text)
 		if bad := new(syntax.Error); errors.As(err, &bad) {
-			p.fail(last.at, fmt.Sprintf("invalid regular expression: %s: %s", bad.Code, quote(bad.Expr)), "use RE2 syntax")
+			p.fail(last.at, fmt.Sprintf("invalid regular expression: %s: %s", bad.Code, problem.Quote(bad.Expr)), "use RE2 syntax")
 		}
 		e.re = re
 	}
@@ -226,10 +228,10 @@ func (p *parser) literals(e *expression) {
 
 // filePath returns the path that repo.has is given, in the one form in which
 // git has it.
-func filePath(e expression) (string, *fault) {
+func filePath(e expression) (string, *problem.Fault) {
 	clean := path.Clean(e.text)
 	if strings.TrimSpace(e.text) == "" || strings.HasPrefix(e.text, "/") || !fs.ValidPath(clean) || clean == "." {
-		return "", &fault{at: e.at, what: quote(e.text) + " is not a path inside the repository", fix: "write it from the repository's top, such as 'web/package.json'"}
+		return "", &problem.Fault{At: e.at, What: problem.Quote(e.text) + " is not a path inside the repository", Fix: "write it from the repository's top, such as 'web/package.json'"}
 	}
 	return clean, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // profiles are those that a manifest defines, beside the presets.
@@ -36,11 +37,11 @@ func readProfiles(v value) (*profiles, bool) {
 		name := e.key.Value
 		switch {
 		case slices.Contains(permission.Presets(), name):
-			e.keyProblem("profile name "+quote(name)+" is a preset's", "choose another name, and extend the preset")
+			e.keyProblem("profile name "+problem.Quote(name)+" is a preset's", "choose another name, and extend the preset")
 		case !idForm.MatchString(name):
-			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
+			e.keyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		case e.null():
-			e.problem(fmt.Sprintf("profile %s is empty", quote(name)), "add at least permission: or extends:")
+			e.problem(fmt.Sprintf("profile %s is empty", problem.Quote(name)), "add at least permission: or extends:")
 		default:
 			ps.bodies = append(ps.bodies, readProfileBody(e, name))
 		}
@@ -127,7 +128,7 @@ func (ps *profiles) base(b *profileBody, chain []string) *profile {
 	if next := ps.body(name); next != nil {
 		return ps.make(next, chain)
 	}
-	b.extends.problem("unknown profile "+quote(name), b.extends.src.found.suggest(name, ps.names(), "known profiles: "))
+	b.extends.problem("unknown profile "+problem.Quote(name), b.extends.src.Found.Suggest(name, ps.names(), "known profiles: "))
 	return nil
 }
 
@@ -189,10 +190,10 @@ func loadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (p
 		}
 	}
 	var p profile
-	if err := l.found.err(); err == nil {
+	if err := l.found.Err(); err == nil {
 		p, _ = l.profile(nameOrFile, "--profile", defined)
 	}
-	if err := l.found.err(); err != nil {
+	if err := l.found.Err(); err != nil {
 		return permission.Profile{}, err
 	}
 	return p.Profile, nil
@@ -211,8 +212,8 @@ func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
 		return l.profileFile(name, path, defined)
 	}
 	known := defined.names()
-	fix := l.found.suggest(name, known, "known profiles: ")
-	l.found.add(Problem{File: flag, What: "unknown profile " + quote(name), Fix: fix})
+	fix := l.found.Suggest(name, known, "known profiles: ")
+	l.found.Add(problem.Problem{File: flag, What: "unknown profile " + problem.Quote(name), Fix: fix})
 	return profile{}, false
 }
 
@@ -221,7 +222,7 @@ func (l *loader) profileFile(name, path string, defined *profiles) (profile, boo
 	src := l.source(name, filepath.Dir(path))
 	if by, refused := refusedPath(src.policies, path); refused {
 		what, fix := refusal("the profile's path", by)
-		l.found.add(Problem{File: name, What: what, Fix: fix})
+		l.found.Add(problem.Problem{File: name, What: what, Fix: fix})
 		return profile{}, false
 	}
 	l.inputs.uses.reads(path)
@@ -246,8 +247,8 @@ func (l *loader) profileFile(name, path string, defined *profiles) (profile, boo
 // CheckExamples compares the decisions that a profile's examples expect with
 // those of decide, which judges a tool's call by the profile, and returns a
 // problem for each that differs.
-func CheckExamples(p permission.Profile, decide func(tool, subject string) permission.Decision) Problems {
-	var ps Problems
+func CheckExamples(p permission.Profile, decide func(tool, subject string) permission.Decision) problem.List {
+	var ps problem.List
 	for _, e := range p.Examples {
 		d := decide(e.Tool, e.Subject)
 		if d.Effect == e.Effect {
@@ -255,7 +256,7 @@ func CheckExamples(p permission.Profile, decide func(tool, subject string) permi
 		}
 		at := sourceProblem(e.Source)
 		at.What = fmt.Sprintf("profile %s: %s %s is %s, and the example expects %s: %s",
-			p.Name, e.Tool, quote(e.Subject), verdict(d.Effect), e.Effect, d.By())
+			p.Name, e.Tool, problem.Quote(e.Subject), verdict(d.Effect), e.Effect, d.By())
 		at.Fix = "change the rules or the example"
 		ps = append(ps, at)
 	}
@@ -271,10 +272,10 @@ func verdict(e permission.Effect) string {
 
 // sourceProblem parses a position (file:line:col); a file's name may contain
 // colons too.
-func sourceProblem(source string) Problem {
+func sourceProblem(source string) problem.Problem {
 	file, column := cutNumber(source)
 	file, line := cutNumber(file)
-	return Problem{File: file, Line: line, Column: column}
+	return problem.Problem{File: file, Line: line, Column: column}
 }
 
 func cutNumber(s string) (string, int) {

@@ -7,6 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // modelFacts are the facts of a model of a provider in a manifest.
@@ -88,12 +89,12 @@ func readLike(v value) (string, bool) {
 func (b *builder) checkFacts(provider string, m modelFacts) {
 	if m.Like != "" && b.options.Known != nil {
 		if _, ok := b.options.Known(m.Like); !ok {
-			m.keyProblem("like: "+quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
+			m.keyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
 		}
 	}
 	name := provider + "/" + m.name
 	if _, stated := b.options.Policies.Price(name); !stated && (m.Like != "" || m.Priced()) {
-		m.refused(policy.Budget, "a price for "+quote(name), "")
+		m.refused(policy.Budget, "a price for "+problem.Quote(name), "")
 	}
 }
 

@@ -8,19 +8,21 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // unreadable records that the file could not be read.
 func (s *source) unreadable(err error) {
 	if errors.Is(err, errTooLarge) {
-		s.found.add(Problem{File: s.name, What: "the file exceeds 1 MiB", Fix: "split it into several"})
+		s.Found.Add(problem.Problem{File: s.Name, What: "the file exceeds 1 MiB", Fix: "split it into several"})
 		return
 	}
 	fix := "check its path"
-	if strings.Contains(s.name, " ") && errors.Is(err, os.ErrNotExist) {
+	if strings.Contains(s.Name, " ") && errors.Is(err, os.ErrNotExist) {
 		fix += ", or write -p before it if it is a prompt"
 	}
-	s.found.add(Problem{File: s.name, What: missing(err), Fix: fix})
+	s.Found.Add(problem.Problem{File: s.Name, What: missing(err), Fix: fix})
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // maxRenderedPlan bounds all texts of a plan with their variables filled in,
@@ -184,7 +185,7 @@ func (b *builder) profileOf(t *task) profile {
 func (m *manifest) profileAt(name text) profile {
 	p, ok := m.profiles.find(name.s)
 	if !ok && m.profiles.body(name.s) == nil {
-		name.problem("unknown profile "+quote(name.s), name.src.found.suggest(name.s, m.profiles.names(), "known profiles: "))
+		name.problem("unknown profile "+problem.Quote(name.s), name.src.Found.Suggest(name.s, m.profiles.names(), "known profiles: "))
 	}
 	return p
 }
@@ -205,7 +206,7 @@ func (b *builder) commitOf(d *draft, s scope) *Commit {
 	branch, ok := from.branch.render(s)
 	if ok && branch != CurrentBranch {
 		if fault := branchFault(branch); fault != "" {
-			from.branch.problem("invalid branch name "+quote(branch), fault)
+			from.branch.problem("invalid branch name "+problem.Quote(branch), fault)
 			ok = false
 		}
 	}

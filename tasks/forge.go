@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // forge is the access to one git host as a manifest has it.
@@ -36,16 +37,16 @@ func readForges(v value) ([]definition[Forge], bool) {
 	for _, e := range entries {
 		host, valid := forgeHost(e.key.Value)
 		if !valid {
-			e.keyProblem("invalid host "+quote(e.key.Value), "write HOST or HOST:PORT, such as git.example.com")
+			e.keyProblem("invalid host "+problem.Quote(e.key.Value), "write HOST or HOST:PORT, such as git.example.com")
 			continue
 		}
 		if before, twice := first[host]; twice {
-			e.keyProblem(fmt.Sprintf("duplicate host %s, first at %s", quote(host), before.ruleSource()), "remove one of them")
+			e.keyProblem(fmt.Sprintf("duplicate host %s, first at %s", problem.Quote(host), before.ruleSource()), "remove one of them")
 			continue
 		}
 		first[host] = e
 		f := readForge(e, host)
-		all = append(all, definition[Forge]{value: e, title: "forge " + quote(host), digest: digest(f), is: f})
+		all = append(all, definition[Forge]{value: e, title: "forge " + problem.Quote(host), digest: digest(f), is: f})
 	}
 	return all, ok
 }
@@ -63,7 +64,7 @@ func forgeHost(written string) (string, bool) {
 // providers, because the token is sent there.
 func readForge(v value, host string) Forge {
 	f := forge{Forge: Forge{Host: host, Kind: KindOfHost(host), Source: v.ruleSource()}}
-	v.refused(policy.Hosts, "the host "+quote(host), withPort("https", host))
+	v.refused(policy.Hosts, "the host "+problem.Quote(host), withPort("https", host))
 	got := f.keys().read(v)
 	if f.Kind == "" && v.isMapping() {
 		if _, given := got["kind"]; !given {
@@ -106,7 +107,7 @@ func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 	}
 	b := &builder{loader: l, manifests: manifests}
 	b.defineForges()
-	return b.forges, l.found.err()
+	return b.forges, l.found.Err()
 }
 
 var appForm = form[*GitHubApp]{typeOf((*GitHubApp).keys), readApp}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // The forms of single values.
@@ -240,7 +241,7 @@ func enum(words ...string) form[string] {
 	return form[string]{Type{Name: "enum", Values: words}, func(v value) (string, bool) {
 		t, ok := v.filled()
 		if ok && !slices.Contains(words, t.s) {
-			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(words, ", "), quote(t.s)), cmp.Or(suggestion(t.s, words), "write one of them"))
+			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(words, ", "), problem.Quote(t.s)), cmp.Or(problem.Suggestion(t.s, words), "write one of them"))
 			ok = false
 		}
 		return t.s, ok
@@ -266,8 +267,8 @@ func oneOf[T ~string](words []T, later ...string) form[T] {
 		case slices.Contains(later, t.s):
 			v.problem(fmt.Sprintf("%s: %s is not supported yet", strings.Trim(v.name, `"`), t.s), fix)
 		default:
-			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(slices.Concat(known, later), ", "), quote(t.s)),
-				cmp.Or(suggestion(t.s, known), fix))
+			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(slices.Concat(known, later), ", "), problem.Quote(t.s)),
+				cmp.Or(problem.Suggestion(t.s, known), fix))
 		}
 		return "", false
 	}}

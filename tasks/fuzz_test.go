@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // FuzzLoad looks for manifests that crash the loader, and for results that
@@ -42,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 		o := options(dir)
 		o.Stdin = func() ([]byte, error) { return data, nil }
 		p, err := Load(context.Background(), []string{"-"}, o)
-		var ps Problems
+		var ps problem.List
 		switch {
 		case err == nil:
 			checkPlan(t, p)
@@ -115,18 +117,18 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		found := newCollector()
-		src := &source{file: file{name: "m.yaml", found: found, lines: strings.Split(s, "\n")}}
+		found := problem.NewCollector()
+		src := &source{File: problem.File{Name: "m.yaml", Found: found, Lines: strings.Split(s, "\n")}}
 		tpl := parseTemplate(literal(src, s))
 		got, ok := tpl.render(scope{vars: map[string]string{"x": "${{ vars.x }}"}, task: "a", getenv: func(string) string { return "" }})
-		if ok && len(found.list) == 0 {
+		if ok && len(found.List) == 0 {
 			want := plainRender(s, map[string]string{"vars.x": "${{ vars.x }}", "task.id": "a", "repo.name": ""})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 		}
-		if !strings.Contains(s, opening) && (got != s || len(found.list) > 0) {
-			t.Errorf("a text without variables became %q, %v", got, found.list)
+		if !strings.Contains(s, opening) && (got != s || len(found.List) > 0) {
+			t.Errorf("a text without variables became %q, %v", got, found.List)
 		}
 	})
 }

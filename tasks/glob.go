@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // How many files and directories a glob of repositories and one of files visit at most.
@@ -26,7 +27,7 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	elements := strings.Split(pattern, "/")
 	for _, element := range elements {
 		if _, err := pathglob.Parse(element); err != nil && !errors.Is(err, pathglob.ErrTooMany) {
-			e.target.problem("invalid pattern "+quote(e.target.s), "close its brackets, and write no / in them")
+			e.target.problem("invalid pattern "+problem.Quote(e.target.s), "close its brackets, and write no / in them")
 			return nil, false
 		}
 	}
@@ -58,9 +59,9 @@ func (t text) search(kind, pattern string, s pathglob.Search) (found []string, o
 	found, err = p.Find(t.src.inputs.ctx, s)
 	switch tooMany := (pathglob.TooManyFiles{}); {
 	case errors.As(err, &tooMany):
-		t.problem(fmt.Sprintf("%s %s %s", kind, quote(t.s), tooMany), "start it with a directory, or use fewer **")
+		t.problem(fmt.Sprintf("%s %s %s", kind, problem.Quote(t.s), tooMany), "start it with a directory, or use fewer **")
 	case err != nil:
-		t.problem(fmt.Sprintf("%s %s: %s", kind, quote(t.s), err), "write no / in brackets")
+		t.problem(fmt.Sprintf("%s %s: %s", kind, problem.Quote(t.s), err), "write no / in brackets")
 	default:
 		return found, true
 	}
@@ -83,9 +84,9 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	}
 	switch {
 	case len(found) == 0:
-		e.target.problem(fmt.Sprintf("no git repository matches %s", quote(e.target.s)), "check the pattern; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("no git repository matches %s", problem.Quote(e.target.s)), "check the pattern; it is relative to the manifest")
 	case len(all) == 0:
-		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", quote(e.target.s)), "compare their patterns with the directories")
+		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.s)), "compare their patterns with the directories")
 	}
 	return all, len(all) > 0
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // dirWith makes a directory with these files; a name that ends in "/" is a directory.
@@ -73,7 +75,7 @@ func lines(tb testing.TB, err error) []string {
 	if err == nil {
 		return nil
 	}
-	var ps Problems
+	var ps problem.List
 	if !errors.As(err, &ps) {
 		tb.Fatalf("not problems: %v", err)
 	}

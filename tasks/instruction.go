@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 var instructionForm = form[[]Instruction]{Type{Name: "string"}, readInstruction}
@@ -33,9 +34,9 @@ func readInstruction(v value) ([]Instruction, bool) {
 	case !ok:
 		return nil, false
 	case len(found) == 0: // as in OpenCode: the files may come later
-		v.src.found.note(fmt.Sprintf("%s: no file matches %s, which is relative to the manifest", v.source(), quote(t.s)))
+		v.src.Found.Note(fmt.Sprintf("%s: no file matches %s, which is relative to the manifest", v.source(), problem.Quote(t.s)))
 	case len(found) > maxCommands:
-		v.problem(fmt.Sprintf("%s matches more than %d files", quote(t.s), maxCommands), "name the files that every session needs")
+		v.problem(fmt.Sprintf("%s matches more than %d files", problem.Quote(t.s), maxCommands), "name the files that every session needs")
 		return nil, false
 	}
 	var all []Instruction
@@ -59,9 +60,9 @@ func readInstructionFile(v value, path string) (Instruction, bool) {
 	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("%s: %s", quote(path), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("%s: %s", problem.Quote(path), missing(err)), "check its path; it is relative to the manifest")
 	case !utf8.Valid(data):
-		v.problem(fmt.Sprintf("%s is not UTF-8 text", quote(path)), "save it as UTF-8")
+		v.problem(fmt.Sprintf("%s is not UTF-8 text", problem.Quote(path)), "save it as UTF-8")
 	default:
 		return Instruction{Path: path, Text: string(data)}, true
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Key is one key of a manifest.
@@ -131,11 +133,11 @@ func (ks keys) read(v value) map[string]value {
 func (ks keys) unknown(e value, entries []value) int {
 	name := e.key.Value
 	if fix := ks.foreignFix(name); fix != "" {
-		e.keyProblem("unknown key "+quote(name), fix)
+		e.keyProblem("unknown key "+problem.Quote(name), fix)
 		return -1
 	}
-	e.keyProblem("unknown key "+quote(name), e.src.found.suggest(name, ks.names(), "known here: "))
-	meant := nearest(name, ks.names(), allowedEdits(name))
+	e.keyProblem("unknown key "+problem.Quote(name), e.src.Found.Suggest(name, ks.names(), "known here: "))
+	meant := problem.Nearest(name, ks.names(), problem.AllowedEdits(name))
 	if meant == "" || slices.ContainsFunc(entries, func(o value) bool { return o.key.Value == meant }) {
 		return -1
 	}
@@ -157,11 +159,11 @@ func (ks keys) names() []string {
 // withDefaults returns a struct with the defaults of its keys.
 func withDefaults[T any](of func(*T) keys) T {
 	var x T
-	src := &source{file: file{found: newCollector()}}
+	src := &source{File: problem.File{Found: problem.NewCollector()}}
 	for _, k := range of(&x) {
 		if k.def != "" {
 			n := &yaml.Node{Kind: yaml.ScalarNode, Value: k.def}
-			k.read(value{src: src, node: n, use: n, name: quote(k.name)})
+			k.read(value{src: src, node: n, use: n, name: problem.Quote(k.name)})
 		}
 	}
 	return x

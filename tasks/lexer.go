@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // tokenKind is the kind of a token.
@@ -26,7 +28,7 @@ type token struct {
 type lexer struct {
 	s     string
 	pos   int
-	fault *fault
+	fault *problem.Fault
 }
 
 var (
@@ -37,7 +39,7 @@ var (
 
 func (l *lexer) fail(at int, what, fix string) {
 	if l.fault == nil {
-		l.fault = &fault{at: at, what: what, fix: fix}
+		l.fault = &problem.Fault{At: at, What: what, Fix: fix}
 	}
 	l.pos = len(l.s)
 }
@@ -68,7 +70,7 @@ func (l *lexer) next() token {
 	case t.text == "true" || t.text == "false":
 		t.kind = aText
 	case t.kind == aText && nameToken.MatchString(l.s[l.pos:]):
-		l.fail(t.at, quote(t.text+l.s[l.pos:l.pos+1])+" is neither a number nor a name", "put a text in quotes")
+		l.fail(t.at, problem.Quote(t.text+l.s[l.pos:l.pos+1])+" is neither a number nor a name", "put a text in quotes")
 		return token{at: len(l.s)}
 	}
 	return t
@@ -106,6 +108,6 @@ func (l *lexer) stray(rest string) token {
 		fix = "write && or ||"
 	}
 	_, size := utf8.DecodeRuneInString(rest)
-	l.fail(l.pos, "unexpected "+quote(rest[:size]), fix)
+	l.fail(l.pos, "unexpected "+problem.Quote(rest[:size]), fix)
 	return token{at: len(l.s)}
 }

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // What lists of repositories may hold at most.
@@ -58,7 +60,7 @@ func ParseRepoLine(line string) (r Repo, named bool, err error) {
 
 const blanks = " \t"
 
-func parseLine(line string) (Repo, bool, *fault) {
+func parseLine(line string) (Repo, bool, *problem.Fault) {
 	s := strings.Trim(strings.TrimSuffix(line, "\r"), blanks)
 	r := Repo{Kind: RepoPath}
 	if rest, ok := strings.CutPrefix(s, "copy:"); ok {
@@ -68,9 +70,9 @@ func parseLine(line string) (Repo, bool, *fault) {
 	case s == "" && r.Kind == RepoPath || strings.HasPrefix(s, "#") && r.Kind == RepoPath:
 		return Repo{}, false, nil
 	case len(line) > maxLineBytes:
-		return Repo{}, false, &fault{what: fmt.Sprintf("the line exceeds %d bytes", maxLineBytes), fix: "write one repository a line"}
+		return Repo{}, false, &problem.Fault{What: fmt.Sprintf("the line exceeds %d bytes", maxLineBytes), Fix: "write one repository a line"}
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
-		return Repo{}, false, &fault{what: "the line contains a control character or invalid UTF-8", fix: `write the path in double quotes, with \x and two digits for it`}
+		return Repo{}, false, &problem.Fault{What: "the line contains a control character or invalid UTF-8", Fix: `write the path in double quotes, with \x and two digits for it`}
 	}
 	target, quoted, fault := r.cutTarget(s)
 	switch {
@@ -87,12 +89,12 @@ func parseLine(line string) (Repo, bool, *fault) {
 	return r, fault == nil, fault
 }
 
-func copyRef() *fault {
-	return &fault{what: "ref is not supported with copy", fix: "remove it, or name the directory without copy:"}
+func copyRef() *problem.Fault {
+	return &problem.Fault{What: "ref is not supported with copy", Fix: "remove it, or name the directory without copy:"}
 }
 
 // cutTarget splits a line into the name of the repository and the revision.
-func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
+func (r *Repo) cutTarget(s string) (target string, quoted bool, f *problem.Fault) {
 	rest := ""
 	if quoted = strings.HasPrefix(s, `"`); quoted {
 		q, err := strconv.QuotedPrefix(s)
@@ -101,7 +103,7 @@ func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
 		}
 		rest = s[len(q):]
 		if err != nil || rest != "" && !strings.ContainsAny(rest[:1], blanks) {
-			return "", true, &fault{what: "invalid quoted path", fix: `write "PATH", with \" for a quote and \\ for a backslash in it`}
+			return "", true, &problem.Fault{What: "invalid quoted path", Fix: `write "PATH", with \" for a quote and \\ for a backslash in it`}
 		}
 		rest = strings.Trim(beforeComment(rest), blanks)
 	} else {
@@ -113,11 +115,11 @@ func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
 	ref, isRef := strings.CutPrefix(rest, "ref=")
 	switch {
 	case target == "":
-		return "", quoted, &fault{what: "missing repository", fix: "write a path, copy:PATH or a URL"}
+		return "", quoted, &problem.Fault{What: "missing repository", Fix: "write a path, copy:PATH or a URL"}
 	case rest != "" && !isRef:
-		return "", quoted, &fault{what: "unexpected " + quote(rest) + " after the path", fix: "write ref=REF, or # before a comment"}
+		return "", quoted, &problem.Fault{What: "unexpected " + problem.Quote(rest) + " after the path", Fix: "write ref=REF, or # before a comment"}
 	case isRef && !isRevision(ref):
-		return "", quoted, &fault{what: "invalid revision " + quote(ref), fix: "name a branch, a tag or a commit after ref="}
+		return "", quoted, &problem.Fault{What: "invalid revision " + problem.Quote(ref), Fix: "name a branch, a tag or a commit after ref="}
 	}
 	r.Ref = ref
 	return target, quoted, nil
@@ -189,14 +191,14 @@ func (e repoEntry) listed() ([]repo, bool) {
 		return nil, false
 	}
 	l := &listing{repoEntry: e}
-	l.src = &source{file: file{name: e.listName(), found: e.src.found}, dir: e.src.dir, inputs: e.src.inputs, policies: e.src.policies}
+	l.src = &source{File: problem.File{Name: e.listName(), Found: e.src.Found}, dir: e.src.dir, inputs: e.src.inputs, policies: e.src.policies}
 	if e.target.s == "-" { // standard input is the operator's
 		l.src.policies = l.src.policies.Own()
 	}
 	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	e.src.inputs.lines += len(lines)
 	if len(lines) > maxLines || e.src.inputs.lines > maxAllLines {
-		e.target.problem(fmt.Sprintf("list %s exceeds %d lines, or all lists exceed %d lines", quote(e.target.s), maxLines, maxAllLines), "split it")
+		e.target.problem(fmt.Sprintf("list %s exceeds %d lines, or all lists exceed %d lines", problem.Quote(e.target.s), maxLines, maxAllLines), "split it")
 		return nil, false
 	}
 	for n, line := range lines {
@@ -205,9 +207,9 @@ func (e repoEntry) listed() ([]repo, bool) {
 	switch {
 	case l.wrong:
 	case l.named == 0:
-		e.target.problem(fmt.Sprintf("no repository in list %s", quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
+		e.target.problem(fmt.Sprintf("no repository in list %s", problem.Quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
 	case len(l.all) == 0:
-		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", quote(e.target.s)), "compare their patterns with the list")
+		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.s)), "compare their patterns with the list")
 	}
 	return l.all, true
 }
@@ -229,13 +231,13 @@ func (l *listing) line(number int, s string) {
 	e.node = &yaml.Node{Line: number, Column: 1 + len(s) - len(strings.TrimLeft(s, blanks))}
 	e.use, e.key = e.node, nil
 	if f != nil {
-		e.problem(f.what, f.fix)
+		e.problem(f.What, f.Fix)
 		l.wrong = true
 		return
 	}
 	one, picked, ok := e.one(r, e.value)
 	if f = copyRef(); picked && r.Kind == RepoCopy && r.Ref != "" {
-		e.problem(f.what, f.fix)
+		e.problem(f.What, f.Fix)
 		ok = false
 	}
 	if picked && ok {
@@ -253,7 +255,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 	case name != "-" && e.target.outside(resolvePath(e.src.dir, name), name):
 		return nil, false
 	case name != "-" && e.target.uses().beyond(resolvePath(e.src.dir, name)): // errors would quote it
-		e.target.problem(quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
+		e.target.problem(problem.Quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
 		return nil, false
 	case name != "-":
 		e.target.uses().named(e.target.value, resolvePath(e.src.dir, name), name)
@@ -270,11 +272,11 @@ func (e repoEntry) listData() ([]byte, bool) {
 	}
 	switch {
 	case err == nil && len(data) > maxList || errors.Is(err, errTooLarge):
-		e.target.problem(fmt.Sprintf("list %s exceeds 10 MiB", quote(name)), "split it")
+		e.target.problem(fmt.Sprintf("list %s exceeds 10 MiB", problem.Quote(name)), "split it")
 	case err != nil && name == "-":
 		e.target.problem("cannot read standard input: "+reason(err), "write the list to a file")
 	case err != nil:
-		e.target.problem(fmt.Sprintf("list %s: %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("list %s: %s", problem.Quote(name), missing(err)), "check its path; it is relative to the manifest")
 	default:
 		return data, true
 	}
@@ -285,9 +287,9 @@ func (e repoEntry) listData() ([]byte, bool) {
 // manifest starts.
 func (e repoEntry) listName() string {
 	name := e.target.s
-	besideManifest := isFile(filepath.Join(e.src.dir, filepath.Base(e.src.name)))
+	besideManifest := isFile(filepath.Join(e.src.dir, filepath.Base(e.src.Name)))
 	if name == "-" || filepath.IsAbs(name) || !besideManifest {
 		return name
 	}
-	return filepath.Join(filepath.Dir(e.src.name), name)
+	return filepath.Join(filepath.Dir(e.src.Name), name)
 }

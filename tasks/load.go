@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Load reads manifests and returns the plan that they and the command line
@@ -52,14 +53,14 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 		}
 	}
 	if len(paths) == 0 {
-		l.found.add(Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
+		l.found.Add(problem.Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
 	}
 	b := &builder{defaults: withDefaults((*manifest).keys), loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
 	plan, err := b.plan(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.found.err(); err != nil {
+	if err := l.found.Err(); err != nil {
 		return nil, err
 	}
 	if run := l.inputs.run; run.used && run.id != anyRun {
@@ -71,7 +72,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 // loader reads files and gathers what is wrong with them.
 type loader struct {
 	options Options
-	found   *collector
+	found   *problem.Collector
 	inputs  *inputs
 	read    []string // manifests so far, absolute
 	sums    []string // their SHA-256, in hexadecimal
@@ -87,12 +88,12 @@ func newLoader(ctx context.Context, o Options) *loader {
 	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
-	return &loader{options: o, found: newCollector(), inputs: &inputs{ctx: ctx, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, stdin: o.Stdin, lists: o.Lists, uses: used}}
+	return &loader{options: o, found: problem.NewCollector(), inputs: &inputs{ctx: ctx, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, stdin: o.Stdin, lists: o.Lists, uses: used}}
 }
 
 func (l *loader) source(name, dir string) *source {
 	return &source{
-		file: file{name: name, found: l.found}, dir: dir, home: l.inputs.uses.home, inputs: l.inputs, policies: l.options.Policies.Own(),
+		File: problem.File{Name: name, Found: l.found}, dir: dir, home: l.inputs.uses.home, inputs: l.inputs, policies: l.options.Policies.Own(),
 	}
 }
 
@@ -128,14 +129,14 @@ func (l *loader) document(ctx context.Context, path string) (root value, ok bool
 		return value{}, false, nil
 	}
 	if slices.Contains(l.read, abs) {
-		l.found.add(Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
+		l.found.Add(problem.Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
 		return value{}, false, nil
 	}
 	l.read = append(l.read, abs)
 	if isFile(abs) {
 		l.inputs.uses.reads(abs)
 	} else {
-		l.inputs.uses.fixed = append(l.inputs.uses.fixed, Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
+		l.inputs.uses.fixed = append(l.inputs.uses.fixed, problem.Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
 	}
 	data, err := l.bytes(ctx, path, abs)
 	switch {
@@ -164,7 +165,7 @@ func (l *loader) refusedManifest(path, abs, top string) bool {
 	by, refused := refusedPath(policies, abs)
 	if refused {
 		what, fix := refusal("the manifest's path", by)
-		l.found.add(Problem{File: path, What: what, Fix: fix})
+		l.found.Add(problem.Problem{File: path, What: what, Fix: fix})
 	}
 	return refused
 }

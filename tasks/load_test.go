@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 const oneTask = head + "tasks: [{id: a, prompt: p}]\n"
@@ -88,7 +89,7 @@ func TestManifestFromStdinIsRelativeToCurrentDir(t *testing.T) {
 	broken := errors.New("broken pipe")
 	o.Stdin = func() ([]byte, error) { return nil, broken }
 	_, err = Load(t.Context(), []string{"-"}, o)
-	if !errors.Is(err, broken) || errors.As(err, new(Problems)) {
+	if !errors.Is(err, broken) || errors.As(err, new(problem.List)) {
 		t.Errorf("got %v, want an error of standard input", err)
 	}
 }

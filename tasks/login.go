@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // cloudKinds are the kinds of providers that clouds serve, with the keys that only they have.
@@ -33,7 +35,7 @@ func formed(pattern, example string) form[string] {
 	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
 		t, ok := v.filled()
 		if ok && !full.MatchString(t.s) {
-			v.problem(fmt.Sprintf("invalid %s %s", v.name, quote(t.s)), "write for example "+example)
+			v.problem(fmt.Sprintf("invalid %s %s", v.name, problem.Quote(t.s)), "write for example "+example)
 			return "", false
 		}
 		return t.s, ok

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // LSP are the language servers of jobs.
@@ -126,8 +127,8 @@ func readLSP(v value) ([]definition[languageServer], bool) {
 		name := e.key.Value
 		switch {
 		case !serverName().MatchString(name):
-			e.keyProblem("invalid server name "+quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
-		case e.refused(policy.Extensions, "the language server "+quote(name), name):
+			e.keyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
+		case e.refused(policy.Extensions, "the language server "+problem.Quote(name), name):
 		default:
 			if d, ok := readLanguageServer(e); ok {
 				all = append(all, d)
@@ -173,7 +174,7 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 		s.Initialization, _ = json.Marshal(s.initialization)
 	}
 	content := digest(s.process.digest(), s.Extensions, string(s.Initialization), s.IfFound)
-	return definition[languageServer]{value: v, title: "language server " + quote(s.Name), digest: content, is: s}
+	return definition[languageServer]{value: v, title: "language server " + problem.Quote(s.Name), digest: content, is: s}
 }
 
 // fileExtension is the form of an extension of file names.
@@ -184,7 +185,7 @@ var fileExtension = sync.OnceValue(func() *regexp.Regexp {
 func readExtension(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !fileExtension().MatchString(t.s) {
-		v.problem("invalid extension "+quote(t.s), "write it with its dot, such as .go")
+		v.problem("invalid extension "+problem.Quote(t.s), "write it with its dot, such as .go")
 		return "", false
 	}
 	return t.s, ok

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // matrix spells one task out into several, as GitHub Actions does: every
@@ -95,7 +97,7 @@ func readAxisValues(v value) ([]string, bool) {
 	var values []string
 	for _, t := range texts {
 		if seen[t.s] {
-			t.problem(fmt.Sprintf("duplicate value %s in %s", quote(t.s), v.name), "keep one of them")
+			t.problem(fmt.Sprintf("duplicate value %s in %s", problem.Quote(t.s), v.name), "keep one of them")
 			continue
 		}
 		seen[t.s] = true
@@ -136,9 +138,9 @@ func (m matrix) checkExclude() {
 			i := slices.Index(keys, t.key.Value)
 			switch {
 			case i < 0:
-				t.keyProblem(fmt.Sprintf("exclude: unknown matrix key %s", t.name), t.src.found.suggest(t.key.Value, keys, "its keys: "))
+				t.keyProblem(fmt.Sprintf("exclude: unknown matrix key %s", t.name), t.src.Found.Suggest(t.key.Value, keys, "its keys: "))
 			case !slices.Contains(m.axes[i].values, t.s):
-				t.problem(fmt.Sprintf("exclude: unknown value %s of %s", quote(t.s), t.name), t.src.found.suggest(t.s, m.axes[i].values, "its values: "))
+				t.problem(fmt.Sprintf("exclude: unknown value %s of %s", problem.Quote(t.s), t.name), t.src.Found.Suggest(t.s, m.axes[i].values, "its values: "))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // MCPServer is an MCP server whose tools jobs can call.
@@ -70,10 +71,10 @@ func readServers(v value) ([]definition[mcpServer], bool) {
 		same := func(d definition[mcpServer]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
 		case !serverName().MatchString(name):
-			e.keyProblem("invalid server name "+quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
+			e.keyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
 		case slices.ContainsFunc(all, same):
-			e.keyProblem(fmt.Sprintf("the server name %s differs from another only in case", quote(name)), "choose another")
-		case e.refused(policy.Extensions, "the MCP server "+quote(name), name):
+			e.keyProblem(fmt.Sprintf("the server name %s differs from another only in case", problem.Quote(name)), "choose another")
+		case e.refused(policy.Extensions, "the MCP server "+problem.Quote(name), name):
 		default:
 			if d := readServer(e); d.is.enabled {
 				all = append(all, d)
@@ -106,7 +107,7 @@ func readServer(v value) definition[mcpServer] {
 	if s.Follow {
 		content = digest(content, "follow_changes")
 	}
-	return definition[mcpServer]{value: v, title: "MCP server " + quote(s.Name), digest: content, is: s}
+	return definition[mcpServer]{value: v, title: "MCP server " + problem.Quote(s.Name), digest: content, is: s}
 }
 
 // The timeouts of servers without one in the manifest.

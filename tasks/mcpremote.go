@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Remote is an MCP server that millhand itself uses over HTTP.
@@ -48,7 +49,7 @@ func (s *mcpServer) checkKind(v value, got map[string]value) {
 	for _, key := range others {
 		if e, ok := got[key]; ok {
 			wrong = true
-			e.keyProblem(quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
+			e.keyProblem(problem.Quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
 		}
 	}
 	if _, ok := got[needs]; !ok && !wrong {
@@ -61,12 +62,12 @@ func (s *mcpServer) checkKind(v value, got map[string]value) {
 func (r *remote) check(v value) {
 	for _, secret := range secretly(r.headers) {
 		if secret.literal() {
-			secret.keyProblem(quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
+			secret.keyProblem(problem.Quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
 		}
 	}
 	keyed := slices.ContainsFunc(r.headers, func(t template) bool { return !t.literal() || secretForm.MatchString(t.key.Value) })
 	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && keyed && !private(u.Hostname()) {
-		v.keyProblem("the headers of server "+quote(v.key.Value)+" would be sent unencrypted", "write url: https://...")
+		v.keyProblem("the headers of server "+problem.Quote(v.key.Value)+" would be sent unencrypted", "write url: https://...")
 	}
 }
 
@@ -76,7 +77,7 @@ func readServerURL(v value) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+	v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	for name := range u.Query() {
 		if secretForm.MatchString(name) {
 			v.problem(v.name+" contains a key", "write it in headers:, as ${{ env.NAME }}")
@@ -98,7 +99,7 @@ func readServerHeaders(v value) ([]template, bool) {
 	all, ok := readHeaders(v)
 	for i, t := range all {
 		if slices.Contains(protocolHeaders, strings.ToLower(t.key.Value)) {
-			t.keyProblem("header "+quote(t.key.Value)+" is set by millhand", "remove it")
+			t.keyProblem("header "+problem.Quote(t.key.Value)+" is set by millhand", "remove it")
 		}
 		t.s = envReference.ReplaceAllString(t.s, "$${{ env.$1 }}")
 		all[i] = parseTemplate(t.text)

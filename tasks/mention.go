@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Mention is something that a prompt names for the runner to fetch before the
@@ -52,7 +53,7 @@ func readTaskPrompt(v value) (template, bool) {
 	}
 	if at := variableInCommand(t.s); at >= 0 {
 		p := t.positionOf(at)
-		v.src.report(p.line, p.column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
+		v.src.Report(p.line, p.column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true
@@ -94,14 +95,14 @@ func (b *builder) checkMentions(t *task, j *Job) {
 	}
 	for _, m := range j.Mentions {
 		if m.backward() {
-			t.prompt.problem(fmt.Sprintf("invalid line range in %s", quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			t.prompt.problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
 			continue
 		}
 		if m.Command == "" || !j.Profile.Hides("bash") {
 			continue
 		}
 		d := j.Profile.Decide(permission.Need("bash", m.Command))
-		t.prompt.problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", quote(j.Profile.Name), d.Rule, d.Source),
+		t.prompt.problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
 			"choose a profile with bash, such as review, or leave the command out")
 		return
 	}

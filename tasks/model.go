@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model/kinds"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // laterProviders are those that are known only by name.
@@ -49,7 +50,7 @@ func readChain(v value) (modelChain, bool) {
 	}
 	for i, n := range names {
 		if slices.ContainsFunc(names[:i], func(before text) bool { return before.s == n.s }) {
-			n.problem(fmt.Sprintf("duplicate model %s in %s", quote(n.s), v.name), "keep one of them")
+			n.problem(fmt.Sprintf("duplicate model %s in %s", problem.Quote(n.s), v.name), "keep one of them")
 		}
 	}
 	return modelChain{names: names, wrong: len(names) == 0}, true
@@ -67,7 +68,7 @@ func (b *builder) model(name, dir string) (m Model, what, fix string) {
 		return fileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
-		return Model{}, "missing model name in " + quote(name), modelForm
+		return Model{}, "missing model name in " + problem.Quote(name), modelForm
 	}
 	return Model{ID: name, Name: name}, "", ""
 }
@@ -79,7 +80,7 @@ func fileModel(kind, file, dir string) (m Model, what, fix string) {
 	}
 	path := resolvePath(dir, file)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return Model{}, fmt.Sprintf("%s %s: %s", fileKind(kind), quote(file), missing(err)), "check its path"
+		return Model{}, fmt.Sprintf("%s %s: %s", fileKind(kind), problem.Quote(file), missing(err)), "check its path"
 	}
 	return Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }
@@ -90,7 +91,7 @@ const modelForm = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FI
 func (b *builder) provider(name string) (what, fix string) {
 	i := strings.IndexAny(name, "/:")
 	if i <= 0 {
-		return fmt.Sprintf("missing provider in model %s", quote(name)), modelForm
+		return fmt.Sprintf("missing provider in model %s", problem.Quote(name)), modelForm
 	}
 	prefix := name[:i]
 	known := slices.Concat(supportedProviders(), b.providerNames)
@@ -98,13 +99,13 @@ func (b *builder) provider(name string) (what, fix string) {
 	case slices.Contains(known, prefix) && (name[i] == ':') == (fileKind(prefix) != ""):
 		return "", ""
 	case slices.Contains(known, prefix):
-		return fmt.Sprintf("invalid model %s of provider %s", quote(name), prefix), modelForm
+		return fmt.Sprintf("invalid model %s of provider %s", problem.Quote(name), prefix), modelForm
 	case slices.Contains(laterProviders, prefix):
-		return fmt.Sprintf("the provider %s is not supported yet", quote(prefix)), "use another, or define it under providers: if it has a compatible endpoint"
+		return fmt.Sprintf("the provider %s is not supported yet", problem.Quote(prefix)), "use another, or define it under providers: if it has a compatible endpoint"
 	case !b.complete: // the manifest that is missing may define it
 		return "", ""
 	}
-	return "unknown provider " + quote(prefix), b.found.suggest(prefix, known, "known providers: ")
+	return "unknown provider " + problem.Quote(prefix), b.found.Suggest(prefix, known, "known providers: ")
 }
 
 // prefixOf returns the provider that a model's name starts with.
@@ -134,7 +135,7 @@ func (b *builder) modelAt(name text) Model {
 func usable(b *builder, name text) bool {
 	_, what, _ := b.model(name.s, name.src.dir)
 	if what != "" {
-		name.src.found.note(fmt.Sprintf("%s: %s: the model of the task is used", name.source(), what))
+		name.src.Found.Note(fmt.Sprintf("%s: %s: the model of the task is used", name.source(), what))
 	}
 	return what == ""
 }
@@ -162,7 +163,7 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 	case len(t.manifest.models.names) > 0:
 		return b.chainAt(t.manifest.models)
 	case !t.models.wrong && !t.manifest.models.wrong:
-		t.problem(fmt.Sprintf("missing model of task %s", quote(t.id.s)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
+		t.problem(fmt.Sprintf("missing model of task %s", problem.Quote(t.id.s)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
 	}
 	return nil
 }

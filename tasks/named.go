@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Bounds of notes about what profiles bar, which look at one word after another.
@@ -19,7 +20,7 @@ const (
 
 // barNotes notes what a plan asks of jobs although their profiles bar it.
 type barNotes struct {
-	found    *collector
+	found    *problem.Collector
 	compared int           // rules with names so far
 	looked   map[*task]int // prompts of each task
 }
@@ -38,11 +39,11 @@ func (n *barNotes) named(t *task, j *Job) {
 			continue
 		}
 		if d, barred := n.bars(j.Profile, word); barred {
-			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), quote(t.id.s), word, d.By())
+			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), problem.Quote(t.id.s), word, d.By())
 			if strings.HasPrefix(d.Source, "preset ") {
 				text += fmt.Sprintf("; if the task should change it, allow it in a profile that extends the preset: edit: {%q: allow}", word)
 			}
-			n.found.note(text)
+			n.found.Note(text)
 		}
 	}
 }
@@ -84,7 +85,7 @@ func (n *barNotes) change(t *task, j Job) {
 		}
 		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
 		if d, barred := n.bars(j.Profile, some); barred {
-			n.found.note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), quote(t.id.s), quote(glob), d.By()))
+			n.found.Note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), problem.Quote(t.id.s), problem.Quote(glob), d.By()))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // maxLinks bounds the needs of all jobs together.
@@ -16,7 +18,7 @@ func (b *builder) checkNeeds() {
 	for _, t := range b.all() {
 		for _, n := range t.needs {
 			if b.byID[n.s] == nil && b.complete {
-				n.problem("unknown task "+quote(n.s), n.src.found.suggest(n.s, ids, "known tasks: "))
+				n.problem("unknown task "+problem.Quote(n.s), n.src.Found.Suggest(n.s, ids, "known tasks: "))
 			}
 		}
 	}

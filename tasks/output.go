@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // outputOf returns the file for a job's final message. Nothing but a plain file below the
@@ -22,7 +23,7 @@ func outputOf(t *task, s scope) OutputFile {
 		return OutputFile{}
 	}
 	if fault := outputFault(from.src.dir, name); fault != "" {
-		from.problem("invalid output file "+quote(name), fault)
+		from.problem("invalid output file "+problem.Quote(name), fault)
 		return OutputFile{}
 	}
 	return OutputFile{Dir: from.src.dir, Path: path.Clean(name)}
@@ -72,7 +73,7 @@ func checkOutputs(drafts []*draft) {
 		}
 		key := strings.ToLower(filepath.Join(out.Dir, out.Path))
 		if other := first[key]; other != nil {
-			d.task.output.file.problem(fmt.Sprintf("the jobs %s and %s would both write %s", other.job.ID, d.job.ID, quote(out.Path)),
+			d.task.output.file.problem(fmt.Sprintf("the jobs %s and %s would both write %s", other.job.ID, d.job.ID, problem.Quote(out.Path)),
 				"write ${{ matrix.KEY }}, ${{ repo.name }} or ${{ task.id }} into the path")
 			continue
 		}

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // flagProblem records a mistake on the command line.
 func (b *builder) flagProblem(flag, what, fix string) {
-	b.found.add(Problem{File: flag, What: what, Fix: fix})
+	b.found.Add(problem.Problem{File: flag, What: what, Fix: fix})
 }
 
 // checkOverrides checks what the command line sets, other than the profile.
@@ -30,7 +31,7 @@ func (b *builder) checkOverrides() {
 			b.flagProblem("--model", what, fix)
 		}
 		if kind, file, ok := strings.Cut(o.Model, ":"); ok && fileKind(kind) != "" && filepath.IsAbs(file) { // hashes have the name
-			b.inputs.uses.fixed = append(b.inputs.uses.fixed, Problem{File: "--model", What: quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
+			b.inputs.uses.fixed = append(b.inputs.uses.fixed, problem.Problem{File: "--model", What: problem.Quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
 		}
 	}
 	for _, n := range []struct {
@@ -71,7 +72,7 @@ func (b *builder) checkVars() {
 	known := slices.Sorted(maps.Keys(declared))
 	for _, k := range slices.Sorted(maps.Keys(b.options.Overrides.Vars)) {
 		if !declared[k] && b.complete {
-			b.flagProblem("--var", fmt.Sprintf("unknown variable %s", quote(k)), b.found.suggest(k, known, "known variables: "))
+			b.flagProblem("--var", fmt.Sprintf("unknown variable %s", problem.Quote(k)), b.found.Suggest(k, known, "known variables: "))
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // policyFile is a policy while its file is read.
@@ -39,14 +40,14 @@ func loadPolicy(ctx context.Context, file string, o Options) (policy.Policy, err
 	data, err := readFile(ctx, path)
 	if err != nil {
 		p.src.unreadable(err)
-		return policy.Policy{}, l.found.err()
+		return policy.Policy{}, l.found.Err()
 	}
 	sum := sha256.Sum256(data)
 	p.SHA256 = hex.EncodeToString(sum[:])
 	if root, ok := p.src.parse(data); ok {
 		p.read(root)
 	}
-	if err := l.found.err(); err != nil {
+	if err := l.found.Err(); err != nil {
 		return policy.Policy{}, err
 	}
 	return p.Policy, nil
@@ -125,7 +126,7 @@ func (p *policyFile) maxProfile(v value) {
 		return
 	}
 	if !strings.ContainsAny(t.s, `/\.`) {
-		v.problem("unknown profile "+quote(t.s), v.src.found.suggest(t.s, permission.Presets(), "write a file, or one of "))
+		v.problem("unknown profile "+problem.Quote(t.s), v.src.Found.Suggest(t.s, permission.Presets(), "write a file, or one of "))
 		return
 	}
 	if file, ok := p.loader.profileFile(t.s, resolvePath(v.src.dir, t.s), newProfiles()); ok {
@@ -183,12 +184,12 @@ func readDirectory(v value) (string, bool) {
 	case !ok:
 		return "", false
 	case strings.HasPrefix(t.s, "~") || isGlob:
-		v.problem(quote(t.s)+" is not the path of a directory", "write it without ~ and wildcards")
+		v.problem(problem.Quote(t.s)+" is not the path of a directory", "write it without ~ and wildcards")
 		return "", false
 	}
 	real, err := realPath(resolvePath(v.src.dir, t.s))
 	if err != nil {
-		v.problem(fmt.Sprintf("directory %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the policy file")
+		v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the policy file")
 		return "", false
 	}
 	return real, true

@@ -67,7 +67,7 @@ func (t text) openings() []position {
 // otherwise (an escape in double quotes), it is the begin of the text.
 func (t text) positionOf(offset int) position {
 	start := position{t.node.Line, t.node.Column}
-	c := cursor{lines: t.src.lines, position: start}
+	c := cursor{lines: t.src.Lines, position: start}
 	switch {
 	case t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		c.position = position{start.line + 1, 1}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Process is a program beside the model that serves a job, and what it may access.
@@ -133,10 +134,10 @@ func readEnvironment(v value) ([]template, bool) {
 		name := e.key.Value
 		switch {
 		case !envName.MatchString(name):
-			e.keyProblem("invalid environment variable name "+quote(name), "write for example API_URL")
+			e.keyProblem("invalid environment variable name "+problem.Quote(name), "write for example API_URL")
 			continue
 		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, "LD_"):
-			e.keyProblem("environment variable "+quote(name)+" is set by millhand", "remove it")
+			e.keyProblem("environment variable "+problem.Quote(name)+" is set by millhand", "remove it")
 			continue
 		}
 		if t, ok := e.scalar(); ok {
@@ -154,7 +155,7 @@ func readProcessPath(v value) (programPath, bool) {
 		return programPath{}, false
 	}
 	if strings.HasPrefix(t.s, workspacePrefix) {
-		v.problem(quote(t.s)+" is not a path", "remove it, or write a path relative to the manifest")
+		v.problem(problem.Quote(t.s)+" is not a path", "remove it, or write a path relative to the manifest")
 		return programPath{}, false
 	}
 	path := resolvePath(v.src.dir, t.s)

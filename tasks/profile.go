@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // profileBody is a profile as a file defines it.
@@ -119,7 +120,7 @@ func (v value) ruleSource() string {
 	if v.key != nil {
 		line = v.key.Line
 	}
-	return fmt.Sprintf("%s:%d", v.src.name, line)
+	return fmt.Sprintf("%s:%d", v.src.Name, line)
 }
 
 // readEffect reads allow or deny.
@@ -183,7 +184,7 @@ func (p *profileBody) judged(e value) bool {
 		return true
 	}
 	if judged := permission.ForTool(name); judged != name {
-		e.keyProblem(fmt.Sprintf("the tool %s has no rules of its own", quote(name)), fmt.Sprintf("write them under %q", judged))
+		e.keyProblem(fmt.Sprintf("the tool %s has no rules of its own", problem.Quote(name)), fmt.Sprintf("write them under %q", judged))
 		return false
 	}
 	if similarPermission(name) != "" {
@@ -199,7 +200,7 @@ func similarPermission(name string) string {
 	if i := slices.IndexFunc(known, func(k string) bool { return sameLetters(name, k) }); i >= 0 {
 		return known[i]
 	}
-	return nearest(name, known, 1)
+	return problem.Nearest(name, known, 1)
 }
 
 // vocabulary is what manifests define that profiles may, or must not, speak of.
@@ -241,7 +242,7 @@ func (p *profileBody) check(names vocabulary) {
 		name := e.key.Value
 		known := slices.Contains(names.tools, name) || slices.ContainsFunc(names.servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
 		if !known {
-			e.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
+			e.keyProblem("unknown permission "+problem.Quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
 		}
 	}
 	for _, t := range p.env {
@@ -252,7 +253,7 @@ func (p *profileBody) check(names vocabulary) {
 // checkEnv records a variable that commands must not get; false if it is one.
 func (names *vocabulary) checkEnv(t text) bool {
 	if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) || t.s == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
-		t.problem(quote(t.s)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
+		t.problem(problem.Quote(t.s)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
 		return false
 	}
 	return true
@@ -336,10 +337,10 @@ func hostWithin(v value, key policy.Key) (string, bool) {
 		return "", false
 	}
 	if _, err := reach.Parse([]string{t.s}, false); err != nil {
-		v.problem("invalid host "+quote(t.s), "write its name alone, such as proxy.golang.org")
+		v.problem("invalid host "+problem.Quote(t.s), "write its name alone, such as proxy.golang.org")
 		return "", false
 	}
-	v.refused(key, "the host "+quote(t.s), t.s)
+	v.refused(key, "the host "+problem.Quote(t.s), t.s)
 	return t.s, ok
 }
 
@@ -369,10 +370,10 @@ func readCacheName(v value) (string, bool) {
 		known = append(known, e.Name)
 	}
 	if !slices.Contains(known, t.s) {
-		v.problem("unknown cache "+quote(t.s), v.src.found.suggest(t.s, known, "known caches: "))
+		v.problem("unknown cache "+problem.Quote(t.s), v.src.Found.Suggest(t.s, known, "known caches: "))
 		return "", false
 	}
-	v.refused(policy.Cache, "the cache "+quote(t.s), t.s)
+	v.refused(policy.Cache, "the cache "+problem.Quote(t.s), t.s)
 	return t.s, true
 }
 
@@ -381,7 +382,7 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func readEnvName(v value) (text, bool) {
 	t, ok := v.filled()
 	if ok && !envName.MatchString(t.s) {
-		v.problem("invalid environment variable name "+quote(t.s), "write the name alone, such as CI")
+		v.problem("invalid environment variable name "+problem.Quote(t.s), "write the name alone, such as CI")
 		return text{}, false
 	}
 	if ok {
@@ -404,7 +405,7 @@ func readExample(v value) (permission.Example, bool) {
 		v.problem("an example needs one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
 		return permission.Example{}, false
 	}
-	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.src.name, v.use.Line, v.use.Column)}
+	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.src.Name, v.use.Line, v.use.Column)}
 	if allows {
 		e.Effect = permission.Allow
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Prompt is a task without a manifest, on the current repository.
@@ -156,7 +157,7 @@ func readSchemaFile(file string) (schema map[string]any, err error) {
 func LoadPrompt(ctx context.Context, manifest []byte, o Options) (*Plan, error) {
 	o.Stdin = func() ([]byte, error) { return manifest, nil }
 	plan, err := Load(ctx, []string{"-"}, o)
-	var problems Problems
+	var problems problem.List
 	if errors.As(err, &problems) {
 		flags := flagsOf(string(manifest))
 		for i := range problems {
@@ -204,7 +205,7 @@ var promptWords = strings.NewReplacer(
 )
 
 // withFlag replaces what refers to a prompt's manifest by its flag.
-func withFlag(p Problem, flags []string) Problem {
+func withFlag(p problem.Problem, flags []string) problem.Problem {
 	p.What, p.Fix = promptWords.Replace(manifestLine.ReplaceAllString(p.What, "")), promptWords.Replace(p.Fix)
 	if p.File != "-" {
 		return p

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 func TestAPromptIsLoadedAsAManifest(t *testing.T) {
@@ -53,7 +55,7 @@ func TestProblemsOfAPromptNameFlags(t *testing.T) {
 		o := options(dirWith(t, nil))
 		o.Overrides.Model = "openai/m"
 		_, err := LoadPrompt(t.Context(), tt.prompt.Manifest(), o)
-		var problems Problems
+		var problems problem.List
 		if !errors.As(err, &problems) || len(problems) != 1 || !strings.HasPrefix(problems[0].String(), tt.want) {
 			t.Errorf("%v, want %s", err, tt.want)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 const (
@@ -50,16 +51,16 @@ func readProviders(v value) ([]definition[provider], bool) {
 		name := e.key.Value
 		switch {
 		case fileKind(name) != "":
-			e.keyProblem(fmt.Sprintf("the provider name %s is reserved for model files", quote(name)), "choose another name")
+			e.keyProblem(fmt.Sprintf("the provider name %s is reserved for model files", problem.Quote(name)), "choose another name")
 		case !idForm.MatchString(name):
-			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
+			e.keyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
 			p := readProvider(e, name)
 			content := digest(p.Provider, spelled(p.headers), spelled(p.query))
 			if len(p.Models) > 0 {
 				content = digest(content, p.Models)
 			}
-			all = append(all, definition[provider]{value: e, title: "provider " + quote(name), digest: content, is: p})
+			all = append(all, definition[provider]{value: e, title: "provider " + problem.Quote(name), digest: content, is: p})
 		}
 	}
 	return all, ok
@@ -81,7 +82,7 @@ func readProvider(v value, name string) provider {
 	if v.refused(policy.Endpoints, "a provider's endpoint", name) {
 		return p
 	}
-	v.refused(policy.Providers, "the provider "+quote(name), name)
+	v.refused(policy.Providers, "the provider "+problem.Quote(name), name)
 	got := p.keys().read(v)
 	for _, m := range p.models {
 		if p.Models == nil {
@@ -102,11 +103,11 @@ func readProvider(v value, name string) provider {
 	p.readKeySource(v, got)
 	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
 		if secret.literal() {
-			secret.keyProblem(quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
+			secret.keyProblem(problem.Quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
 		}
 	}
 	if p.exposed() {
-		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", quote(name)), "write base_url: https://...")
+		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", problem.Quote(name)), "write base_url: https://...")
 	}
 	return p
 }
@@ -122,10 +123,10 @@ func refuseKind(v value, kind, name, baseURL string) {
 		return
 	}
 	if bound := v.src.policies; baseURL == "" && !bound.States(policy.Providers) {
-		v.refused(policy.Models, "the provider "+quote(of), of+"/")
+		v.refused(policy.Models, "the provider "+problem.Quote(of), of+"/")
 		return
 	}
-	v.refused(policy.Providers, "the provider "+quote(of), of)
+	v.refused(policy.Providers, "the provider "+problem.Quote(of), of)
 }
 
 // readKeySource checks and resolves where changing keys come from. Commands run outside of
@@ -197,7 +198,7 @@ func readAddress(v value) (*url.URL, bool) {
 func readBaseURL(v value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+		v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	}
 	if bound := v.src.policies; ok && !bound.States(policy.Hosts) { // or else any endpoint could be called an allowed one
 		for _, key := range []policy.Key{policy.Providers, policy.Models} {
@@ -238,9 +239,9 @@ func readHeaders(v value) ([]template, bool) {
 	for _, t := range all {
 		switch name := t.key.Value; {
 		case !headerForm.MatchString(name):
-			t.keyProblem("invalid header name "+quote(name), "write for example X-Team")
+			t.keyProblem("invalid header name "+problem.Quote(name), "write for example X-Team")
 		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
-			t.keyProblem("header "+quote(name)+" is set by millhand", "remove it")
+			t.keyProblem("header "+problem.Quote(name)+" is set by millhand", "remove it")
 		}
 	}
 	return all, ok
@@ -308,7 +309,7 @@ func (b *builder) filledIn(all []template) map[string]string {
 func (b *builder) fromEnv(t template) string {
 	for _, p := range t.segments {
 		if p.variable != "" && !strings.HasPrefix(p.variable, "env.") {
-			t.unknown(p, fmt.Sprintf("the variable %s is not known here", quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
+			t.unknown(p, fmt.Sprintf("the variable %s is not known here", problem.Quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
 			return ""
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // maxPeople bounds the lists of a pull request.
@@ -58,7 +59,7 @@ var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool
 		return "", false
 	}
 	if !accountName().MatchString(name) || strings.Contains(name, "..") {
-		v.problem("invalid account "+quote(name), "write auto, or the name of a user, an organization or a group")
+		v.problem("invalid account "+problem.Quote(name), "write auto, or the name of a user, an organization or a group")
 		return "", false
 	}
 	return name, true
@@ -109,7 +110,7 @@ func (b *builder) checkMode() {
 			b.flagProblem("--publish", what, fix)
 		}
 	default:
-		b.flagProblem("--publish", "unknown mode "+quote(string(mode)), fix)
+		b.flagProblem("--publish", "unknown mode "+problem.Quote(string(mode)), fix)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // The most that the inputs of a queued plan may be.
@@ -28,8 +30,8 @@ type Input struct {
 // Unqueueable returns what keeps the plan from running on other machines, as [Problems]; nil
 // if nothing does.
 func (p *Plan) Unqueueable() error {
-	var all Problems
-	add := func(file, what, fix string) { all = append(all, Problem{File: file, What: what, Fix: fix}) }
+	var all problem.List
+	add := func(file, what, fix string) { all = append(all, problem.Problem{File: file, What: what, Fix: fix}) }
 	if p.Rollout != nil {
 		all = append(all, p.uses.at("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run"))
 	}
@@ -44,14 +46,14 @@ func (p *Plan) Unqueueable() error {
 	}
 	for _, f := range slices.Concat(p.Scripts.ToolFiles, p.Scripts.Plugins) {
 		if !f.Workspace {
-			add("js", fmt.Sprintf("the modules of %s are searched on this machine, and workers may be others", quote(f.Name)), "write a path in the repository: "+workspacePrefix+"PATH")
+			add("js", fmt.Sprintf("the modules of %s are searched on this machine, and workers may be others", problem.Quote(f.Name)), "write a path in the repository: "+workspacePrefix+"PATH")
 		}
 	}
 	processes := p.processes()
 	for _, name := range slices.Sorted(maps.Keys(processes)) {
 		for _, path := range processes[name].Write {
 			if p.uses != nil && p.uses.trees[path] {
-				add(name, "write: "+quote(path)+" is a path on this machine, and workers may be others", "write an absolute path of the workers")
+				add(name, "write: "+problem.Quote(path)+" is a path on this machine, and workers may be others", "write an absolute path of the workers")
 			}
 		}
 	}
@@ -68,8 +70,8 @@ func (p *Plan) Unqueueable() error {
 }
 
 // unqueueableJobs returns the reasons of jobs, one for each repository and each task.
-func (p *Plan) unqueueableJobs() Problems {
-	var all Problems
+func (p *Plan) unqueueableJobs() problem.List {
+	var all problem.List
 	repos, outputs := map[Repo]bool{}, map[string]bool{}
 	for _, j := range slices.Concat(p.Jobs, p.Elsewhere) {
 		if j.Repo.Kind != RepoURL && !repos[j.Repo] {
@@ -78,7 +80,7 @@ func (p *Plan) unqueueableJobs() Problems {
 		}
 		if j.Output.Path != "" && !outputs[j.Task] {
 			outputs[j.Task] = true
-			all = append(all, p.uses.at("output of "+j.ID, fmt.Sprintf("output.file %s would be written on the machine of the worker", quote(j.Output.Path)), "remove it: the report has the final message"))
+			all = append(all, p.uses.at("output of "+j.ID, fmt.Sprintf("output.file %s would be written on the machine of the worker", problem.Quote(j.Output.Path)), "remove it: the report has the final message"))
 		}
 	}
 	return all
@@ -140,7 +142,7 @@ func Materialize(root string, inputs []Input) error {
 	defer r.Close()
 	for _, in := range inputs {
 		if !filepath.IsAbs(in.Path) || filepath.Clean(in.Path) != in.Path {
-			return fmt.Errorf("write the inputs of the plan: invalid path %s", quote(in.Path))
+			return fmt.Errorf("write the inputs of the plan: invalid path %s", problem.Quote(in.Path))
 		}
 		if err := in.write(r); err != nil {
 			return fmt.Errorf("write the inputs of the plan: %w", err)

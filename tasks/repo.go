@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // repo is a repository as a manifest or a list names it.
@@ -41,7 +42,7 @@ var (
 // readRepos reads the repositories of a manifest or a task. Duplicates are a problem:
 // their jobs would have the same names.
 func readRepos(v value) (repoList, bool) {
-	reported := v.src.found.reported
+	reported := v.src.Found.Reported
 	all, _ := upTo(maxJobs, flat(repoForm)).read(v)
 	if len(all) > maxJobs {
 		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
@@ -52,12 +53,12 @@ func readRepos(v value) (repoList, bool) {
 	for i := range all {
 		r := &all[i]
 		if before := first[r.id]; before != nil {
-			r.problem(fmt.Sprintf("duplicate repository %s, first %s", quote(r.written), r.seenFrom(before.value)), "keep one of them")
+			r.problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.written), r.seenFrom(before.value)), "keep one of them")
 			continue
 		}
 		first[r.id] = r
 	}
-	return repoList{all, v.src.found.reported > reported}, true
+	return repoList{all, v.src.Found.Reported > reported}, true
 }
 
 // seenFrom describes the position of another value.
@@ -134,7 +135,7 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 	if r.Kind == RepoURL {
 		a, fault := parseURL(e.target.s)
 		if fault != nil {
-			e.target.problem(fault.what, fault.fix)
+			e.target.problem(fault.What, fault.Fix)
 			return nil, false
 		}
 		r = Repo{Kind: RepoURL, URL: a, Ref: e.ref, Depth: e.depth}
@@ -164,11 +165,11 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil && strings.ContainsAny(r.Dir, "*?[{"):
-		at.problem(fmt.Sprintf("directory %s: %s", quote(r.Dir), missing(err)), "write {glob: PATTERN} for a pattern")
+		at.problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), missing(err)), "write {glob: PATTERN} for a pattern")
 	case err != nil:
-		at.problem(fmt.Sprintf("directory %s: %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
+		at.problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		at.problem(fmt.Sprintf("%s is not a directory", quote(r.Dir)), "name the directory of a repository")
+		at.problem(fmt.Sprintf("%s is not a directory", problem.Quote(r.Dir)), "name the directory of a repository")
 	default:
 		return made, true, true
 	}
@@ -206,7 +207,7 @@ var revisionForm = form[string]{scalarType(), readRevision}
 func readRevision(v value) (string, bool) {
 	t, ok := v.scalar()
 	if ok && !isRevision(t.s) {
-		v.problem("invalid revision "+quote(t.s), "name a branch, a tag or a commit")
+		v.problem("invalid revision "+problem.Quote(t.s), "name a branch, a tag or a commit")
 		return "", false
 	}
 	return t.s, ok
@@ -222,7 +223,7 @@ func isRevision(s string) bool {
 func readGlob(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && strings.Contains(t.s, opening) {
-		v.problem("glob "+quote(t.s)+": variables are not supported here", "write the path itself")
+		v.problem("glob "+problem.Quote(t.s)+": variables are not supported here", "write the path itself")
 		return "", false
 	}
 	return t.s, ok && v.validGlob(t.s)
@@ -240,10 +241,10 @@ func (v value) validGlob(glob string) bool {
 // invalidGlob records why a glob can't be parsed.
 func (v value) invalidGlob(kind, glob string, err error) {
 	if errors.Is(err, pathglob.ErrTooMany) {
-		v.problem(fmt.Sprintf("invalid %s %s: %s", kind, quote(glob), err), "write several patterns, or use wildcards")
+		v.problem(fmt.Sprintf("invalid %s %s: %s", kind, problem.Quote(glob), err), "write several patterns, or use wildcards")
 		return
 	}
-	v.problem(fmt.Sprintf("invalid %s %s", kind, quote(glob)), "close its brackets")
+	v.problem(fmt.Sprintf("invalid %s %s", kind, problem.Quote(glob)), "close its brackets")
 }
 
 // readProtect reads globs of paths that nothing may change.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // places returns where a plan's jobs work, as lines of a list, with the directory
@@ -211,8 +212,8 @@ func TestPatternsWithManyStarsTerminate(t *testing.T) {
 		files int
 		want  string
 	}{
-		{"few directories", 0, "m.yaml:4:16: no git repository matches " + quote(pattern) + "; check the pattern; it is relative to the manifest"},
-		{"many files", 3000, "m.yaml:4:16: pattern " + quote(pattern) + " matches more than 100000 files and directories; start it with a directory, or use fewer **"},
+		{"few directories", 0, "m.yaml:4:16: no git repository matches " + problem.Quote(pattern) + "; check the pattern; it is relative to the manifest"},
+		{"many files", 3000, "m.yaml:4:16: pattern " + problem.Quote(pattern) + " matches more than 100000 files and directories; start it with a directory, or use fewer **"},
 	}, 2, 0) {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{deepest: ""}
@@ -412,7 +413,7 @@ func TestURLs(t *testing.T) {
 	} {
 		got, fault := parseURL(tt.url)
 		switch {
-		case fault != nil && (fault.what != tt.want || fault.fix == "" || strings.Contains(fault.Error(), "secret")):
+		case fault != nil && (fault.What != tt.want || fault.Fix == "" || strings.Contains(fault.Error(), "secret")):
 			t.Errorf("%s: %v, want %s", tt.url, fault, tt.want)
 		case fault == nil && (tt.want != "" || normalURL(got) != tt.id):
 			t.Errorf("%s is %s, want %s %s", tt.url, normalURL(got), tt.id, tt.want)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Rollout divides the jobs of a plan into waves, each of which a separate run executes. Zero
@@ -136,7 +137,7 @@ func readRollout(v value) (*rollout, bool) {
 	r.Advance = r.advance.Advance
 	for _, t := range r.canary {
 		if slices.Contains(r.Canary, t.s) {
-			t.problem("duplicate canary "+quote(t.s), "remove it")
+			t.problem("duplicate canary "+problem.Quote(t.s), "remove it")
 		}
 		r.Canary = append(r.Canary, t.s)
 	}
@@ -241,7 +242,7 @@ func (r *rollout) checkCanary(drafts []*draft) {
 	slices.Sort(names)
 	for _, t := range r.canary {
 		if !known[t.s] && len(names) > 0 {
-			t.problem("unknown repository "+quote(t.s)+" in canary", t.src.found.suggest(t.s, names, "repositories of the plan: "))
+			t.problem("unknown repository "+problem.Quote(t.s)+" in canary", t.src.Found.Suggest(t.s, names, "repositories of the plan: "))
 		}
 	}
 }
@@ -269,7 +270,7 @@ func (r *rollout) checkForecast(drafts []*draft) {
 	}
 	for _, d := range drafts {
 		if d.job.Limits.CostUSD == 0 {
-			r.advance.forecast.keyProblem(fmt.Sprintf("%s requires a cost limit of each job, which task %s does not have", r.advance.forecast.name, quote(d.task.id.s)), "set limits: {cost: USD}")
+			r.advance.forecast.keyProblem(fmt.Sprintf("%s requires a cost limit of each job, which task %s does not have", r.advance.forecast.name, problem.Quote(d.task.id.s)), "set limits: {cost: USD}")
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 const maxSchema = 64 << 10 // bytes of a schema as JSON
@@ -40,7 +41,7 @@ func readOutputSchema(v value) (outputSchema, bool) {
 		return outputSchema{findings.Schema(), true}, true
 	}
 	if v.isScalar() && !v.empty() {
-		v.problem("invalid output schema "+quote(v.node.Value), "write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}")
+		v.problem("invalid output schema "+problem.Quote(v.node.Value), "write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}")
 		return outputSchema{}, false
 	}
 	doc, ok := readSchema(v)
@@ -154,7 +155,7 @@ func plainMessage(s string) string {
 func (v value) at(path []string) value {
 	for _, step := range path {
 		entries := v.children()
-		i := slices.IndexFunc(entries, func(e value) bool { return e.name == quote(step) })
+		i := slices.IndexFunc(entries, func(e value) bool { return e.name == problem.Quote(step) })
 		if i < 0 {
 			return v
 		}
@@ -173,7 +174,7 @@ func (v value) children() []value {
 	var all []value
 	for i, n := range v.node.Content {
 		e := value{src: v.src, node: n, use: n}.resolved()
-		e.name = quote(strconv.Itoa(i))
+		e.name = problem.Quote(strconv.Itoa(i))
 		all = append(all, e)
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Scripts are tool files and plugins in OpenCode's format, which one process of a job runs.
@@ -75,7 +76,7 @@ func readScript(v value) (ScriptFile, os.FileInfo, bool) {
 	if below, found := strings.CutPrefix(t.s, workspacePrefix); found {
 		f.Path, f.Workspace = path.Clean(below), true
 		if path.IsAbs(below) || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
-			v.problem(quote(t.s)+" is outside of the repository", "write a path relative to its root")
+			v.problem(problem.Quote(t.s)+" is outside of the repository", "write a path relative to its root")
 			return f, nil, false
 		}
 		return f, nil, true
@@ -87,7 +88,7 @@ func readScript(v value) (ScriptFile, os.FileInfo, bool) {
 	v.uses().named(v, f.Path, t.s)
 	info, err := os.Stat(f.Path)
 	if err != nil {
-		v.problem(fmt.Sprintf("file %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("file %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 		return f, nil, false
 	}
 	return f, info, true
@@ -97,17 +98,17 @@ func readScript(v value) (ScriptFile, os.FileInfo, bool) {
 func readToolFile(v value) (definition[ScriptFile], bool) {
 	f, info, ok := readScript(v)
 	switch {
-	case !ok || v.refused(policy.Extensions, "the tool file "+quote(f.Name), f.Name):
+	case !ok || v.refused(policy.Extensions, "the tool file "+problem.Quote(f.Name), f.Name):
 		return definition[ScriptFile]{}, false
 	case info == nil:
 	case info.IsDir() && len(ToolFilesIn(f.Path)) == 0:
-		v.problem(quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
+		v.problem(problem.Quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
 		ok = false
 	case !info.IsDir() && !isScript(f.Path):
-		v.problem(quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
+		v.problem(problem.Quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
 		ok = false
 	}
-	return definition[ScriptFile]{value: v, title: "tool file " + quote(f.Name), digest: digest(f.Name), is: f}, ok
+	return definition[ScriptFile]{value: v, title: "tool file " + problem.Quote(f.Name), digest: digest(f.Name), is: f}, ok
 }
 
 // isScript reports whether a file's name is that of a tool file or a plugin.
@@ -151,15 +152,15 @@ func readPlugin(v value) (definition[ScriptFile], bool) {
 		p.ScriptFile, ok = readPluginPath(v)
 	}
 	f := p.ScriptFile
-	ok = ok && !v.refused(policy.Extensions, "the plugin "+quote(f.Name), f.Name)
-	return definition[ScriptFile]{value: v, title: "plugin " + quote(f.Name), digest: digest(f.Name, f.Options, f.Optional), is: f}, ok
+	ok = ok && !v.refused(policy.Extensions, "the plugin "+problem.Quote(f.Name), f.Name)
+	return definition[ScriptFile]{value: v, title: "plugin " + problem.Quote(f.Name), digest: digest(f.Name, f.Options, f.Optional), is: f}, ok
 }
 
 // readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
 func readPluginPath(v value) (ScriptFile, bool) {
 	if t, ok := v.text(); ok && !strings.HasPrefix(t.s, workspacePrefix) && !isScript(t.s) && !strings.HasPrefix(t.s, ".") && !filepath.IsAbs(t.s) {
 		if _, err := os.Stat(resolvePath(v.src.dir, t.s)); err != nil {
-			v.problem(quote(t.s)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.s+": millhand installs nothing")
+			v.problem(problem.Quote(t.s)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.s+": millhand installs nothing")
 			return ScriptFile{}, false
 		}
 	}
@@ -168,11 +169,11 @@ func readPluginPath(v value) (ScriptFile, bool) {
 	case !ok || info == nil:
 	case info.IsDir():
 		if _, err := os.Stat(filepath.Join(f.Path, "package.json")); err != nil {
-			v.problem(quote(f.Name)+" has no package.json", "write the path of the plugin's file, or of its package")
+			v.problem(problem.Quote(f.Name)+" has no package.json", "write the path of the plugin's file, or of its package")
 			ok = false
 		}
 	case !isScript(f.Path):
-		v.problem(quote(f.Name)+" is not a plugin", "write the path of a .ts or .js file, or of a package")
+		v.problem(problem.Quote(f.Name)+" is not a plugin", "write the path of a .ts or .js file, or of a package")
 		ok = false
 	}
 	return f, ok

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // selected returns the drafts that the command line asks for: those that it
@@ -44,7 +46,7 @@ func (b *builder) named(drafts []*draft, only []string) []*draft {
 	for _, id := range only {
 		wanted[id] = true
 		if !exists[id] && complete {
-			b.flagProblem("--only", "unknown task or job "+quote(id), b.found.suggest(id, known, "known: "))
+			b.flagProblem("--only", "unknown task or job "+problem.Quote(id), b.found.Suggest(id, known, "known: "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.id.s] && !wanted[d.job.ID] })

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
@@ -16,7 +18,7 @@ var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
 func ParseShard(s string) (Shard, error) {
 	m := shardForm.FindStringSubmatch(s)
 	if m == nil {
-		return Shard{}, fmt.Errorf("invalid shard %s: write I/N, such as 1/4", quote(s))
+		return Shard{}, fmt.Errorf("invalid shard %s: write I/N, such as 1/4", problem.Quote(s))
 	}
 	index, _ := strconv.Atoi(m[1]) // at most 9 digits
 	total, _ := strconv.Atoi(m[2])

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // short is the form of a mapping that may also be written as the value of one of its keys, of a
@@ -80,7 +81,7 @@ func addressed(v value) (Person, bool) {
 	}
 	a, err := mail.ParseAddress(t.s)
 	if err != nil || a.Name == "" {
-		v.problem("invalid author "+quote(t.s), "write NAME <EMAIL>, or {name: NAME, email: EMAIL}")
+		v.problem("invalid author "+problem.Quote(t.s), "write NAME <EMAIL>, or {name: NAME, email: EMAIL}")
 		return Person{}, false
 	}
 	return Person{Name: a.Name, Email: a.Address}, true

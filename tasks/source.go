@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Source is an entry of repos that stands for repositories of an owner on a forge.
@@ -66,7 +67,7 @@ func (s Source) String() string {
 	words := []string{s.Host + "/" + s.Owner}
 	for _, f := range []struct{ key, value string }{{"topic", s.Topic}, {"search", s.Search}, {"language", s.Language}} {
 		if f.value != "" {
-			words = append(words, f.key+"="+quote(f.value))
+			words = append(words, f.key+"="+problem.Quote(f.value))
 		}
 	}
 	return strings.Join(words, " ")
@@ -119,10 +120,10 @@ type sourceEntry struct {
 func sourceForm[T any](kind ForgeKind, of func(*T) keys, common func(*T) *Source) form[*Source] {
 	return form[*Source]{typeOf(of), func(v value) (*Source, bool) {
 		x := withDefaults(of)
-		reported := v.src.found.reported
+		reported := v.src.Found.Reported
 		of(&x).read(v)
 		s := common(&x)
-		if v.src.found.reported > reported {
+		if v.src.Found.Reported > reported {
 			return nil, false
 		}
 		s.Kind, s.At = kind, v.ruleSource()
@@ -130,7 +131,7 @@ func sourceForm[T any](kind ForgeKind, of func(*T) keys, common func(*T) *Source
 			v.problem(fmt.Sprintf("%s is not a server of %s", s.Host, kind), fmt.Sprintf("write %s instead of %s, or another host", known, kind))
 			return nil, false
 		}
-		if v.refused(policy.Hosts, "the host "+quote(s.Host), withPort("https", s.Host)) {
+		if v.refused(policy.Hosts, "the host "+problem.Quote(s.Host), withPort("https", s.Host)) {
 			return nil, false
 		}
 		return s, true
@@ -150,7 +151,7 @@ func ownerOf(valid *regexp.Regexp) form[string] {
 	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
 		t, ok := v.filled()
 		if ok && !valid.MatchString(t.s) {
-			v.problem("invalid name "+quote(t.s), "write the name as it is in the URLs of its repositories")
+			v.problem("invalid name "+problem.Quote(t.s), "write the name as it is in the URLs of its repositories")
 			return "", false
 		}
 		return t.s, ok
@@ -164,7 +165,7 @@ var sourceHostForm = form[string]{Type{Name: "string"}, func(v value) (string, b
 	}
 	host, valid := forgeHost(t.s)
 	if !valid {
-		v.problem("invalid host "+quote(t.s), "write HOST or HOST:PORT, such as git.example.com")
+		v.problem("invalid host "+problem.Quote(t.s), "write HOST or HOST:PORT, such as git.example.com")
 	}
 	return host, valid
 }}
@@ -195,7 +196,7 @@ func (e repoEntry) sourced(s Source) ([]repo, bool) {
 	for _, listed := range slices.SortedFunc(slices.Values(l.Repos), func(a, b ListedRepo) int { return cmp.Compare(a.Name, b.Name) }) {
 		r := e.fromSource(s, listed)
 		if u, fault := parseURL(r.URL); fault != nil || u != r.URL || !validListed(listed.Name) {
-			e.problem(fmt.Sprintf("%s lists a repository with the invalid name %s", s.Host, quote(listed.Name)), "exclude it, or rename it there")
+			e.problem(fmt.Sprintf("%s lists a repository with the invalid name %s", s.Host, problem.Quote(listed.Name)), "exclude it, or rename it there")
 			ok = false
 			continue
 		}
@@ -245,9 +246,9 @@ func withoutRepeated(v value, all []repo) []repo {
 	})
 	switch n := before - len(all); {
 	case n == 1:
-		v.src.found.note("1 repository is in several entries of " + v.name + ", and is used once")
+		v.src.Found.Note("1 repository is in several entries of " + v.name + ", and is used once")
 	case n > 1:
-		v.src.found.note(fmt.Sprintf("%d repositories are in several entries of %s, and are used once", n, v.name))
+		v.src.Found.Note(fmt.Sprintf("%d repositories are in several entries of %s, and are used once", n, v.name))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // task is one entry of a manifest's tasks.
@@ -111,11 +112,11 @@ func readTaskID(v value) (text, bool) {
 	switch {
 	case !ok:
 	case len(t.s) > most:
-		v.problem(fmt.Sprintf("task id %s exceeds %d characters", quote(t.s), most), fix)
+		v.problem(fmt.Sprintf("task id %s exceeds %d characters", problem.Quote(t.s), most), fix)
 	case !idForm.MatchString(t.s):
-		v.problem(fmt.Sprintf("invalid task id %s", quote(t.s)), fix)
+		v.problem(fmt.Sprintf("invalid task id %s", problem.Quote(t.s)), fix)
 	case branchFault(BranchPrefix+t.s) != "":
-		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", quote(t.s)), branchFault(BranchPrefix+t.s))
+		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", problem.Quote(t.s)), branchFault(BranchPrefix+t.s))
 	default:
 		return t, true
 	}
@@ -159,7 +160,7 @@ func uniqueChecks(checks []check) {
 	first := map[string]check{}
 	for _, c := range checks {
 		if before, twice := first[c.Name]; twice {
-			c.problem(fmt.Sprintf("duplicate verify name %s, first on line %d", quote(c.Name), before.use.Line), "rename one of them")
+			c.problem(fmt.Sprintf("duplicate verify name %s, first on line %d", problem.Quote(c.Name), before.use.Line), "rename one of them")
 			continue
 		}
 		first[c.Name] = c

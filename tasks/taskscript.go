@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // TaskScript is a program that does the work of a job without a model. If it fails, a
@@ -45,16 +46,16 @@ func readTaskScript(v value) (*TaskScript, bool) {
 	v.uses().named(v, path, t.s)
 	data, err := readRegular(path, maxScript)
 	if errors.Is(err, errTooLarge) {
-		v.problem(fmt.Sprintf("script %s exceeds %d KiB", quote(t.s), maxScript>>10), "write a shorter script")
+		v.problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.s), maxScript>>10), "write a shorter script")
 		return nil, false
 	}
 	if err != nil {
-		v.problem(fmt.Sprintf("script %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("script %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 		return nil, false
 	}
 	s := NewTaskScript(t.s, data)
 	if fault := s.fault(); fault != "" {
-		v.problem(fmt.Sprintf("script %s %s", quote(t.s), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
+		v.problem(fmt.Sprintf("script %s %s", problem.Quote(t.s), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
 		return nil, false
 	}
 	return s, true

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // A template is a text with variables:
@@ -84,7 +85,7 @@ func parseTemplate(t text) template {
 		}
 		name, after, err := cutVariable(after)
 		if err != nil {
-			t.src.report(at.line, at.column, err.Error(), "write ${{ vars.NAME }}, or $${{ for the text ${{ itself")
+			t.src.Report(at.line, at.column, err.Error(), "write ${{ vars.NAME }}, or $${{ for the text ${{ itself")
 			rest = after
 			continue
 		}
@@ -103,7 +104,7 @@ func cutVariable(s string) (name, after string, err error) {
 	}
 	name = strings.TrimSpace(inside)
 	if !variableForm.MatchString(name) {
-		return "", after, fmt.Errorf("invalid variable %s", quote(name))
+		return "", after, fmt.Errorf("invalid variable %s", problem.Quote(name))
 	}
 	return name, after, nil
 }
@@ -191,10 +192,10 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 	default:
 		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id", "run.id", "run.date", "event." + name}
 		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id, run.id, run.date or event.PATH, or $${{ for the text ${{ itself"
-		if best := nearest(p.variable, known, 2); best != "" {
+		if best := problem.Nearest(p.variable, known, 2); best != "" {
 			fix = fmt.Sprintf("did you mean %q?", best)
 		}
-		t.unknown(p, "unknown variable "+quote(p.variable), fix)
+		t.unknown(p, "unknown variable "+problem.Quote(p.variable), fix)
 	}
 	return "", false
 }
@@ -227,10 +228,10 @@ func (t template) pick(p segment, group map[string]string, name, listing, none s
 		for _, k := range slices.Sorted(maps.Keys(group)) {
 			known = append(known, prefix+"."+k)
 		}
-		fix = t.src.found.suggest(p.variable, known, listing)
+		fix = t.src.Found.Suggest(p.variable, known, listing)
 	}
-	t.unknown(p, "unknown variable "+quote(p.variable), fix)
+	t.unknown(p, "unknown variable "+problem.Quote(p.variable), fix)
 	return "", false
 }
 
-func (t template) unknown(p segment, what, fix string) { t.src.report(p.line, p.column, what, fix) }
+func (t template) unknown(p segment, what, fix string) { t.src.Report(p.line, p.column, what, fix) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // toolForm is what every provider accepts as the name of a tool.
@@ -26,12 +27,12 @@ func readTools(v value) ([]definition[CustomTool], bool) {
 		same := func(d definition[CustomTool]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
 		case !toolForm().MatchString(name):
-			e.keyProblem("invalid tool name "+quote(name), "use up to 64 letters, digits, _ and -, starting with a letter")
+			e.keyProblem("invalid tool name "+problem.Quote(name), "use up to 64 letters, digits, _ and -, starting with a letter")
 		case permission.Reserved(name):
-			e.keyProblem(fmt.Sprintf("the tool name %s is reserved", quote(name)), "choose another")
+			e.keyProblem(fmt.Sprintf("the tool name %s is reserved", problem.Quote(name)), "choose another")
 		case slices.ContainsFunc(all, same):
-			e.keyProblem(fmt.Sprintf("the tool name %s differs from another only in case", quote(name)), "choose another")
-		case e.refused(policy.Extensions, "the tool "+quote(name), name):
+			e.keyProblem(fmt.Sprintf("the tool name %s differs from another only in case", problem.Quote(name)), "choose another")
+		case e.refused(policy.Extensions, "the tool "+problem.Quote(name), name):
 		default:
 			all = append(all, readTool(e))
 		}
@@ -60,7 +61,7 @@ func readTool(v value) definition[CustomTool] {
 	if t.Workspace {
 		content = digest(content, t.writes)
 	}
-	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: content, is: t.CustomTool}
+	return definition[CustomTool]{value: v, title: "tool " + problem.Quote(t.Name), digest: content, is: t.CustomTool}
 }
 
 var (
@@ -90,9 +91,9 @@ func readProgram(v value) (program, bool) {
 	}
 	v.uses().program(v, path, words[0])
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		v.problem(fmt.Sprintf("program %s: %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("program %s: %s", problem.Quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
-		v.problem(fmt.Sprintf("program %s is not executable", quote(words[0])), "run chmod +x, or name its interpreter first")
+		v.problem(fmt.Sprintf("program %s is not executable", problem.Quote(words[0])), "run chmod +x, or name its interpreter first")
 	}
 	return program{slices.Concat([]string{path}, words[1:]), written}, true
 }

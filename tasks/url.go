@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 var (
@@ -28,70 +29,70 @@ var (
 // USER@HOST:PATH for ssh. It returns the URL with its scheme in lower case.
 // Nothing that it accepts can be an option or a program to start. What is wrong never quotes more of
 // the URL than its scheme or host: the rest may hold a secret.
-func parseURL(s string) (string, *fault) {
+func parseURL(s string) (string, *problem.Fault) {
 	scheme, rest, hasScheme := strings.Cut(s, "://")
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return "", &fault{what: "the URL holds white space or a control character", fix: "write it with %20 and its like"}
+		return "", &problem.Fault{What: "the URL holds white space or a control character", Fix: "write it with %20 and its like"}
 	case strings.HasPrefix(s, "-"):
-		return "", &fault{what: `the URL starts with "-"`, fix: "write https://HOST/PATH"}
+		return "", &problem.Fault{What: `the URL starts with "-"`, Fix: "write https://HOST/PATH"}
 	case helperForm.MatchString(s):
-		return "", &fault{what: "the URL names a program of git's (HELPER::ADDRESS)", fix: "write https://HOST/PATH"}
+		return "", &problem.Fault{What: "the URL names a program of git's (HELPER::ADDRESS)", Fix: "write https://HOST/PATH"}
 	case !hasScheme:
 		return s, scpFault(s)
 	case !schemeForm.MatchString(scheme):
-		return "", &fault{what: "the URL has no valid scheme", fix: "write https://HOST/PATH"}
+		return "", &problem.Fault{What: "the URL has no valid scheme", Fix: "write https://HOST/PATH"}
 	}
 	scheme = strings.ToLower(scheme)
 	if known := []string{"https", "http", "ssh", "file"}; !slices.Contains(known, scheme) {
-		return "", &fault{what: fmt.Sprintf("the scheme %s is not supported", quote(scheme)), fix: "use https, http, ssh or file"}
+		return "", &problem.Fault{What: fmt.Sprintf("the scheme %s is not supported", problem.Quote(scheme)), Fix: "use https, http, ssh or file"}
 	}
 	if strings.ContainsAny(rest, "?#") {
-		return "", &fault{what: "the URL holds ? or #", fix: "take out what begins there, or write %3F and %23"}
+		return "", &problem.Fault{What: "the URL holds ? or #", Fix: "take out what begins there, or write %3F and %23"}
 	}
 	s = scheme + "://" + rest
 	u, err := url.Parse(s)
 	if err != nil {
-		return "", &fault{what: "the URL is not valid", fix: "write " + scheme + "://HOST/PATH"}
+		return "", &problem.Fault{What: "the URL is not valid", Fix: "write " + scheme + "://HOST/PATH"}
 	}
 	return s, urlFault(u)
 }
 
 // urlFault checks the parts of a URL with a known scheme.
-func urlFault(u *url.URL) *fault {
+func urlFault(u *url.URL) *problem.Fault {
 	form := "write " + u.Scheme + "://HOST/PATH"
 	_, password := u.User.Password()
 	port, err := strconv.Atoi(u.Port())
 	switch {
 	case password || u.User != nil && u.Scheme != "ssh":
-		return &fault{what: "the URL holds credentials, which reports would show", fix: "take them out, and give a token by the environment"}
+		return &problem.Fault{What: "the URL holds credentials, which reports would show", Fix: "take them out, and give a token by the environment"}
 	case u.User != nil && !userForm.MatchString(u.User.Username()):
-		return &fault{what: "the URL's user is not a plain name", fix: "write ssh://git@HOST/PATH"}
+		return &problem.Fault{What: "the URL's user is not a plain name", Fix: "write ssh://git@HOST/PATH"}
 	case u.Scheme == "file" && u.Host != "":
-		return &fault{what: "a file URL names no host", fix: "write file:///PATH"}
+		return &problem.Fault{What: "a file URL names no host", Fix: "write file:///PATH"}
 	case u.Scheme != "file" && !validHost(u.Hostname()):
-		return &fault{what: "the URL names no valid host", fix: form}
+		return &problem.Fault{What: "the URL names no valid host", Fix: form}
 	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && (err != nil || port < 1 || port > 65535):
-		return &fault{what: "the URL's port is no number from 1 to 65535", fix: form}
+		return &problem.Fault{What: "the URL's port is no number from 1 to 65535", Fix: form}
 	}
 	return pathFault(u.Path, form)
 }
 
 // scpFault checks an address without a scheme.
-func scpFault(s string) *fault {
+func scpFault(s string) *problem.Fault {
 	const form = "write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH"
 	m := scpForm.FindStringSubmatch(s)
 	switch {
 	case m == nil && strings.Contains(s, "@"):
-		return &fault{what: "this is not the URL of a repository, and may hold credentials", fix: form}
+		return &problem.Fault{What: "this is not the URL of a repository, and may hold credentials", Fix: form}
 	case m == nil:
-		return &fault{what: quote(s) + " is not the URL of a repository", fix: form}
+		return &problem.Fault{What: problem.Quote(s) + " is not the URL of a repository", Fix: form}
 	case !userForm.MatchString(m[1]):
-		return &fault{what: "the URL's user is not a plain name", fix: form}
+		return &problem.Fault{What: "the URL's user is not a plain name", Fix: form}
 	case !validHost(strings.Trim(m[2], "[]")):
-		return &fault{what: "the URL names no valid host", fix: form}
+		return &problem.Fault{What: "the URL names no valid host", Fix: form}
 	case strings.HasPrefix(m[3], "-"):
-		return &fault{what: `the URL's path starts with "-"`, fix: form}
+		return &problem.Fault{What: `the URL's path starts with "-"`, Fix: form}
 	}
 	return pathFault(m[3], form)
 }
@@ -104,15 +105,15 @@ func validHost(host string) bool {
 }
 
 // pathFault checks the decoded path of a URL.
-func pathFault(p, form string) *fault {
+func pathFault(p, form string) *problem.Fault {
 	elements := strings.Split(p, "/")
 	switch {
 	case strings.Trim(strings.TrimSuffix(strings.TrimRight(p, "/"), ".git"), "/") == "":
-		return &fault{what: "the URL names no repository", fix: form}
+		return &problem.Fault{What: "the URL names no repository", Fix: form}
 	case slices.Contains(elements, ".") || slices.Contains(elements, ".."):
-		return &fault{what: `the URL's path holds "." or ".."`, fix: "write where it leads"}
+		return &problem.Fault{What: `the URL's path holds "." or ".."`, Fix: "write where it leads"}
 	case !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl):
-		return &fault{what: "the URL's path holds a control character", fix: form}
+		return &problem.Fault{What: "the URL's path holds a control character", Fix: form}
 	}
 	return nil
 }

@@ -10,21 +10,22 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // uses is what a load uses of its machine. Directories are only walked for
 // [Plan.Inputs], as most plans run where they were loaded.
 type uses struct {
-	files     map[string]bool  // and directories without what they contain
-	trees     map[string]bool  // directories with what they contain, if they exist
-	programs  map[string]bool  // absolute as written: of the system
-	variables map[string]bool  // by name: whether the load got a value
-	home      string           // of the user, which no manifest names
-	event     string           // file of the CI's event; "" if it was not read
-	list      []byte           // that was read from standard input; nil for none
-	root      string           // directory with all that may be read, see [Below]; "" for no limit
-	fixed     []Problem        // what another machine can't have
-	places    map[string]value // where the repository of a job, or the rollout, is written
+	files     map[string]bool   // and directories without what they contain
+	trees     map[string]bool   // directories with what they contain, if they exist
+	programs  map[string]bool   // absolute as written: of the system
+	variables map[string]bool   // by name: whether the load got a value
+	home      string            // of the user, which no manifest names
+	event     string            // file of the CI's event; "" if it was not read
+	list      []byte            // that was read from standard input; nil for none
+	root      string            // directory with all that may be read, see [Below]; "" for no limit
+	fixed     []problem.Problem // what another machine can't have
+	places    map[string]value  // where the repository of a job, or the rollout, is written
 }
 
 func newUses() *uses {
@@ -72,7 +73,7 @@ func (u *uses) reads(path string) {
 func (u *uses) named(v value, path, written string) {
 	u.reads(path)
 	if isAbs(written) {
-		u.fix(v, quote(written)+" is an absolute path, which workers may not have", "write it relative to the manifest")
+		u.fix(v, problem.Quote(written)+" is an absolute path, which workers may not have", "write it relative to the manifest")
 	}
 }
 
@@ -109,7 +110,7 @@ func (u *uses) program(v value, path, written string) {
 // command records a command line with absolute paths next to the manifest.
 func (u *uses) command(v value, line string) {
 	if dir := v.src.dir + string(filepath.Separator); u != nil && v.src.dir != "" && strings.Contains(line, dir) {
-		u.fix(v, v.name+" contains an absolute path, which workers may not have: "+quote(dir+"..."), "write it relative to the manifest")
+		u.fix(v, v.name+" contains an absolute path, which workers may not have: "+problem.Quote(dir+"..."), "write it relative to the manifest")
 	}
 }
 
@@ -117,7 +118,7 @@ func (u *uses) command(v value, line string) {
 // and is not sent to other machines.
 func (u *uses) key(v value, written string) {
 	if path := resolvePath(v.src.dir, written); pathtree.Within(path, v.src.dir) || !isAbs(written) {
-		u.fix(v, fmt.Sprintf("%s uses the file %s of this machine, and secrets are not sent to workers", v.name, quote(written)),
+		u.fix(v, fmt.Sprintf("%s uses the file %s of this machine, and secrets are not sent to workers", v.name, problem.Quote(written)),
 			"name an environment variable, a program on the PATH of the workers, or an absolute path of theirs")
 	}
 }
@@ -134,7 +135,7 @@ func (u *uses) keyCommand(v value, words []string) {
 // fix records that a value means something else on other machines, or nothing.
 func (u *uses) fix(v value, what, fix string) {
 	if u != nil {
-		u.fixed = append(u.fixed, v.src.problem(v.use.Line, v.use.Column, what, fix))
+		u.fixed = append(u.fixed, v.src.Problem(v.use.Line, v.use.Column, what, fix))
 	}
 }
 
@@ -158,13 +159,13 @@ func (u *uses) locate(drafts []*draft, manifests []*manifest) {
 }
 
 // at returns a problem of a job, or of a key of the manifest, with its location if there is one.
-func (u *uses) at(of, what, fix string) Problem {
+func (u *uses) at(of, what, fix string) problem.Problem {
 	if u != nil {
 		if v := u.places[of]; v.src != nil && v.use != nil {
-			return v.src.problem(v.use.Line, v.use.Column, what, fix)
+			return v.src.Problem(v.use.Line, v.use.Column, what, fix)
 		}
 	}
-	return Problem{File: of, What: what, Fix: fix}
+	return problem.Problem{File: of, What: what, Fix: fix}
 }
 
 func isAbs(written string) bool { return filepath.IsAbs(filepath.FromSlash(written)) }

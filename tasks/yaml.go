@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // What a file may hold at most. The first bound holds before the parser sees
@@ -27,7 +28,7 @@ const (
 
 // source is one YAML file and what is needed to make sense of its values.
 type source struct {
-	file
+	problem.File
 	dir    string // absolute; where its relative paths start
 	home   string // what "~" in its patterns stands for; may be empty
 	inputs *inputs
@@ -49,14 +50,14 @@ func (s *source) parse(data []byte) (value, bool) {
 	if !s.readable(data) {
 		return value{}, false
 	}
-	s.lines = lineBreak.Split(strings.TrimPrefix(string(data), "\ufeff"), -1)
-	s.openings = openings(s.lines)
+	s.Lines = lineBreak.Split(strings.TrimPrefix(string(data), "\ufeff"), -1)
+	s.openings = openings(s.Lines)
 	in := &lineReader{rest: data}
 	dec := yaml.NewDecoder(in)
 	doc, err := decodeNext(dec)
 	switch {
 	case errors.Is(err, io.EOF):
-		s.report(1, 1, "the file is empty", "name another file")
+		s.Report(1, 1, "the file is empty", "name another file")
 		return value{}, false
 	case err != nil:
 		s.syntax(err, in.lines)
@@ -64,7 +65,7 @@ func (s *source) parse(data []byte) (value, bool) {
 	}
 	switch second, err := decodeNext(dec); {
 	case err == nil:
-		s.report(second.Line, second.Column, "the file contains several YAML documents", "use one file for each document")
+		s.Report(second.Line, second.Column, "the file contains several YAML documents", "use one file for each document")
 		return value{}, false
 	case !errors.Is(err, io.EOF):
 		s.syntax(err, in.lines)
@@ -72,7 +73,7 @@ func (s *source) parse(data []byte) (value, bool) {
 	}
 	root := value{src: s, node: doc.Content[0], use: doc.Content[0], name: "the file"}
 	if root.null() {
-		s.report(1, 1, "the file is empty", "name another file")
+		s.Report(1, 1, "the file is empty", "name another file")
 		return value{}, false
 	}
 	if !(&measure{src: s}).node(root.node, nil, 1) {
@@ -89,7 +90,7 @@ func (s *source) readable(data []byte) bool {
 	}
 	if !utf8.Valid(data) {
 		at := firstInvalid(data)
-		s.report(1+bytes.Count(data[:at], []byte("\n")), 1, "the file is not UTF-8 text", "save it as UTF-8")
+		s.Report(1+bytes.Count(data[:at], []byte("\n")), 1, "the file is not UTF-8 text", "save it as UTF-8")
 		return false
 	}
 	return true
@@ -163,27 +164,27 @@ func (s *source) syntax(err error, last int) {
 	if line == 0 || strings.HasPrefix(message, "did not find expected") {
 		line = last
 	}
-	line = min(max(line, 1), len(s.lines))
+	line = min(max(line, 1), len(s.Lines))
 	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
 		line = s.mentions("*"+m[1], line)
 	}
 	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") {
 		if at, column := s.tab(line); at > 0 {
-			s.report(at, column, "a tab is used to indent", "use spaces")
+			s.Report(at, column, "a tab is used to indent", "use spaces")
 			return
 		}
 	}
-	text := s.lines[line-1]
+	text := s.Lines[line-1]
 	column := 1 + utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t"))
 	what, fix := plainWords(message)
-	s.report(line, column, what, fix)
+	s.Report(line, column, what, fix)
 }
 
 // mentions returns the last line up to a given one that holds a text, or else
 // the given one.
 func (s *source) mentions(text string, line int) int {
 	for n := line; n > 0; n-- {
-		if strings.Contains(s.lines[n-1], text) {
+		if strings.Contains(s.Lines[n-1], text) {
 			return n
 		}
 	}
@@ -193,8 +194,8 @@ func (s *source) mentions(text string, line int) int {
 // tab finds a tab in the indentation of a line or of the one after it, where
 // the parser's count may be one short.
 func (s *source) tab(line int) (at, column int) {
-	for n := line; n <= min(line+1, len(s.lines)); n++ {
-		text := s.lines[n-1]
+	for n := line; n <= min(line+1, len(s.Lines)); n++ {
+		text := s.Lines[n-1]
 		indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
 		if i := strings.IndexByte(indent, '\t'); i >= 0 {
 			return n, i + 1
@@ -245,7 +246,7 @@ func (m *measure) node(n, alias *yaml.Node, depth int) bool {
 	case m.bytes > maxText:
 		return m.fail(at, "the file expands to more than 16 MiB of text", "use fewer aliases")
 	case !usualTag(n):
-		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "remove it, or put a string that starts with ! in quotes")
+		return m.fail(at, fmt.Sprintf("the tag %s is not supported", problem.Quote(n.Tag)), "remove it, or put a string that starts with ! in quotes")
 	case n.Kind == yaml.AliasNode:
 		return m.node(n.Alias, at, depth+1)
 	}
@@ -258,7 +259,7 @@ func (m *measure) node(n, alias *yaml.Node, depth int) bool {
 }
 
 func (m *measure) fail(n *yaml.Node, what, fix string) bool {
-	m.src.report(n.Line, n.Column, what, fix)
+	m.src.Report(n.Line, n.Column, what, fix)
 	return false
 }
 

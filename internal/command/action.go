@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // actionCommand is the step of the GitHub action; .github/action/run.sh executes
@@ -208,7 +209,7 @@ func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 
 // annotation returns the annotation of a manifest's problem at its location. The message
 // repeats the location, because the log shows only the message.
-func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
+func (s *actionStep) annotation(p problem.Problem) action.Annotation {
 	a := action.Annotation{Level: "error", Title: "millhand: " + action.NameInputs(p.File), Message: p.String()}
 	if p.Line > 0 { // otherwise it is a problem of the command line
 		a.Location = s.where.Location(p.File, p.Line, p.Column)

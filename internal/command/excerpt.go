@@ -10,7 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // excerpts shows the lines of manifests that have problems.
@@ -23,7 +23,7 @@ type excerpts struct {
 
 // of returns the line of a problem and a caret below its column, each with a line break;
 // "" for a problem without a column, or if the line can't be shown.
-func (e *excerpts) of(p tasks.Problem) string {
+func (e *excerpts) of(p problem.Problem) string {
 	if p.Line < 1 || p.Column < 1 {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // excerptsOf loads a manifest and returns the excerpts of its problems.
@@ -19,7 +20,7 @@ func excerptsOf(t *testing.T, manifest string) []string {
 		t.Fatal(err)
 	}
 	_, err := tasks.Load(t.Context(), []string{"m.yaml"}, tasks.Options{Dir: dir, Getenv: func(string) string { return "" }})
-	var problems tasks.Problems
+	var problems problem.List
 	if !errors.As(err, &problems) {
 		t.Fatalf("the manifest has no problems: %v", err)
 	}
@@ -61,7 +62,7 @@ func TestExcerpts(t *testing.T) {
 // Lines of a key are not shown, wherever in it a problem is.
 func TestProblemsWithoutAColumnHaveNoExcerpt(t *testing.T) {
 	shown := excerpts{known: redact.New(nil)}
-	for _, p := range []tasks.Problem{{File: "--model"}, {File: "m.yaml", Line: 1, Column: 1}, {File: "m.yaml", Line: 9, Column: 2}} {
+	for _, p := range []problem.Problem{{File: "--model"}, {File: "m.yaml", Line: 1, Column: 1}, {File: "m.yaml", Line: 9, Column: 2}} {
 		if got := shown.of(p); got != "" {
 			t.Errorf("%+v: %q", p, got)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // planOptions select manifests and override parts of the plan.
@@ -91,14 +92,14 @@ func (o *planOptions) parse(command string, args []string) error {
 
 // refused is the error of invalid manifests. Its text does not include their problems.
 type refused struct {
-	problems tasks.Problems
+	problems problem.List
 	text     string
 }
 
 func (r refused) Error() string { return r.text }
 
 // problemsOf returns the problems of invalid manifests; nil for other errors.
-func problemsOf(err error) tasks.Problems {
+func problemsOf(err error) problem.List {
 	var r refused
 	errors.As(err, &r)
 	return r.problems
@@ -128,7 +129,7 @@ func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Lis
 			load = func() (*tasks.Plan, error) { return tasks.LoadPrompt(ctx, o.prompt, opts) }
 		}
 		plan, err := load()
-		var problems tasks.Problems
+		var problems problem.List
 		switch {
 		case errors.As(err, &problems):
 			return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}

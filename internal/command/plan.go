@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 type showOptions struct {
@@ -437,7 +438,7 @@ func testExamples(w World, plan *tasks.Plan) error {
 		return err
 	}
 	defer done()
-	var problems tasks.Problems
+	var problems problem.List
 	for _, p := range plan.Profiles {
 		problems = append(problems, tasks.CheckExamples(p, judge.decide(p))...)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 type submitOptions struct {
@@ -126,7 +127,7 @@ func withoutKeys(err error) error {
 
 // queueRefused is the error of a plan that can't be queued.
 func queueRefused(err error) error {
-	var problems tasks.Problems
+	var problems problem.List
 	if errors.As(err, &problems) {
 		return failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"}}
 	}

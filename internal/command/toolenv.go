@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -74,7 +75,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 		return nil, err
 	}
 	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
-	var problems tasks.Problems
+	var problems problem.List
 	if errors.As(err, &problems) {
 		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
 	}

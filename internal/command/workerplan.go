@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 type workerOptions struct {
@@ -178,7 +179,7 @@ func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, 
 func (k *worker) refusal(r *queue.Run, err error) string {
 	problems := problemsOf(err)
 	errors.As(err, &problems)
-	shown, hidden := tasks.Problems{}, 0
+	shown, hidden := problem.List{}, 0
 	for _, p := range problems {
 		if slices.Contains(r.Manifests, p.File) || slices.Contains(r.Policies, p.File) {
 			shown = append(shown, p)
@@ -203,7 +204,7 @@ func (k *worker) redacted(plan *tasks.Plan, text string) string {
 
 // isTemporary reports whether an error may not happen again.
 func isTemporary(err error) bool {
-	var problems tasks.Problems
+	var problems problem.List
 	return !errors.As(err, &problems) && problemsOf(err) == nil
 }
 
@@ -222,7 +223,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if path := resolve(r.Dir, given.MaxProfile); r.Has(path) {
 		po.maxProfile = filepath.Join(root, path)
 	} else if strings.ContainsAny(given.MaxProfile, `/\`) {
-		return nil, tasks.Problems{{File: "--max-profile", What: "the file is not an input of the run"}}
+		return nil, problem.List{{File: "--max-profile", What: "the file is not an input of the run"}}
 	}
 	opts, err := surroundings(ctx, k.world, po)
 	if err != nil {
@@ -255,7 +256,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return nil, err
 	}
 	if outside := plan.Outside(root); len(outside) > 0 {
-		return nil, tasks.Problems{{File: outside[0], What: "it is read, but is not an input of the run"}}
+		return nil, problem.List{{File: outside[0], What: "it is read, but is not an input of the run"}}
 	}
 	if err := lower(ctx, plan, po, opts); err != nil {
 		return nil, err

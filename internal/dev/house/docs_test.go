@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/problem"
 )
 
 // documents returns the paths of the documents for users.
@@ -69,7 +70,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 				return "7"
 			}
 			if _, err := tasks.Load(t.Context(), []string{file}, tasks.Options{Dir: dir, Getenv: getenv}); err != nil {
-				var problems tasks.Problems
+				var problems problem.List
 				errors.As(err, &problems)
 				t.Errorf("%s: %v\n%v\n%s", name, err, problems, text)
 			}

@@ -1,4 +1,4 @@
-package tasks
+package problem
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type Problem struct {
 	What   string
 	Fix    string // how to fix it; may be empty
 
-	in *file // nil if it can't be shown
+	in *File // nil if it can't be shown
 }
 
 // Source returns the text of the problem's file with the line breaks \n; "" if it is not
@@ -27,24 +27,24 @@ func (p Problem) Source() string {
 	if p.in == nil {
 		return ""
 	}
-	return strings.Join(p.in.lines, "\n")
+	return strings.Join(p.in.Lines, "\n")
 }
 
-// file is a file that problems are in.
-type file struct {
-	name  string // as it was given
-	lines []string
-	found *collector
+// File is a file that problems are in.
+type File struct {
+	Name  string // as it was given
+	Lines []string
+	Found *Collector
 }
 
-// problem returns a problem at a line and column.
-func (f *file) problem(line, column int, what, fix string) Problem {
-	return Problem{File: f.name, Line: line, Column: column, What: what, Fix: fix, in: f}
+// Problem returns a problem at a line and column.
+func (f *File) Problem(line, column int, what, fix string) Problem {
+	return Problem{File: f.Name, Line: line, Column: column, What: what, Fix: fix, in: f}
 }
 
-// report adds a problem at a line and column.
-func (f *file) report(line, column int, what, fix string) {
-	f.found.add(f.problem(line, column, what, fix))
+// Report adds a problem at a line and column.
+func (f *File) Report(line, column int, what, fix string) {
+	f.Found.Add(f.Problem(line, column, what, fix))
 }
 
 // String returns the problem as file:line:col: what; how to fix it.
@@ -61,12 +61,12 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems are all the mistakes that were found, sorted by file, line and
+// List are all the mistakes that were found, sorted by file, line and
 // column.
-type Problems []Problem
+type List []Problem
 
 // Error returns the problems, one a line.
-func (ps Problems) Error() string {
+func (ps List) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.String()
@@ -78,49 +78,49 @@ func (ps Problems) Error() string {
 // this is not a manifest, and nobody reads on.
 const maxProblems = 1000
 
-// collector gathers problems while files are read. The same problem counts
+// Collector gathers problems while files are read. The same problem counts
 // once, however many jobs run into it.
-type collector struct {
-	list []Problem
+type Collector struct {
+	List []Problem
 	seen map[Problem]bool
 	full bool
 
-	reported int // problems, also those that count once
+	Reported int // problems, also those that count once
 
-	notes []string // what is no mistake, and yet worth saying
+	Notes []string // what is no mistake, and yet worth saying
 }
 
 // maxNotes bounds what is said beside problems.
 const maxNotes = 50
 
-// note records something that a user should know, and that stops nothing.
-func (c *collector) note(text string) {
-	if len(c.notes) < maxNotes && !slices.Contains(c.notes, text) {
-		c.notes = append(c.notes, text)
+// Note records something that a user should know, and that stops nothing.
+func (c *Collector) Note(text string) {
+	if len(c.Notes) < maxNotes && !slices.Contains(c.Notes, text) {
+		c.Notes = append(c.Notes, text)
 	}
 }
 
-func newCollector() *collector { return &collector{seen: map[Problem]bool{}} }
+func NewCollector() *Collector { return &Collector{seen: map[Problem]bool{}} }
 
-func (c *collector) add(p Problem) {
-	c.reported++
+func (c *Collector) Add(p Problem) {
+	c.Reported++
 	if c.full || c.seen[p] {
 		return
 	}
-	if len(c.list) == maxProblems {
+	if len(c.List) == maxProblems {
 		c.full = true
 		return
 	}
 	c.seen[p] = true
-	c.list = append(c.list, p)
+	c.List = append(c.List, p)
 }
 
-// err returns the problems in order, or nil if there are none.
-func (c *collector) err() error {
-	if len(c.list) == 0 {
+// Err returns the problems in order, or nil if there are none.
+func (c *Collector) Err() error {
+	if len(c.List) == 0 {
 		return nil
 	}
-	ps := Problems(slices.Clone(c.list))
+	ps := List(slices.Clone(c.List))
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -134,13 +134,13 @@ func (c *collector) err() error {
 // to it for each unknown name.
 const maxCandidates = 1000
 
-// suggest answers an unknown name: with the most similar known one, or with
+// Suggest answers an unknown name: with the most similar known one, or with
 // all of them after the words of otherwise.
-func (c *collector) suggest(name string, known []string, otherwise string) string {
+func (c *Collector) Suggest(name string, known []string, otherwise string) string {
 	if c.full {
 		return ""
 	}
-	if fix := suggestion(name, known); fix != "" {
+	if fix := Suggestion(name, known); fix != "" {
 		return fix
 	}
 	if len(known) == 0 {
@@ -154,17 +154,17 @@ func (c *collector) suggest(name string, known []string, otherwise string) strin
 	return otherwise + list
 }
 
-// suggestion is a remedy for a typing mistake, or "".
-func suggestion(word string, known []string) string {
-	if best := nearest(word, known, allowedEdits(word)); best != "" {
+// Suggestion is a remedy for a typing mistake, or "".
+func Suggestion(word string, known []string) string {
+	if best := Nearest(word, known, AllowedEdits(word)); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return ""
 }
 
-// nearest returns the known name that is the fewest edits away from name, the
+// Nearest returns the known name that is the fewest edits away from name, the
 // first of several, or "" if all take more than a number of edits.
-func nearest(name string, known []string, edits int) string {
+func Nearest(name string, known []string, edits int) string {
 	name = strings.ToLower(name)
 	best, least := "", edits+1
 	for _, k := range known[:min(len(known), maxCandidates)] {
@@ -178,8 +178,8 @@ func nearest(name string, known []string, edits int) string {
 	return best
 }
 
-// allowedEdits is how many edits still make a typing mistake of a name.
-func allowedEdits(name string) int {
+// AllowedEdits is how many edits still make a typing mistake of a name.
+func AllowedEdits(name string) int {
 	switch n := utf8.RuneCountInString(name); {
 	case n <= 2:
 		return n - 1
@@ -190,9 +190,9 @@ func allowedEdits(name string) int {
 	}
 }
 
-// quote quotes a text of a manifest for a message: on one line, and not more
+// Quote quotes a text of a manifest for a message: on one line, and not more
 // of it than helps to recognise it.
-func quote(s string) string {
+func Quote(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "..."
@@ -200,10 +200,10 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// fault is what is wrong with a text, and how to fix it.
-type fault struct {
-	at        int // offset in the text
-	what, fix string
+// Fault is what is wrong with a text, and how to fix it.
+type Fault struct {
+	At        int // offset in the text
+	What, Fix string
 }
 
-func (f *fault) Error() string { return f.what + "; " + f.fix }
+func (f *Fault) Error() string { return f.What + "; " + f.Fix }
