@@ -21,8 +21,7 @@ type Condition struct {
 // slash-separated, relative and clean. has is only called if the result
 // depends on it; its error is returned as it is.
 func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
-	v, err := c.rest.evaluate(has)
-	return isTrue(v), err
+	return c.rest.holds(has)
 }
 
 // String returns the condition as the manifest has it, on one line and without
@@ -96,20 +95,21 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 	for _, k := range m.names() {
 		known = append(known, "matrix."+k)
 	}
-	c.expr.variables(func(e expression) {
-		name, isEnv := strings.CutPrefix(e.text, "env.")
+	c.expr.variables(func(variable string, at int) {
+		example, isFunction := exampleOfCall(variable)
+		name, isEnv := strings.CutPrefix(variable, "env.")
 		by, refused := c.src.policies.Refuses(policy.Env, name)
 		switch {
 		case isEnv && refused:
 			what, fix := refusal("the environment variable "+name, by)
-			c.problemAt(e.at, what, fix)
-		case isEnv || strings.HasPrefix(e.text, "event.") || slices.Contains(known, e.text):
-		case arity()[e.text] > 0:
-			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
-		case !strings.Contains(e.text, "."):
-			c.problemAt(e.at, problem.Quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
+			c.problemAt(at, what, fix)
+		case isEnv || strings.HasPrefix(variable, "event.") || slices.Contains(known, variable):
+		case isFunction:
+			c.problemAt(at, fmt.Sprintf("%s is a function", variable), "write for example "+example)
+		case !strings.Contains(variable, "."):
+			c.problemAt(at, problem.Quote(variable)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
 		default:
-			c.problemAt(e.at, "unknown variable "+problem.Quote(e.text), c.src.Found.Suggest(e.text, known, "known variables: "))
+			c.problemAt(at, "unknown variable "+problem.Quote(variable), c.src.Found.Suggest(variable, known, "known variables: "))
 		}
 	})
 }
@@ -120,13 +120,14 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	if c == nil {
 		return "", nil
 	}
-	e, f := c.expr.reduce(s)
+	e, f := c.expr.reduce(s.value)
+	holds, decided := e.decided()
 	switch {
 	case f != nil:
 		c.problemAt(f.At, f.What, f.Fix)
-	case e.op != isText:
+	case !decided:
 		return "", &Condition{c.written, e}
-	case !isTrue(e.text):
+	case !holds:
 		return "its condition does not hold: " + c.written, nil
 	}
 	return "", nil

@@ -18,21 +18,21 @@ func truth(b bool) string {
 	return "false"
 }
 
-// reduce fills in the variables of an expression and evaluates what does not
+// reduce fills in the variables of an expression with their values, and evaluates what does not
 // depend on the repository. It returns a text if that is everything.
-func (e expression) reduce(s scope) (expression, *problem.Fault) {
+func (e expression) reduce(value func(name string) string) (expression, *problem.Fault) {
 	switch e.op {
 	case isText:
 		return e, nil
 	case isVariable:
-		return expression{op: isText, at: e.at, text: s.value(e.text)}, nil
+		return expression{op: isText, at: e.at, text: value(e.text)}, nil
 	default: // with operands
 	}
 	out := e
 	out.args = make([]expression, len(e.args))
 	open := false
 	for i, a := range e.args {
-		r, f := a.reduce(s)
+		r, f := a.reduce(value)
 		if f != nil {
 			return expression{}, f
 		}
@@ -100,6 +100,17 @@ func (e expression) compute(args []string) bool {
 	default: // the others have values of their own
 		return false
 	}
+}
+
+// decided reports whether a reduced expression depends on nothing more, and if so whether it holds.
+func (e expression) decided() (holds, ok bool) { return isTrue(e.text), e.op == isText }
+
+// holds evaluates a reduced expression. has reports whether the repository has a file or
+// directory of this path, which is slash-separated, relative and clean. It is only called if
+// the result depends on it; its error is returned as it is.
+func (e expression) holds(has func(path string) (bool, error)) (bool, error) {
+	v, err := e.evaluate(has)
+	return isTrue(v), err
 }
 
 // evaluate evaluates an expression without variables.

@@ -241,10 +241,15 @@ func (e expression) asksRepository() bool {
 	return e.op == hasFile || slices.ContainsFunc(e.args, expression.asksRepository)
 }
 
-// variables calls do for each variable in the expression.
-func (e expression) variables(do func(expression)) {
+// exampleOfCall returns a call of a function; false if there is no function of this name.
+func exampleOfCall(function string) (string, bool) {
+	return exampleCall(operation(function)), arity()[function] > 0
+}
+
+// variables calls do for each variable in the expression, with its offset in the condition.
+func (e expression) variables(do func(name string, at int)) {
 	if e.op == isVariable {
-		do(e)
+		do(e.text, e.at)
 	}
 	for _, a := range e.args {
 		a.variables(do)
