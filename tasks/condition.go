@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/expr"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // Condition is an if that asks for a repository's content.
 type Condition struct {
 	written string
-	rest    expression // without variables, and without what is decided
+	rest    expr.Expression // without variables, and without what is decided
 }
 
 // Holds evaluates the condition. has reports whether the repository has a file
@@ -21,7 +22,7 @@ type Condition struct {
 // slash-separated, relative and clean. has is only called if the result
 // depends on it; its error is returned as it is.
 func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
-	return c.rest.holds(has)
+	return c.rest.Holds(has)
 }
 
 // String returns the condition as the manifest has it, on one line and without
@@ -39,7 +40,7 @@ func (c *Condition) left() string {
 // condition is an if as a manifest has it.
 type condition struct {
 	text
-	expr    expression
+	expr    expr.Expression
 	written string
 	start   int // offset of the expression in the text
 }
@@ -65,7 +66,7 @@ func readCondition(v value) (*condition, bool) {
 	case strings.TrimSpace(inside) == "":
 		f = &problem.Fault{At: -c.start, What: v.name + " is empty", Fix: "write a condition, or leave it out"}
 	default:
-		c.expr, f = parseExpression(inside)
+		c.expr, f = expr.Parse(inside)
 	}
 	if f != nil {
 		c.problemAt(f.At, f.What, f.Fix)
@@ -95,8 +96,8 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 	for _, k := range m.names() {
 		known = append(known, "matrix."+k)
 	}
-	c.expr.variables(func(variable string, at int) {
-		example, isFunction := exampleOfCall(variable)
+	c.expr.Variables(func(variable string, at int) {
+		example, isFunction := expr.Example(variable)
 		name, isEnv := strings.CutPrefix(variable, "env.")
 		by, refused := c.src.policies.Refuses(policy.Env, name)
 		switch {
@@ -120,8 +121,8 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	if c == nil {
 		return "", nil
 	}
-	e, f := c.expr.reduce(s.value)
-	holds, decided := e.decided()
+	e, f := c.expr.Reduce(s.value)
+	holds, decided := e.Decided()
 	switch {
 	case f != nil:
 		c.problemAt(f.At, f.What, f.Fix)

@@ -1,4 +1,4 @@
-package tasks
+package expr
 
 import (
 	"slices"
@@ -18,16 +18,16 @@ func TestExpressionsAreReduced(t *testing.T) {
 		{`repo.has('a') && vars.off`, "does not hold"},
 		{`vars.off || repo.has('a') == vars.on`, `||(==(repo.has("a"), "yes"))`},
 	} {
-		e, fault := parseExpression(tt.expression)
+		e, fault := Parse(tt.expression)
 		if fault != nil {
 			t.Fatalf("%s: %v", tt.expression, fault)
 		}
-		e, fault = e.reduce(func(name string) string { return values[name] })
+		e, fault = e.Reduce(func(name string) string { return values[name] })
 		if fault != nil {
 			t.Fatalf("%s: %v", tt.expression, fault)
 		}
 		got := e.String()
-		if holds, ok := e.decided(); ok {
+		if holds, ok := e.Decided(); ok {
 			got = map[bool]string{true: "holds", false: "does not hold"}[holds]
 		}
 		if got != tt.want {
@@ -37,7 +37,7 @@ func TestExpressionsAreReduced(t *testing.T) {
 }
 
 func TestTheRepositoryIsAskedOnlyIfTheResultDependsOnIt(t *testing.T) {
-	e, fault := parseExpression(`repo.has('a') || repo.has('b') && repo.has('c')`)
+	e, fault := Parse(`repo.has('a') || repo.has('b') && repo.has('c')`)
 	if fault != nil {
 		t.Fatal(fault)
 	}
@@ -47,7 +47,7 @@ func TestTheRepositoryIsAskedOnlyIfTheResultDependsOnIt(t *testing.T) {
 		asked string
 	}{{"a", true, "a"}, {"bc", true, "abc"}, {"c", false, "ab"}} {
 		asked := ""
-		holds, err := e.holds(func(path string) (bool, error) { asked += path; return strings.Contains(tt.files, path), nil })
+		holds, err := e.Holds(func(path string) (bool, error) { asked += path; return strings.Contains(tt.files, path), nil })
 		if err != nil || holds != tt.holds || asked != tt.asked {
 			t.Errorf("with %s: %t, %v, asked %s", tt.files, holds, err, asked)
 		}
@@ -66,7 +66,7 @@ func TestFaultsHaveTheirOffsetAndAFix(t *testing.T) {
 		{`a && matches(b, '(')`, 16, "invalid regular expression: missing closing ): \"(\"", "use RE2 syntax"},
 		{`repo.has('../x')`, 9, `"../x" is not a path inside the repository`, "write it from the repository's top, such as 'web/package.json'"},
 	} {
-		_, fault := parseExpression(tt.expression)
+		_, fault := Parse(tt.expression)
 		if fault == nil || fault.At != tt.at || fault.What != tt.what || fault.Fix != tt.fix {
 			t.Errorf("%s: got %+v", tt.expression, fault)
 		}
@@ -74,19 +74,19 @@ func TestFaultsHaveTheirOffsetAndAFix(t *testing.T) {
 }
 
 func TestVariablesAndFunctionsAreNamed(t *testing.T) {
-	e, fault := parseExpression(`vars.a == 'x' && contains(repo.name, env.B)`)
+	e, fault := Parse(`vars.a == 'x' && contains(repo.name, env.B)`)
 	if fault != nil {
 		t.Fatal(fault)
 	}
 	var names []string
-	e.variables(func(name string, _ int) { names = append(names, name) })
+	e.Variables(func(name string, _ int) { names = append(names, name) })
 	if !slices.Equal(names, []string{"vars.a", "repo.name", "env.B"}) {
 		t.Errorf("variables %q", names)
 	}
-	if example, ok := exampleOfCall("matches"); !ok || example != "matches(repo.name, '^api-')" {
+	if example, ok := Example("matches"); !ok || example != "matches(repo.name, '^api-')" {
 		t.Errorf("example %q, %t", example, ok)
 	}
-	if _, ok := exampleOfCall("match"); ok {
+	if _, ok := Example("match"); ok {
 		t.Error("match is a function")
 	}
 }
@@ -101,7 +101,7 @@ func FuzzExpression(f *testing.F) {
 		f.Add(s, "x")
 	}
 	f.Fuzz(func(t *testing.T, s, v string) {
-		e, fault := parseExpression(s)
+		e, fault := Parse(s)
 		if fault != nil {
 			if fault.At < 0 || fault.At > len(s) || fault.What == "" || fault.Fix == "" {
 				t.Fatalf("%q: %+v", s, fault)
@@ -114,13 +114,13 @@ func FuzzExpression(f *testing.F) {
 			}
 			return v
 		}
-		rest, fault := e.reduce(values)
+		rest, fault := e.Reduce(values)
 		if fault != nil {
 			return
 		}
-		rest.variables(func(name string, _ int) { t.Fatalf("%q leaves %s", s, name) })
+		rest.Variables(func(name string, _ int) { t.Fatalf("%q leaves %s", s, name) })
 		has := func(path string) (bool, error) { return len(path)%2 == 1, nil }
-		got, err := rest.holds(has)
+		got, err := rest.Holds(has)
 		if want := slow(e, values, has); err != nil || got != isTrue(want) {
 			t.Fatalf("%q is %t, want %q, %v", s, got, want, err)
 		}
@@ -128,7 +128,7 @@ func FuzzExpression(f *testing.F) {
 }
 
 // slow evaluates an expression with all of its parts.
-func slow(e expression, value func(string) string, has func(string) (bool, error)) string {
+func slow(e Expression, value func(string) string, has func(string) (bool, error)) string {
 	args := make([]string, len(e.args))
 	for i, a := range e.args {
 		args[i] = slow(a, value, has)
@@ -139,7 +139,7 @@ func slow(e expression, value func(string) string, has func(string) (bool, error
 	case isVariable:
 		return value(e.text)
 	case hasFile:
-		p, _ := filePath(expression{text: args[0]})
+		p, _ := filePath(Expression{text: args[0]})
 		there, _ := has(p)
 		return truth(there)
 	case isAnd, isOr:

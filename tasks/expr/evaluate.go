@@ -1,4 +1,4 @@
-package tasks
+package expr
 
 import (
 	"fmt"
@@ -18,23 +18,23 @@ func truth(b bool) string {
 	return "false"
 }
 
-// reduce fills in the variables of an expression with their values, and evaluates what does not
+// Reduce fills in the variables of an expression with their values, and evaluates what does not
 // depend on the repository. It returns a text if that is everything.
-func (e expression) reduce(value func(name string) string) (expression, *problem.Fault) {
+func (e Expression) Reduce(value func(name string) string) (Expression, *problem.Fault) {
 	switch e.op {
 	case isText:
 		return e, nil
 	case isVariable:
-		return expression{op: isText, at: e.at, text: value(e.text)}, nil
+		return Expression{op: isText, at: e.at, text: value(e.text)}, nil
 	default: // with operands
 	}
 	out := e
-	out.args = make([]expression, len(e.args))
+	out.args = make([]Expression, len(e.args))
 	open := false
 	for i, a := range e.args {
-		r, f := a.reduce(value)
+		r, f := a.Reduce(value)
 		if f != nil {
-			return expression{}, f
+			return Expression{}, f
 		}
 		out.args[i] = r
 		open = open || r.op != isText
@@ -49,12 +49,12 @@ func (e expression) reduce(value func(name string) string) (expression, *problem
 	case open:
 		return out, nil
 	}
-	return expression{op: isText, at: e.at, text: truth(out.compute(texts(out.args)))}, nil
+	return Expression{op: isText, at: e.at, text: truth(out.compute(texts(out.args)))}, nil
 }
 
 // reduceChain decides && and || by any one of their operands, or else leaves
 // those that are open.
-func (e expression) reduceChain() expression {
+func (e Expression) reduceChain() Expression {
 	decisive := e.op == isOr
 	open := e
 	open.args = nil
@@ -63,16 +63,16 @@ func (e expression) reduceChain() expression {
 		case a.op != isText:
 			open.args = append(open.args, a)
 		case isTrue(a.text) == decisive:
-			return expression{op: isText, at: e.at, text: truth(decisive)}
+			return Expression{op: isText, at: e.at, text: truth(decisive)}
 		}
 	}
 	if len(open.args) == 0 {
-		return expression{op: isText, at: e.at, text: truth(!decisive)}
+		return Expression{op: isText, at: e.at, text: truth(!decisive)}
 	}
 	return open
 }
 
-func texts(args []expression) []string {
+func texts(args []Expression) []string {
 	all := make([]string, len(args))
 	for i, a := range args {
 		all[i] = a.text
@@ -81,7 +81,7 @@ func texts(args []expression) []string {
 }
 
 // compute applies an operator or a function that does not ask the repository.
-func (e expression) compute(args []string) bool {
+func (e Expression) compute(args []string) bool {
 	switch e.op {
 	case isNot:
 		return !isTrue(args[0])
@@ -102,19 +102,19 @@ func (e expression) compute(args []string) bool {
 	}
 }
 
-// decided reports whether a reduced expression depends on nothing more, and if so whether it holds.
-func (e expression) decided() (holds, ok bool) { return isTrue(e.text), e.op == isText }
+// Decided reports whether a reduced expression depends on nothing more, and if so whether it holds.
+func (e Expression) Decided() (holds, ok bool) { return isTrue(e.text), e.op == isText }
 
-// holds evaluates a reduced expression. has reports whether the repository has a file or
+// Holds evaluates a reduced expression. has reports whether the repository has a file or
 // directory of this path, which is slash-separated, relative and clean. It is only called if
 // the result depends on it; its error is returned as it is.
-func (e expression) holds(has func(path string) (bool, error)) (bool, error) {
+func (e Expression) Holds(has func(path string) (bool, error)) (bool, error) {
 	v, err := e.evaluate(has)
 	return isTrue(v), err
 }
 
 // evaluate evaluates an expression without variables.
-func (e expression) evaluate(has func(string) (bool, error)) (string, error) {
+func (e Expression) evaluate(has func(string) (bool, error)) (string, error) {
 	switch e.op {
 	case isText:
 		return e.text, nil
@@ -142,7 +142,7 @@ func (e expression) evaluate(has func(string) (bool, error)) (string, error) {
 }
 
 // String spells an expression out in one form.
-func (e expression) String() string {
+func (e Expression) String() string {
 	switch e.op {
 	case isText:
 		return fmt.Sprintf("%q", e.text)

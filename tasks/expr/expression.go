@@ -1,4 +1,4 @@
-package tasks
+package expr
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// expression is a condition taken apart. Every value is text, as in a manifest:
+// Expression is a condition taken apart. Every value is text, as in a manifest:
 // 5.10 is not 5.1, and what is true or false is the text "true" or "false".
 //
 //	condition  = and { "||" and }
@@ -24,10 +24,10 @@ import (
 //	           | VARIABLE | FUNCTION "(" condition { "," condition } ")"
 //
 // TEXT stands in single or double quotes; a quote within is doubled.
-type expression struct {
+type Expression struct {
 	op   operation
 	text string // of a text, what it is; of a variable, its name
-	args []expression
+	args []Expression
 	re   *regexp.Regexp // of matches
 	at   int            // offset in the condition
 }
@@ -68,10 +68,10 @@ type parser struct {
 	depth int
 }
 
-// parseExpression reads a condition without ${{ }} around it.
-func parseExpression(s string) (expression, *problem.Fault) {
+// Parse reads a condition without ${{ }} around it.
+func Parse(s string) (Expression, *problem.Fault) {
 	if len(s) > maxCondition {
-		return expression{}, &problem.Fault{What: fmt.Sprintf("the condition exceeds %d bytes", maxCondition), Fix: "shorten it"}
+		return Expression{}, &problem.Fault{What: fmt.Sprintf("the condition exceeds %d bytes", maxCondition), Fix: "shorten it"}
 	}
 	p := &parser{lexer: lexer{s: s}}
 	p.advance()
@@ -107,13 +107,13 @@ func (p *parser) take(sign string) bool {
 	return true
 }
 
-func (p *parser) or() expression  { return p.chain(isOr, p.and) }
-func (p *parser) and() expression { return p.chain(isAnd, p.comparison) }
+func (p *parser) or() Expression  { return p.chain(isOr, p.and) }
+func (p *parser) and() Expression { return p.chain(isAnd, p.comparison) }
 
 // chain reads operands with one operator between them.
-func (p *parser) chain(op operation, operand func() expression) expression {
+func (p *parser) chain(op operation, operand func() Expression) Expression {
 	first := operand()
-	e := expression{op: op, at: first.at, args: []expression{first}}
+	e := Expression{op: op, at: first.at, args: []Expression{first}}
 	for p.take(string(op)) {
 		e.args = append(e.args, operand())
 	}
@@ -123,17 +123,17 @@ func (p *parser) chain(op operation, operand func() expression) expression {
 	return e
 }
 
-func (p *parser) comparison() expression {
+func (p *parser) comparison() Expression {
 	left := p.operand()
 	for _, op := range []operation{isEqual, isUnequal} {
 		if p.take(string(op)) {
-			return expression{op: op, at: left.at, args: []expression{left, p.operand()}}
+			return Expression{op: op, at: left.at, args: []Expression{left, p.operand()}}
 		}
 	}
 	return left
 }
 
-func (p *parser) operand() expression {
+func (p *parser) operand() Expression {
 	t := p.tok
 	if p.depth++; p.depth > maxNesting {
 		p.fail(t.at, fmt.Sprintf("the condition is nested more than %d deep", maxNesting), "make it flatter")
@@ -141,23 +141,23 @@ func (p *parser) operand() expression {
 	defer func() { p.depth-- }()
 	switch {
 	case p.take("!"):
-		return expression{op: isNot, at: t.at, args: []expression{p.operand()}}
+		return Expression{op: isNot, at: t.at, args: []Expression{p.operand()}}
 	case p.take("("):
 		e := p.or()
 		p.closing()
 		return e
 	case p.tok.kind == aText:
 		p.advance()
-		return expression{op: isText, at: t.at, text: t.text}
+		return Expression{op: isText, at: t.at, text: t.text}
 	case p.tok.kind == aName:
 		p.advance()
 		if p.take("(") {
 			return p.call(t)
 		}
-		return expression{op: isVariable, at: t.at, text: t.text}
+		return Expression{op: isVariable, at: t.at, text: t.text}
 	}
 	p.unexpected("write for example vars.NAME == 'TEXT' or repo.has('FILE')")
-	return expression{op: isText}
+	return Expression{op: isText}
 }
 
 func (p *parser) closing() {
@@ -167,8 +167,8 @@ func (p *parser) closing() {
 }
 
 // call reads the arguments of a function.
-func (p *parser) call(name token) expression {
-	e := expression{op: operation(name.text), at: name.at}
+func (p *parser) call(name token) Expression {
+	e := Expression{op: operation(name.text), at: name.at}
 	for p.tok.kind != atEnd && (p.tok.kind != aSign || p.tok.text != ")") {
 		e.args = append(e.args, p.or())
 		if !p.take(",") {
@@ -206,7 +206,7 @@ func exampleCall(op operation) string {
 }
 
 // literals checks arguments that can be checked before a job is known.
-func (p *parser) literals(e *expression) {
+func (p *parser) literals(e *Expression) {
 	last := e.args[len(e.args)-1]
 	switch {
 	case e.op == hasFile && last.op == isText:
@@ -228,7 +228,7 @@ func (p *parser) literals(e *expression) {
 
 // filePath returns the path that repo.has is given, in the one form in which
 // git has it.
-func filePath(e expression) (string, *problem.Fault) {
+func filePath(e Expression) (string, *problem.Fault) {
 	clean := path.Clean(e.text)
 	if strings.TrimSpace(e.text) == "" || strings.HasPrefix(e.text, "/") || !fs.ValidPath(clean) || clean == "." {
 		return "", &problem.Fault{At: e.at, What: problem.Quote(e.text) + " is not a path inside the repository", Fix: "write it from the repository's top, such as 'web/package.json'"}
@@ -237,21 +237,21 @@ func filePath(e expression) (string, *problem.Fault) {
 }
 
 // asksRepository reports whether the expression has to see the repository.
-func (e expression) asksRepository() bool {
-	return e.op == hasFile || slices.ContainsFunc(e.args, expression.asksRepository)
+func (e Expression) asksRepository() bool {
+	return e.op == hasFile || slices.ContainsFunc(e.args, Expression.asksRepository)
 }
 
-// exampleOfCall returns a call of a function; false if there is no function of this name.
-func exampleOfCall(function string) (string, bool) {
+// Example returns a call of a function; false if there is no function of this name.
+func Example(function string) (string, bool) {
 	return exampleCall(operation(function)), arity()[function] > 0
 }
 
-// variables calls do for each variable in the expression, with its offset in the condition.
-func (e expression) variables(do func(name string, at int)) {
+// Variables calls do for each variable in the expression, with its offset in the condition.
+func (e Expression) Variables(do func(name string, at int)) {
 	if e.op == isVariable {
 		do(e.text, e.at)
 	}
 	for _, a := range e.args {
-		a.variables(do)
+		a.Variables(do)
 	}
 }
