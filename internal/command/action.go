@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -45,7 +46,7 @@ func actionCommand(w World) *cli.Command {
 			}
 			exit := s.run(c.Context)
 			errors.Join(s.out.Close(), s.log.Close()) //nolint:errcheck // a closed log doesn't change the result
-			return exitWith(exit)
+			return fault.Silent(exit)
 		},
 	}
 }
@@ -219,19 +220,19 @@ func (s *actionStep) annotation(p problem.Problem) action.Annotation {
 
 // exitOf returns the exit code for an error of a command.
 func exitOf(err error) event.Exit {
-	var f failure
+	var f fault.Error
 	var interrupt runner.Interrupt
 	var timeout session.Timeout
 	var noKey *models.KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK
-	case errors.As(err, &interrupt): // even if it is wrapped in a failure
+	case errors.As(err, &interrupt): // even if it is wrapped in another error
 		return interrupt.Exit
 	case errors.As(err, &timeout) && timeout.Code == event.CodeRunTime: // likewise
 		return event.ExitDeadline
 	case errors.As(err, &f):
-		return f.exit
+		return f.Kind
 	case errors.As(err, &noKey):
 		return event.ExitAuth
 	}

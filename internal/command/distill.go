@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/distill"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
@@ -127,10 +128,10 @@ func (d *distillery) open(ctx context.Context) error {
 		return err
 	}
 	if d.dir, err = filepath.Abs(saved.dir); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	if err := d.chooseTask(saved.report.Jobs); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	jobs := distill.Candidates(saved.report.Jobs, d.given.task)
 	if d.given.merged {
@@ -139,7 +140,7 @@ func (d *distillery) open(ctx context.Context) error {
 		}
 	}
 	if d.examples, err = d.accepted(jobs); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	past, _, err := readPast(d.dir)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/distill"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
@@ -43,7 +44,7 @@ func (d *distillery) makeScript(ctx context.Context) error {
 	if file := d.given.script; file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 		d.script = tasks.NewTaskScript(filepath.Base(file), data)
 		for i := range d.examples {
@@ -60,11 +61,11 @@ func (d *distillery) makeScript(ctx context.Context) error {
 		if !d.given.opts.json {
 			printText(d.world, rep, d.reports)
 		}
-		return exitWith(rep.Run.ExitCode)
+		return fault.Silent(rep.Run.ExitCode)
 	}
 	response, err := distill.Parse(rep.Jobs[0].Output)
 	if err != nil {
-		return failure{event.ExitFailed, err}
+		return fault.Wrap(event.ExitFailed, err)
 	}
 	d.file = response.File(d.file)
 	d.script = tasks.NewTaskScript(filepath.Base(d.file), []byte(response.Text))
@@ -124,7 +125,7 @@ func (d *distillery) try(ctx context.Context) error {
 		return err
 	}
 	if rep.Run.ExitCode == event.ExitInterrupt || rep.Run.ExitCode == event.ExitTerminate {
-		return exitWith(rep.Run.ExitCode)
+		return fault.Silent(rep.Run.ExitCode)
 	}
 	saved := os.DirFS(d.reports)
 	for _, e := range d.examples {
@@ -166,7 +167,7 @@ func (d *distillery) tryIn(plan *tasks.Plan) error {
 func (d *distillery) execute(ctx context.Context, o runOptions, dir string, change func(context.Context, *tasks.Plan) error) (*report.Report, error) {
 	log, err := view.New(d.world.Err, o.log, d.world.Getenv)
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	o.plan.Only, o.plan.NoRollout = []string{d.given.task}, true
 	o.change = change
@@ -194,20 +195,20 @@ func (d *distillery) finish() error {
 	r.SHA256, r.Script = d.script.SHA256, "distilled"+filepath.Ext(d.script.File) // no name of a report
 	reports, err := files.Open(d.reports)
 	if err != nil {
-		return failure{event.ExitInternal, err}
+		return fault.Wrap(event.ExitInternal, err)
 	}
 	defer reports.Close()
 	if err := reports.Write(r.Script, []byte(d.script.Text), 0o600); err != nil {
-		return failure{event.ExitInternal, err}
+		return fault.Wrap(event.ExitInternal, err)
 	}
 	if r.Accepted && d.given.script == "" {
 		if err := d.writeScript(); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 		r.File = d.file
 	}
 	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return writeJSON(out, r) }); err != nil {
-		return failure{event.ExitInternal, err}
+		return fault.Wrap(event.ExitInternal, err)
 	}
 	if d.given.opts.json {
 		err = writeJSON(d.world.Out, r)
@@ -215,7 +216,7 @@ func (d *distillery) finish() error {
 		err = d.print(d.world.Out)
 	}
 	if err == nil && !r.Accepted {
-		return exitWith(event.ExitFailed)
+		return fault.Silent(event.ExitFailed)
 	}
 	return err
 }

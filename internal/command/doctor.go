@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
@@ -115,14 +116,14 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 	if err != nil {
 		return fail(event.ExitInternal, "print the result: %w", err)
 	}
-	return exitWith(e.ExitCode)
+	return fault.Silent(e.ExitCode)
 }
 
 // examine runs all checks, and adds more. It runs git and bash to get their versions, and uses
 // no network.
 func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*examination, error) {
 	if err := mode.Check(); err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	tmp := w.Getenv("TMPDIR")
 	if tmp == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -21,7 +22,7 @@ import (
 func act(parse func(args []string) error, run func(ctx context.Context) error) cli.ActionFunc {
 	return func(in *cli.Context) error {
 		if err := parse(in.Args().Slice()); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 		return run(in.Context)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
@@ -74,7 +75,7 @@ func followPulls(ctx context.Context, w World, o followOptions) error {
 	}
 	for i, file := range o.policies { // a run changes the directory
 		if o.policies[i], err = filepath.Abs(file); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 	}
 	rows, seen, exits := []followRow{}, map[string]bool{}, []event.Exit{}
@@ -102,7 +103,7 @@ func followPulls(ctx context.Context, w World, o followOptions) error {
 	if errors.As(context.Cause(ctx), &interrupt) {
 		exits = append(exits, interrupt.Exit)
 	}
-	return exitWith(event.Worst(exits))
+	return fault.Silent(event.Worst(exits))
 }
 
 // followedRuns returns the absolute directories of the runs, the newest first.
@@ -112,7 +113,7 @@ func followedRuns(w World, o followOptions) ([]string, error) {
 	}
 	manifest, err := filepath.Abs(o.of)
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := os.Stat(manifest); err != nil {
 		return nil, fail(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.of, err)
@@ -149,7 +150,7 @@ const followLock = "follow.lock"
 func lockPass(dir string) (*os.File, error) {
 	f, err := files.OpenRegular(filepath.Join(dir, followLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if err := filelock.Try(f, filelock.Exclusive); err != nil {
 		f.Close()

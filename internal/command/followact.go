@@ -225,8 +225,8 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {
-		if fault := r.out.Finish(emit, events, fold, broken); fault != nil {
-			return done, errors.Join(err, fault)
+		if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {
+			return done, errors.Join(err, unwritten)
 		}
 	}
 	return done, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
@@ -72,7 +73,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 func (r *followedRun) load(ctx context.Context) error {
 	own, err := invoked(r.past.Run)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	set := tasks.DefaultFollow()
 	if !slices.Contains(own.plan.manifests, "-") && own.prompt.text == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -63,7 +64,7 @@ func (o *forkOptions) parse(args []string) error {
 func forkSession(ctx context.Context, w World, given forkOptions) error {
 	log, err := view.New(w.Err, given.opts.log, w.Getenv)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	past, dir, err := readPast(given.run)
 	if err != nil {
@@ -73,15 +74,15 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 		given.Job = past.Run.Jobs[0].ID
 	}
 	if err := named(past.Run, given.Job, "fork"); err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
 	}
 	fork, err := runner.NewFork(past, given.ForkRequest)
 	if err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	reports, err := forkReports(given.opts.reportDir, dir)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	o, err := defaultOptions()
 	if err != nil {
@@ -89,7 +90,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	}
 	o.plan.MaxCost, o.log, o.json = given.opts.plan.MaxCost, given.opts.log, given.opts.json
 	if o, err = resumed(o, past.Run); err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	id := runID(w)
 	o.reportDir, o.record, o.plan.run = reports, "", id
@@ -104,14 +105,14 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 		return err
 	}
 	if _, err := compare(past, c.plan, false); err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	forked, err := fork.History(id)
 	if err == nil {
 		err = runner.Narrow(c.plan, forked.Past)
 	}
 	if err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
 	return start(ctx, w, o, c, starting{id: id, log: log, history: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
 }
@@ -138,10 +139,10 @@ func forkReports(given, other string) (string, error) {
 // files.
 func readPast(run string) (past *history.Past, dir string, err error) {
 	if dir, err = findRun(run); err != nil {
-		return nil, "", failure{event.ExitUsage, err}
+		return nil, "", fault.Wrap(event.ExitUsage, err)
 	}
 	if err := rundir.NotInUse(dir); err != nil {
-		return nil, "", failure{event.ExitUsage, err}
+		return nil, "", fault.Wrap(event.ExitUsage, err)
 	}
 	f, err := rundir.OpenEvents(dir)
 	if err != nil {
@@ -185,7 +186,7 @@ func named(run *event.Run, job, verb string) error {
 func defaultOptions() (runOptions, error) {
 	var o runOptions
 	if _, err := readFlags(o.flags(), nil); err != nil {
-		return o, failure{event.ExitInternal, err}
+		return o, fault.Wrap(event.ExitInternal, err)
 	}
 	return o, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -69,7 +70,7 @@ func manCommand(w World) *cli.Command {
 		Name: "man", Usage: "Print the manual page", UsageText: "millhand man >~/.local/share/man/man1/millhand.1",
 		Action: func(in *cli.Context) error {
 			if err := noArguments("man", in.Args().Slice()); err != nil {
-				return failure{event.ExitUsage, err}
+				return fault.Wrap(event.ExitUsage, err)
 			}
 			page, err := manual(newApp(w))
 			if err != nil {

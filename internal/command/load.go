@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
@@ -132,7 +133,7 @@ func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Lis
 		var problems problem.List
 		switch {
 		case errors.As(err, &problems):
-			return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}
+			return nil, fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"})
 		case err != nil:
 			return nil, notLoaded(ctx, err)
 		}
@@ -155,7 +156,7 @@ func notLoaded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w; nothing was run", err)
 	}
-	return failure{event.ExitUsage, err}
+	return fault.Wrap(event.ExitUsage, err)
 }
 
 // lower limits every profile of a plan to --max-profile.
@@ -217,7 +218,7 @@ func loadProfile(ctx context.Context, w World, o profileOptions) (permission.Pro
 	}
 	p, err := tasks.LoadProfile(ctx, name, o.manifest, opts)
 	if err != nil {
-		return p, failure{event.ExitUsage, err}
+		return p, fault.Wrap(event.ExitUsage, err)
 	}
 	return opts.Policies.Under(p), nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -32,33 +33,9 @@ type World struct {
 // clock returns how time is read and waited for.
 func (w World) clock() clock.Clock { return clock.Clock{Now: w.Now, Sleep: w.Sleep} }
 
-// failure is an error with its exit code. Its message is empty if it has been
-// printed already.
-type failure struct {
-	exit event.Exit
-	err  error
-}
-
-func (f failure) Error() string {
-	if f.err == nil {
-		return ""
-	}
-	return f.err.Error()
-}
-
-func (f failure) Unwrap() error { return f.err }
-
 // fail returns a failure with a formatted message.
 func fail(exit event.Exit, format string, args ...any) error {
-	return failure{exit, fmt.Errorf(format, args...)}
-}
-
-// exitWith returns a failure without a message; nil for ExitOK.
-func exitWith(exit event.Exit) error {
-	if exit == event.ExitOK {
-		return nil
-	}
-	return failure{exit: exit}
+	return fault.New(exit, format, args...)
 }
 
 // Main runs the command line and returns the exit code.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -52,7 +53,7 @@ func mergeReports(ctx context.Context, w World, o mergeOptions) error {
 	}
 	out, err := rundir.Claim(ctx, o.reportDir, "merge", w.clock())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer out.Close()
 	return writeMerged(w, out, parts, o.failOn)
@@ -70,9 +71,9 @@ func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.Fa
 	var refused *report.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	case err != nil:
-		return failure{event.ExitInternal, err}
+		return fault.Wrap(event.ExitInternal, err)
 	}
 	if err := out.WriteMerged(name, merged); err != nil {
 		return fail(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
@@ -80,7 +81,7 @@ func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.Fa
 	w.keep(out.Path())
 	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
-	return exitWith(merged.Exit)
+	return fault.Silent(merged.Exit)
 }
 
 // findParts returns the shards to merge.

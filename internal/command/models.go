@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/prices/dataset"
@@ -55,7 +56,7 @@ func (o *modelsOptions) parse(args []string) error {
 func listModels(w World, o modelsOptions) error {
 	doc, unknown, err := models.NewCatalog(priceTable(w), o.providers, w.Getenv, w.Now())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	for _, of := range unknown {
 		fmt.Fprintf(w.Err, "no built-in prices for %s: add them under prices: in the manifest\n", of)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -154,7 +155,7 @@ func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes 
 	}
 	refusals := runner.Refusals(err)
 	if err != nil && len(refusals) == 0 {
-		return nil, nil, 0, failure{event.ExitUsage, err}
+		return nil, nil, 0, fault.Wrap(event.ExitUsage, err)
 	}
 	notes = map[string]note{}
 	for _, r := range refusals {
@@ -445,5 +446,5 @@ func testExamples(w World, plan *tasks.Plan) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "policy example") + " failed"}}
+	return fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "policy example") + " failed"})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -35,7 +36,7 @@ func plannedWaves(ctx context.Context, w World, o showOptions, plan *tasks.Plan)
 	}
 	saved, err := findWaves(w, plan.Name, "", o.after, "")
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if plan.Rollout == nil { // only what was named counts
 		saved.onlyNamed()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/files/workspace"
@@ -142,7 +143,7 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 	defer done()
 	decisions, err := j.all(profile, o.tool, o.subject)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	d := overall(decisions)
 	by := d.By()
@@ -161,7 +162,7 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable.Text(d.Nearest))
 	}
 	if !d.Allowed() {
-		return exitWith(event.ExitPolicy)
+		return fault.Silent(event.ExitPolicy)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/prices"
@@ -67,7 +68,7 @@ func refreshPrices(ctx context.Context, w World, registry, source string) error 
 	}
 	got, err := dataset.Fetch(ctx, client, registry)
 	if err != nil {
-		return failure{event.ExitUnavailable, err}
+		return fault.Wrap(event.ExitUnavailable, err)
 	}
 	fmt.Fprintf(w.Err, "genai-prices %s of %s, %s\n", got.Version, got.Date, got.Integrity)
 	if used := priceTable(w); got.Date <= used.Date {
@@ -75,7 +76,7 @@ func refreshPrices(ctx context.Context, w World, registry, source string) error 
 		return nil
 	}
 	if _, err := prices.Parse(string(got.Table)); err != nil {
-		return failure{event.ExitUnavailable, err}
+		return fault.Wrap(event.ExitUnavailable, err)
 	}
 	if err := savePrices(path, got.Table); err != nil {
 		return fail(event.ExitUsage, "save prices: %w", err)

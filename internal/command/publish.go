@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -112,18 +113,18 @@ func publishRun(ctx context.Context, w World, o publishOptions) error {
 		return err
 	}
 	if p.saved.dir, err = filepath.Abs(p.saved.dir); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	if p.jobs, err = selectJobs(p.saved.report.Jobs, o.jobs); err != nil {
 		return err
 	}
 	out, err := rundir.Reopen(ctx, p.saved.dir, w.clock())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer out.Close()
 	if _, err := out.Events(p.state.Emit); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	if p.state.run == nil || p.state.end == nil {
 		return fail(event.ExitUsage, "the run has not ended: continue it with millhand run --resume %s; nothing was published", o.run)
@@ -229,12 +230,12 @@ func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 		return err
 	}
 	if err := out.Begin(p.state.run.ID, sandbox.None, nil, len(pending)); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	began := p.world.Now()
 	log, fold := out.Log(), &report.Fold{}
 	if _, err := out.Events(fold.Emit); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	var mu sync.Mutex // the rows are of several goroutines
 	stream := event.NewStream(p.world.Now, log, fold)
@@ -280,7 +281,7 @@ func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 		Outcome: event.Worst(event.ExitsOf(ends)).OutcomeOf(), ExitCode: p.failOn.Exit(ends), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
 	}})
 	if err := out.Finish(emit, log, fold, func() error { return errors.Join(log.Err(), stream.Err()) }); err != nil {
-		return failure{event.ExitInternal, err}
+		return fault.Wrap(event.ExitInternal, err)
 	}
 	return nil
 }
@@ -383,7 +384,7 @@ func (p *publishing) print(ctx context.Context) error {
 	if errors.As(context.Cause(ctx), &interrupt) {
 		exits = append(exits, interrupt.Exit)
 	}
-	return exitWith(event.Worst(exits))
+	return fault.Silent(event.Worst(exits))
 }
 
 func (p *publishing) printJSON() error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -113,11 +114,11 @@ func accessOf(ctx context.Context, w World, dir string, po policyOptions) (*task
 		_, err = event.Read(f, past.Emit)
 	}
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	for i, file := range po.policies { // invoked changes the directory
 		if po.policies[i], err = filepath.Abs(file); err != nil {
-			return nil, failure{event.ExitUsage, err}
+			return nil, fault.Wrap(event.ExitUsage, err)
 		}
 	}
 	own, unreadable := invoked(past.Run)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -120,7 +121,7 @@ func (r *publishedRun) print(ctx context.Context, asJSON bool, rows []pullRow) e
 	if err := write(rows); err != nil {
 		return err
 	}
-	return exitWith(event.Worst(exits))
+	return fault.Silent(event.Worst(exits))
 }
 
 func (r *publishedRun) printTable(rows []pullRow) error {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -61,7 +62,7 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 	}
 	out, err := rundir.Claim(ctx, o.reportDir, "queue", w.clock())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer out.Close()
 	dir, err := files.MakeTemp(os.TempDir(), "millhand-queue-")
@@ -109,7 +110,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 			return nil
 		}
 		if err := clock.Wait(ctx, pollAgain(w.Now().Sub(began))); err != nil {
-			return failure{exitOf(err), err}
+			return fault.Wrap(exitOf(err), err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -89,7 +90,7 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 			return nil
 		}
 		if err := clock.Wait(ctx, pollAgain(w.Now().Sub(began))); err != nil {
-			return failure{exitOf(err), err}
+			return fault.Wrap(exitOf(err), err)
 		}
 	}
 }

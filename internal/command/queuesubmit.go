@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
@@ -88,7 +89,7 @@ func submitRun(ctx context.Context, w World, o submitOptions) error {
 	}
 	set := models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	q, err := o.server.open(ctx, w)
 	if err != nil {
@@ -129,7 +130,7 @@ func withoutKeys(err error) error {
 func queueRefused(err error) error {
 	var problems problem.List
 	if errors.As(err, &problems) {
-		return failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"}}
+		return fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"})
 	}
 	return fail(event.ExitUsage, "%w; nothing was queued", err)
 }

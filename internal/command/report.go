@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -119,7 +120,7 @@ func alone(write func(io.Writer, *report.Report) error) func(io.Writer, *report.
 func printReport(w World, o reportOptions, write func(io.Writer, *report.Report, fs.FS) error) error {
 	file, err := findEvents(o.run)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer file.Close()
 	rep, err := report.Load(file)
@@ -128,11 +129,11 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report,
 	}
 	files, err := os.OpenRoot(filepath.Dir(file.Name()))
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer files.Close()
 	err = write(w.Out, rep, files.FS())
-	if known := new(failure); err != nil && !errors.As(err, known) {
+	if known := new(fault.Error); err != nil && !errors.As(err, known) {
 		return fail(event.ExitInternal, "print the report: %w", err)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"
@@ -36,11 +37,11 @@ func startedWith(ctx context.Context) *event.Invocation {
 func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err error) {
 	dir, err := findRun(o.resume)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	out, err := rundir.Reopen(ctx, dir, w.clock())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	started := false
 	defer func() {
@@ -63,7 +64,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	if o, err = resumed(o, past.Run); err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
 	if o.prompt.text != nil {
 		if o.plan.prompt, err = out.Manifest(); err != nil {
@@ -88,7 +89,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	}
 	except, err := compare(past, c.plan, o.acceptChanges)
 	if err != nil {
-		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
 	if err := sameEvidence(past.Run, c.plan); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Orde
 	}
 	continued, err := history.Decide(past, order)
 	if err != nil {
-		return continued, failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+		return continued, fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
 	}
 	if limits := &plan.Jobs[at].Limits; f.by != nil && f.by.costUSD > 0 {
 		most := past.SpentBy(f.job).Add(f.by.costUSD)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -75,10 +76,10 @@ type reopened struct {
 // directory.
 func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 	if r.dir, err = findRun(run); err != nil {
-		return r, failure{event.ExitUsage, err}
+		return r, fault.Wrap(event.ExitUsage, err)
 	}
 	if r.out, err = rundir.Reopen(ctx, r.dir, w.clock()); err != nil {
-		return r, failure{event.ExitUsage, err}
+		return r, fault.Wrap(event.ExitUsage, err)
 	}
 	r.past = &history.Past{}
 	if _, err = r.out.Events(r.past.Emit); err == nil && r.past.Run == nil {
@@ -150,7 +151,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 		return nil, err
 	}
 	if err := runner.Narrow(plan, r.past); err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := compare(r.past, plan, false); err != nil {
 		return nil, fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
@@ -186,12 +187,12 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	trees := ready.Trees(&only)
 	prove(ctx, r.out, plan.Evidence, key)
 	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
-		return done, failure{event.ExitUsage, err}
+		return done, fault.Wrap(event.ExitUsage, err)
 	}
 	sweep(ctx, w, r.out, ready, true)
 	events, fold := r.out.Log(), &report.Fold{}
 	if _, err := r.out.Events(fold.Emit); err != nil {
-		return done, failure{event.ExitUsage, err}
+		return done, fault.Wrap(event.ExitUsage, err)
 	}
 	stream := event.NewStream(w.Now, events, fold, warnings{w.Err})
 	stream.Continue(r.past.Last.Seq)
@@ -202,8 +203,8 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})
-	if fault := r.out.Finish(emit, events, fold, broken); fault != nil {
-		return done, failure{event.ExitInternal, errors.Join(err, fault)}
+	if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {
+		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
 	}
 	if err != nil {
 		return done, fail(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))

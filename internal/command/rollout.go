@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -181,7 +182,7 @@ func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event
 	}
 	waves, err := findWaves(w, run.Rollout.Name, o.reportDir, o.after, run.ID)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	r, err := openRollout(ctx, w, c.plan, waves, ask)
 	if err != nil {
@@ -200,7 +201,7 @@ func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event
 func openRollout(ctx context.Context, w World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
 	h, err := waves.history()
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if ask && plan.Rollout != nil && slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return j.Pull != nil }) {
 		pulls, err := pullRequests(ctx, w, plan)

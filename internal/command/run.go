@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/rollout"
@@ -195,11 +196,11 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	c.plan, c.probe = plan, probe
 	fitJobs(plan, openFiles(), sandbox.FreeProcesses())
 	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
-		return c, failure{event.ExitUsage, err}
+		return c, fault.Wrap(event.ExitUsage, err)
 	}
 	if o.change != nil {
 		if err := o.change(ctx, c.plan); err != nil {
-			return c, failure{event.ExitUsage, err}
+			return c, fault.Wrap(event.ExitUsage, err)
 		}
 	}
 	if err := testExamples(w, c.plan); err != nil {
@@ -211,7 +212,7 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	}
 	c.sandbox = sandbox.Mode(mode)
 	if err := c.sandbox.Check(); err != nil {
-		return c, failure{event.ExitUsage, err}
+		return c, fault.Wrap(event.ExitUsage, err)
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
@@ -252,7 +253,7 @@ func (c checked) confine(ctx context.Context, preflight func(context.Context) er
 func run(ctx context.Context, w World, o runOptions) error {
 	log, err := view.New(w.Err, o.log, w.Getenv)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	if o.resume != "" {
 		return resume(ctx, w, o, log)
@@ -270,7 +271,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	}
 	if killed != "" {
 		if o, err = again(w, o, killed); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 		return resume(ctx, w, o, log)
 	}
@@ -306,7 +307,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	out, err := s.claim()
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer closeRun(w, out)
 	if text := out.Unfinished(s.id); text != "" && !o.log.Quiet {
@@ -343,7 +344,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	prove(ctx, out, plan.Evidence, c.key)
 	ledger := s.join(out)
 	if err := out.Begin(s.id, level, trees, len(plan.Jobs)); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
@@ -441,7 +442,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	}
 	stop, err := followLog(log, out)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= manyJobs}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
@@ -455,7 +456,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	stream := event.NewStream(w.Now, sinks...)
 	if o.History.Past != nil {
 		if _, err := out.Events(past); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 		stream.Continue(o.History.Past.Last.Seq)
 		for _, j := range plan.Jobs {
@@ -475,16 +476,16 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 		debug.FreeOSMemory()
 	}
 	annotatePulls(ctx, pulls.open, fold.Final(), out.Files().FS(), o.Redact, pulls.notify)
-	fault := out.Finish(emit, events, fold, o.Broken)
+	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())
 	w.keep(out.Path())
 	print(w, fold.Report(), out.Path())
 	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
-	if fault != nil {
-		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}
+	if unwritten != nil {
+		return fault.Wrap(event.Worst([]event.Exit{exit, event.ExitInternal}), unwritten)
 	}
-	return exitWith(exit)
+	return fault.Silent(exit)
 }
 
 // followLog updates the log until stop is called.
@@ -537,7 +538,7 @@ func (p *probe) end() sandbox.Found {
 func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sandbox.Found) (sandbox.Level, sandbox.State, error) {
 	m := sandbox.Mode(mode)
 	if err := m.Check(); err != nil {
-		return sandbox.None, sandbox.State{}, failure{event.ExitUsage, err}
+		return sandbox.None, sandbox.State{}, fault.Wrap(event.ExitUsage, err)
 	}
 	found := probe()
 	if ctx.Err() != nil {
@@ -548,7 +549,7 @@ func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sand
 		err = sandbox.Adopt()
 	}
 	if err != nil {
-		return level, sandbox.State{}, failure{event.ExitPolicy, err}
+		return level, sandbox.State{}, fault.Wrap(event.ExitPolicy, err)
 	}
 	return level, found.State(level), nil
 }

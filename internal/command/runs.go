@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"
@@ -166,7 +167,7 @@ func pruneRuns(ctx context.Context, w World, o pruneRunsOptions) error {
 	}
 	fmt.Fprintf(w.Out, "%s %s, %s %s; %d left\n", removed, figures.Count(p.removed, "run"), freed, figures.Bytes(p.freed), len(runs)-p.removed)
 	if p.errs != nil {
-		return failure{event.ExitUsage, p.errs}
+		return fault.Wrap(event.ExitUsage, p.errs)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -86,7 +87,7 @@ func explainCommand(w World) *cli.Command {
 		BashComplete: completes(keyPaths),
 		Action: func(in *cli.Context) error {
 			if in.NArg() != 1 {
-				return failure{event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify")}
+				return fault.Wrap(event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify"))
 			}
 			all := tasks.Keys()
 			if policy {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
@@ -122,7 +123,7 @@ type savedRun struct {
 func loadRun(run string) (*savedRun, error) {
 	file, err := findEvents(run)
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	defer file.Close()
 	rep, err := report.Load(file)
@@ -259,7 +260,7 @@ func showSession(ctx context.Context, w World, o sessionOptions) error {
 	s, err := run.session(*about)
 	switch {
 	case err != nil:
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	case o.json:
 		return writeJSON(w.Out, sessionDocument{
 			run.report.Run.ID, job, s.Name, *about, s.State.Session.System, append([]string{}, s.State.Session.Tools...), s.Messages(),
@@ -306,7 +307,7 @@ func paged(ctx context.Context, w World, write func(io.Writer) error) error {
 		env = proc.Set(env, "LESS", "FRX") // as git does: colours, and no pages if the text fits on the screen
 	}
 	if err := proc.Page(ctx, pager, env, terminal, &text); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/suggest"
@@ -54,7 +55,7 @@ func suggestProfile(w World, o suggestOptions) error {
 	found := usage{runs: map[string]bool{}}
 	for _, run := range o.runs {
 		if err := found.read(run); err != nil {
-			return failure{event.ExitUsage, err}
+			return fault.Wrap(event.ExitUsage, err)
 		}
 	}
 	record, jobs, err := j.record(&found, o.all)

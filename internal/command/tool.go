@@ -18,6 +18,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
@@ -126,12 +127,12 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	space, err := workspace.Open(o.dir)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer space.Close()
 	known, restore, err := hideHeaders(ctx, w, space.Dir())
 	if err != nil {
-		return failure{event.ExitPolicy, err}
+		return fault.Wrap(event.ExitPolicy, err)
 	}
 	defer restore()
 	env := settings.env
@@ -167,7 +168,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	defer closeLanguages()
 	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	if settings.runs(o.name) {
 		done, err := confineTool(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
@@ -201,9 +202,9 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	}
 	switch out.Status {
 	case tools.Denied:
-		return exitWith(event.ExitPolicy)
+		return fault.Silent(event.ExitPolicy)
 	case tools.Failed:
-		return exitWith(event.ExitFailed)
+		return fault.Silent(event.ExitFailed)
 	default:
 		return nil
 	}
@@ -281,13 +282,13 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 	}
 	if err := g.Prepare(); err != nil {
 		os.RemoveAll(base)
-		return nil, failure{event.ExitInternal, err}
+		return nil, fault.Wrap(event.ExitInternal, err)
 	}
 	box, err := runner.OpenConfinement(ctx, g)
 	switch {
 	case errors.Is(err, sandbox.ErrAbsent):
 		os.RemoveAll(base)
-		return nil, failure{event.ExitPolicy, err}
+		return nil, fault.Wrap(event.ExitPolicy, err)
 	case err != nil:
 		failed := err // of each command of the call
 		env.ChildEnv = g.Env
@@ -448,7 +449,7 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 	defer stop()
 	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	docs := []specDocument{}
 	for _, s := range registry.Offer(profile) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -28,7 +29,7 @@ func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly, Writes: t.Workspace,
 		})
 		if err != nil {
-			return nil, failure{event.ExitUsage, err}
+			return nil, fault.Wrap(event.ExitUsage, err)
 		}
 		list = append(list, tool)
 	}
@@ -80,7 +81,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
-		return nil, failure{event.ExitUsage, err}
+		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	s.env.Batch = s.env.Batch || plan.Batch
 	s.env.Limits = tools.OutputLimits(plan.Output)

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/evidence"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -59,7 +60,7 @@ func verifyReport(ctx context.Context, w World, given verifyReportOptions) error
 	defer root.Close()
 	o := evidence.Options{Files: root.FS(), Version: version(), Formats: rundir.Formats(root.FS()), MustSign: given.signers != ""}
 	if o.Signer, err = signerOf(given.signers); err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	o.Envelope = func(envelope, message, signature []byte) error {
 		return signing.VerifyEnvelope(envelope, evidence.PayloadType, message, signature)
@@ -78,7 +79,7 @@ func verifyReport(ctx context.Context, w World, given verifyReportOptions) error
 		printVerified(w, result)
 	}
 	if err == nil && len(result.Problems) > 0 {
-		err = exitWith(event.ExitFailed)
+		err = fault.Silent(event.ExitFailed)
 	}
 	return err
 }

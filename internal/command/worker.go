@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
@@ -75,7 +76,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	}
 	lock, err := rundir.TakeLock(ctx, k.dir, "worker-"+k.id, w.clock())
 	if err != nil {
-		return failure{event.ExitUsage, err}
+		return fault.Wrap(event.ExitUsage, err)
 	}
 	defer func() {
 		os.RemoveAll(k.dir)
@@ -97,7 +98,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 		k.say("sign off: %v", gone)
 	}
 	if ctx.Err() != nil { // its jobs were given back
-		return failure{exitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx))}
+		return fault.Wrap(exitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx)))
 	}
 	return err
 }
@@ -116,7 +117,7 @@ func (o *workerOptions) await(ctx context.Context, w World) (*queue.Queue, error
 			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
 		}
 		if err := clock.Wait(ctx, pollRun); err != nil {
-			return nil, failure{exitOf(err), fmt.Errorf("wait for the queue: %w", err)}
+			return nil, fault.Wrap(exitOf(err), fmt.Errorf("wait for the queue: %w", err))
 		}
 	}
 }

@@ -285,13 +285,13 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 	if err != nil { // nothing can be appended to what somebody else has written
 		return event.CodeInternal.End(fmt.Sprintf("events of earlier deliveries: %v", err)), nil
 	}
-	var fault error
+	var failed error
 	stream := event.NewStream(k.world.Now, event.SinkFunc(func(e event.Event) error {
 		line, err := event.Line(e)
 		if err == nil {
 			err = claim.Append(append(line, '\n'), false)
 		}
-		fault = errors.Join(fault, err)
+		failed = errors.Join(failed, err)
 		return err
 	}), &earlier.fold)
 	stream.Continue(earlier.seq)
@@ -307,7 +307,7 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 	}
 	stream.Emit(event.Event{Type: event.JobEnded, Job: claim.Job.ID, JobEnd: &end})
 	stream.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: end.ExitCode.OutcomeOf(), ExitCode: end.ExitCode}})
-	return end, fault
+	return end, failed
 }
 
 // earlierEvents are those of the deliveries of a job that did not end it.

@@ -88,6 +88,7 @@ func rooms() map[string]room {
 		"internal/model/replay":          {"internal/model", "one wire, of recordings"},
 		"internal/model/script":          {"internal/model internal/money internal/proc/clock", "one wire, of files"},
 		"internal/testing/wiretest":      {"internal/model internal/model/script internal/money internal/dev/nightly", "a server for tests"},
+		"internal/app/fault":             {"internal/event", "an error and its kind, without knowing who reports it"},
 		"internal/app/forecast":          {"internal/money", "a bound follows from costs alone"},
 		"internal/app/rollout":           {"tasks internal/event internal/app/forecast internal/money", "which jobs are next follows from a plan and what earlier runs did; it reads nothing"},
 		"internal/money":                 {"", "amounts, arithmetic and budgets, below everything that costs something"},
