@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -98,11 +99,11 @@ func withoutCommand(in *cli.Context) error {
 	switch path := in.Command.HelpName; {
 	case name != "":
 		unknown := strings.TrimPrefix(path+" "+name, in.App.Name+" ")
-		return fail(event.ExitUsage, "unknown command %q%s; see '%s --help'", unknown, nearCommand(name, in.Command.VisibleCommands()), path)
+		return fault.New(event.ExitUsage, "unknown command %q%s; see '%s --help'", unknown, nearCommand(name, in.Command.VisibleCommands()), path)
 	case path == in.App.Name:
 		return cli.ShowAppHelp(in)
 	default:
-		return fail(event.ExitUsage, "%s requires a subcommand: %s", in.Command.Name, strings.Join(commandNames(in.Command.VisibleCommands()), ", "))
+		return fault.New(event.ExitUsage, "%s requires a subcommand: %s", in.Command.Name, strings.Join(commandNames(in.Command.VisibleCommands()), ", "))
 	}
 }
 

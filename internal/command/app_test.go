@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -110,7 +111,7 @@ func TestErrorsWithExitCodesDoNotEndTheProcess(t *testing.T) {
 	for name, give := range map[string]error{
 		"cli.Exit":       cli.Exit("stop", 9),
 		"exec.ExitError": exec.CommandContext(t.Context(), "false").Run(),
-		"a failure":      fail(event.ExitPolicy, "stop"),
+		"a failure":      fault.New(event.ExitPolicy, "stop"),
 	} {
 		app := newApp(World{Out: new(bytes.Buffer)})
 		app.Command("version").Action = func(*cli.Context) error { return give }

@@ -11,6 +11,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )
@@ -46,7 +47,7 @@ func arrange(app *cli.App, args []string, getenv func(string) string) commandLin
 		return line
 	}
 	if len(others) > 0 && c.Command(others[0]) != nil { // the library would run it, without its flags
-		line.err = fail(event.ExitUsage, "write %s, which is a command, before flags and --: %s %s", others[0], strings.Join(path, " "), others[0])
+		line.err = fault.New(event.ExitUsage, "write %s, which is a command, before flags and --: %s %s", others[0], strings.Join(path, " "), others[0])
 		return line
 	}
 	for _, f := range c.Flags {
@@ -135,7 +136,7 @@ func usageError(in *cli.Context, err error, _ bool) error {
 		}
 		text = fmt.Sprintf("invalid value %s for %s: %s", m[1], by, m[3])
 	}
-	return fail(event.ExitUsage, "%s; see '%s --help'", text, c.HelpName)
+	return fault.New(event.ExitUsage, "%s; see '%s --help'", text, c.HelpName)
 }
 
 func dashes(name string) string {

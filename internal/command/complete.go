@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )
@@ -35,7 +36,7 @@ func completionCommand(w World) *cli.Command {
 			}
 			script, ok := scripts[in.Args().First()]
 			if !ok || in.NArg() != 1 {
-				return fail(event.ExitUsage, "completion requires one shell: %s", strings.Join(shells(), ", "))
+				return fault.New(event.ExitUsage, "completion requires one shell: %s", strings.Join(shells(), ", "))
 			}
 			text, err := script()
 			if err != nil {

@@ -210,10 +210,10 @@ func (d *distillery) load(past *history.Past) error {
 	g := d.given
 	o.plan.MaxCost, o.plan.Parallel, o.log, o.json = g.opts.plan.MaxCost, g.jobs, g.opts.log, g.opts.json
 	if o, err = resumed(o, past.Run); err != nil {
-		return fail(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
+		return fault.New(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
 	}
 	if o.prompt.text != nil {
-		return fail(event.ExitUsage, "distill %s: the run has no manifest, whose task could use a script; nothing was run", d.dir)
+		return fault.New(event.ExitUsage, "distill %s: the run has no manifest, whose task could use a script; nothing was run", d.dir)
 	}
 	o.plan.sources.only = false // another task may have changed
 	o.plan.Only, o.plan.Limit, o.plan.Sample, o.plan.Shard = nil, 0, 0, tasks.Shard{}
@@ -236,7 +236,7 @@ func (d *distillery) checkOutput() error {
 	for _, l := range tasks.ScriptLanguages() {
 		file := distill.Script{Language: l.Name}.File(d.file)
 		if _, err := os.Lstat(file); err == nil {
-			return fail(event.ExitUsage, "%s exists: remove it, or set --output FILE; nothing was run", file)
+			return fault.New(event.ExitUsage, "%s exists: remove it, or set --output FILE; nothing was run", file)
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]
 		}
 		row := r.status(ctx, j)
 		if row.PullRequest == nil {
-			return nil, fail(event.ExitPublish, "job %s: %s", j.ID, row.Reason)
+			return nil, fault.New(event.ExitPublish, "job %s: %s", j.ID, row.Reason)
 		}
 		if row.PullRequest.State == forge.Merged {
 			merged = append(merged, j)

@@ -114,7 +114,7 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 		err = e.print(w.Out)
 	}
 	if err != nil {
-		return fail(event.ExitInternal, "print the result: %w", err)
+		return fault.New(event.ExitInternal, "print the result: %w", err)
 	}
 	return fault.Silent(e.ExitCode)
 }
@@ -143,7 +143,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*ex
 	e.Checks = append(e.Checks, endpoints(w), pricesAge(w), private)
 	runs, err := filepath.Abs(filepath.Join(".millhand", "runs"))
 	if err != nil {
-		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
+		return nil, fault.New(event.ExitInternal, "find the current directory: %w", err)
 	}
 	e.Checks = append(e.Checks, directory("reports", runs, filepath.Dir(runs), "run millhand in a writable directory, or set --report-dir"))
 	e.Checks = append(e.Checks, dataDirectories(w)...)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millhand/millhand/internal/app/evidence"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
@@ -35,7 +36,7 @@ func proveSaved(ctx context.Context, w World, out *rundir.Dir, run *event.Run) e
 	if settings.Signed() {
 		var err error
 		if key, err = signing.Open(ctx, signing.SSH, w.Getenv, w.Now); err != nil {
-			return fail(event.ExitAuth, "evidence.sign: %w; nothing was changed", err)
+			return fault.New(event.ExitAuth, "evidence.sign: %w; nothing was changed", err)
 		}
 	}
 	prove(ctx, out, settings, key)
@@ -52,7 +53,7 @@ func sameEvidence(run *event.Run, plan *tasks.Plan) error {
 		is = string(plan.Evidence.Sign)
 	}
 	if was != is {
-		return fail(event.ExitUsage, "evidence of the manifest has changed since the run was started: restore it; nothing was run")
+		return fault.New(event.ExitUsage, "evidence of the manifest has changed since the run was started: restore it; nothing was run")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner"
 )
@@ -17,9 +18,9 @@ func TestExitOf(t *testing.T) {
 	}{
 		"no error":                       {nil, event.ExitOK},
 		"an error of the command line":   {errors.New("no such flag"), event.ExitUsage},
-		"a failure":                      {fail(event.ExitPolicy, "no sandbox"), event.ExitPolicy},
+		"a failure":                      {fault.New(event.ExitPolicy, "no sandbox"), event.ExitPolicy},
 		"a signal while reading":         {fmt.Errorf("read manifest m.yaml: %w", signal), event.ExitTerminate},
-		"a failure for which it was one": {fail(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
+		"a failure for which it was one": {fault.New(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
 	} {
 		if got := exitOf(tt.err); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)

@@ -116,7 +116,7 @@ func followedRuns(w World, o followOptions) ([]string, error) {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := os.Stat(manifest); err != nil {
-		return nil, fail(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.of, err)
+		return nil, fault.New(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.of, err)
 	}
 	_, saved, err := findRuns(w, o.dir)
 	if err != nil {
@@ -138,7 +138,7 @@ func followedRuns(w World, o followOptions) ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, fail(event.ExitUsage, "no saved run of %s found: restore the report directories of its runs, or name one", o.of)
+		return nil, fault.New(event.ExitUsage, "no saved run of %s found: restore the report directories of its runs, or name one", o.of)
 	}
 	return dirs, nil
 }
@@ -154,7 +154,7 @@ func lockPass(dir string) (*os.File, error) {
 	}
 	if err := filelock.Try(f, filelock.Exclusive); err != nil {
 		f.Close()
-		return nil, fail(event.ExitUsage, "%s: another process follows the run: %w", dir, err)
+		return nil, fault.New(event.ExitUsage, "%s: another process follows the run: %w", dir, err)
 	}
 	return f, nil
 }

@@ -40,7 +40,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 	}
 	if !r.past.Ended {
 		if !r.past.Reopened() || o.dryRun {
-			return nil, fail(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
+			return nil, fault.New(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
 		}
 		if err := r.session(ctx, w, dir, followUp{by: r.by(0)}); err != nil {
 			return nil, err

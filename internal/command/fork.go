@@ -96,7 +96,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	o.reportDir, o.record, o.plan.run = reports, "", id
 	if o.prompt.text != nil {
 		if o.plan.prompt, err = rundir.SavedManifest(dir); err != nil {
-			return fail(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
+			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
 		}
 	}
 	c, err := checkRun(ctx, w, o)
@@ -146,16 +146,16 @@ func readPast(run string) (past *history.Past, dir string, err error) {
 	}
 	f, err := rundir.OpenEvents(dir)
 	if err != nil {
-		return nil, "", fail(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
+		return nil, "", fault.New(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
 	}
 	defer f.Close()
 	past = &history.Past{}
 	_, err = event.Read(f, past.Emit)
 	switch {
 	case err != nil:
-		return nil, "", fail(event.ExitUsage, "read %s: %w", f.Name(), err)
+		return nil, "", fault.New(event.ExitUsage, "read %s: %w", f.Name(), err)
 	case past.Run == nil:
-		return nil, "", fail(event.ExitUsage, "%s: the run has no events", f.Name())
+		return nil, "", fault.New(event.ExitUsage, "%s: the run has no events", f.Name())
 	}
 	return past, dir, nil
 }

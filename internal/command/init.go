@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/opencode"
 	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/event"
@@ -34,7 +35,7 @@ func initCommand(w World) *cli.Command {
 		},
 		Action: func(in *cli.Context) error {
 			if in.NArg() > 1 {
-				return fail(event.ExitUsage, "init accepts one directory; see 'millhand init --help'")
+				return fault.New(event.ExitUsage, "init accepts one directory; see 'millhand init --help'")
 			}
 			o.dir = cmp.Or(in.Args().First(), ".")
 			write := o.run
@@ -42,7 +43,7 @@ func initCommand(w World) *cli.Command {
 				write = func(w World) error { return o.demonstrate(in.Context, w) }
 			}
 			if err := write(w); err != nil {
-				return fail(event.ExitUsage, "init: %w", err)
+				return fault.New(event.ExitUsage, "init: %w", err)
 			}
 			if o.opencode { // what it refers to may be invalid
 				return validate(in.Context, w, planOptions{manifests: []string{filepath.Join(o.dir, usualManifest)}})

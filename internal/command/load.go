@@ -171,7 +171,7 @@ func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Op
 		}
 	}
 	if err != nil {
-		return fail(event.ExitUsage, "--max-profile %s: %w", o.maxProfile, err)
+		return fault.New(event.ExitUsage, "--max-profile %s: %w", o.maxProfile, err)
 	}
 	for i, j := range plan.Jobs {
 		plan.Jobs[i].Profile = j.Profile.Under(most)
@@ -184,7 +184,7 @@ func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Op
 func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Options, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return opts, fail(event.ExitUsage, "find the current directory: %w", err)
+		return opts, fault.New(event.ExitUsage, "find the current directory: %w", err)
 	}
 	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(priceTable(w), w.Now), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
 	opts.Policies, err = readPolicies(ctx, w, o, opts)

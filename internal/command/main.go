@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -32,11 +31,6 @@ type World struct {
 
 // clock returns how time is read and waited for.
 func (w World) clock() clock.Clock { return clock.Clock{Now: w.Now, Sleep: w.Sleep} }
-
-// fail returns a failure with a formatted message.
-func fail(exit event.Exit, format string, args ...any) error {
-	return fault.New(exit, format, args...)
-}
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, w World) int {

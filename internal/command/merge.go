@@ -63,7 +63,7 @@ func mergeReports(ctx context.Context, w World, o mergeOptions) error {
 func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
 	events, name, err := out.Files().CreateTemp(".events.jsonl.*")
 	if err != nil {
-		return fail(event.ExitUsage, "create a file in the report directory: %w", err)
+		return fault.New(event.ExitUsage, "create a file in the report directory: %w", err)
 	}
 	defer out.Files().Remove(name) //nolint:errcheck // renamed on success
 	defer events.Close()
@@ -76,7 +76,7 @@ func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.Fa
 		return fault.Wrap(event.ExitInternal, err)
 	}
 	if err := out.WriteMerged(name, merged); err != nil {
-		return fail(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
+		return fault.New(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
 	w.keep(out.Path())
 	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
@@ -90,10 +90,10 @@ func findParts(dirs []string, out string) ([]report.Input, error) {
 	for _, dir := range dirs {
 		events := filepath.Join(dir, "events.jsonl")
 		if _, err := os.Stat(events); err != nil {
-			return nil, fail(event.ExitUsage, "%s is not a report directory: %w", dir, err)
+			return nil, fault.New(event.ExitUsage, "%s is not a report directory: %w", dir, err)
 		}
 		if same(dir, out) {
-			return nil, fail(event.ExitUsage, "%s is an input of the merge, so the reports can't be written there: choose another --report-dir", dir)
+			return nil, fault.New(event.ExitUsage, "%s is an input of the merge, so the reports can't be written there: choose another --report-dir", dir)
 		}
 		parts = append(parts, report.Input{Name: dir, Open: func() (io.ReadCloser, error) { return rundir.OpenEvents(dir) }})
 	}

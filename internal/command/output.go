@@ -5,6 +5,7 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -33,9 +34,9 @@ func (o *output) failure() error {
 	case o.err == nil, errors.Is(o.err, syscall.EPIPE), errors.Is(o.err, syscall.ECONNRESET), errors.Is(o.err, io.ErrClosedPipe):
 		return nil
 	case o.reports != "":
-		return fail(event.ExitInternal, "the result was not written to standard output: %w; the reports are in %s", o.err, o.reports)
+		return fault.New(event.ExitInternal, "the result was not written to standard output: %w; the reports are in %s", o.err, o.reports)
 	}
-	return fail(event.ExitInternal, "the result was not written to standard output: %w", o.err)
+	return fault.New(event.ExitInternal, "the result was not written to standard output: %w", o.err)
 }
 
 // keep records the report directory for the case that the result can't be written.

@@ -99,9 +99,9 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	case err != nil || !o.check:
 		return err
 	case refused > 0:
-		return fail(event.ExitUsage, "%s would be refused", figures.Count(refused, "job"))
+		return fault.New(event.ExitUsage, "%s would be refused", figures.Count(refused, "job"))
 	case failing > 0:
-		return fail(event.ExitUsage, "%s would fail immediately", figures.Count(failing, "job"))
+		return fault.New(event.ExitUsage, "%s would fail immediately", figures.Count(failing, "job"))
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes 
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
 	if ctx.Err() != nil {
-		return nil, nil, 0, fail(exitOf(context.Cause(ctx)), "%w", context.Cause(ctx))
+		return nil, nil, 0, fault.Wrap(exitOf(context.Cause(ctx)), context.Cause(ctx))
 	}
 	refusals := runner.Refusals(err)
 	if err != nil && len(refusals) == 0 {
@@ -211,9 +211,9 @@ const maxMatrix = 256
 func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	switch {
 	case plan.Rollout != nil:
-		return fail(event.ExitUsage, "--format github-matrix can't be combined with a rollout, whose waves are executed one after the other")
+		return fault.New(event.ExitUsage, "--format github-matrix can't be combined with a rollout, whose waves are executed one after the other")
 	case plan.Shard.Total > 0:
-		return fail(event.ExitUsage, "--format github-matrix can't be combined with --shard: it splits the entire plan")
+		return fault.New(event.ExitUsage, "--format github-matrix can't be combined with --shard: it splits the entire plan")
 	case total == 0:
 		total = max(1, min(len(plan.Jobs), maxMatrix))
 	}
@@ -238,7 +238,7 @@ func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	}
 	line, err := json.Marshal(doc)
 	if err != nil {
-		return fail(event.ExitInternal, "encode the matrix: %w", err)
+		return fault.New(event.ExitInternal, "encode the matrix: %w", err)
 	}
 	_, err = fmt.Fprintf(w.Out, "%s\n", printable.JSON(line))
 	return err

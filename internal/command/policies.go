@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/money/daily"
@@ -79,7 +80,7 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 	for _, file := range files {
 		p, err := tasks.LoadPolicy(ctx, file, o)
 		if err != nil {
-			return nil, fail(event.ExitUsage, "%w; nothing was run", err)
+			return nil, fault.New(event.ExitUsage, "%w; nothing was run", err)
 		}
 		if !slices.ContainsFunc(set, func(other policy.Policy) bool { return other.Path == p.Path }) {
 			set = append(set, p)
@@ -95,7 +96,7 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 	if name := po.maxProfile; name != "" {
 		p, err := tasks.LoadProfile(ctx, name, "", o)
 		if err != nil {
-			return nil, fail(event.ExitUsage, "--max-profile %s: %w; with --untrusted it must be a preset or a file", name, err)
+			return nil, fault.New(event.ExitUsage, "--max-profile %s: %w; with --untrusted it must be a preset or a file", name, err)
 		}
 		most = &p
 	}
@@ -142,7 +143,7 @@ func checkActors(w World, set policy.Set) error {
 	}
 	for _, name := range actors {
 		if by, refused := set.Refuses(policy.Actors, name); refused {
-			return fail(event.ExitUsage, "user %q is not permitted to start runs: denied by %s", name, by.By())
+			return fault.New(event.ExitUsage, "user %q is not permitted to start runs: denied by %s", name, by.By())
 		}
 	}
 	return nil
@@ -155,13 +156,13 @@ func checkFlagPaths(set policy.Set, dir string, po policyOptions) error {
 			continue
 		}
 		if by, refused := tasks.RefusedPath(set, dir, p.path); refused {
-			return fail(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
+			return fault.New(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
 		}
 		if !po.untrusted {
 			continue
 		}
 		if err := p.checkUntrusted(); err != nil {
-			return fail(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.flag, err)
+			return fault.New(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.flag, err)
 		}
 	}
 	return nil
@@ -176,7 +177,7 @@ func sandboxMode(mode string, set policy.Set) (string, error) {
 	case mode == string(sandbox.Auto):
 		return string(sandbox.Require), nil
 	}
-	return "", fail(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
+	return "", fault.New(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
 }
 
 // stateDir is the directory of data between runs that can't be re-created.
@@ -186,7 +187,7 @@ func stateDir(w World) (string, error) {
 			return filepath.Join(at, dir.below), nil
 		}
 	}
-	return "", fail(event.ExitUsage, "budget.day requires a directory for the cost of runs: set HOME or XDG_STATE_HOME; nothing was run")
+	return "", fault.New(event.ExitUsage, "budget.day requires a directory for the cost of runs: set HOME or XDG_STATE_HOME; nothing was run")
 }
 
 // days are the reservations of a run, one for each policy with a daily budget.
@@ -226,7 +227,7 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days,
 				exit = event.ExitBudget
 			}
 			all.close() //nolint:errcheck // the run does not start
-			return all, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
+			return all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
 		all.reserved = append(all.reserved, r)
 		if s.queued == nil {

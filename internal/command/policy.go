@@ -37,7 +37,7 @@ type judge struct {
 func newJudge(w World) (j *judge, done func(), err error) {
 	space, err := workspace.Open(".")
 	if err != nil {
-		return nil, nil, fail(event.ExitUsage, "%w", err)
+		return nil, nil, fault.New(event.ExitUsage, "%w", err)
 	}
 	return &judge{tools.Env{Workspace: space, ChildEnv: proc.ChildEnv(w.Getenv, nil)}}, func() { space.Close() }, nil
 }

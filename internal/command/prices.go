@@ -56,7 +56,7 @@ func cachedPrices(w World) string {
 func refreshPrices(ctx context.Context, w World, registry, source string) error {
 	path := cachedPrices(w)
 	if path == "" {
-		return fail(event.ExitUsage, "save prices: no cache directory: set HOME or MILLHAND_CACHE_DIR")
+		return fault.New(event.ExitUsage, "save prices: no cache directory: set HOME or MILLHAND_CACHE_DIR")
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
@@ -79,7 +79,7 @@ func refreshPrices(ctx context.Context, w World, registry, source string) error 
 		return fault.Wrap(event.ExitUnavailable, err)
 	}
 	if err := savePrices(path, got.Table); err != nil {
-		return fail(event.ExitUsage, "save prices: %w", err)
+		return fault.New(event.ExitUsage, "save prices: %w", err)
 	}
 	fmt.Fprintf(w.Err, "saved in %s\n", path)
 	return nil

@@ -127,7 +127,7 @@ func publishRun(ctx context.Context, w World, o publishOptions) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	if p.state.run == nil || p.state.end == nil {
-		return fail(event.ExitUsage, "the run has not ended: continue it with millhand run --resume %s; nothing was published", o.run)
+		return fault.New(event.ExitUsage, "the run has not ended: continue it with millhand run --resume %s; nothing was published", o.run)
 	}
 	pending := p.plan()
 	if len(pending) > 0 {
@@ -183,7 +183,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 	for _, i := range pending {
 		row := p.rows[i]
 		if by, refused := plan.Policies.Refuses(policy.Publish, string(row.Mode)); refused {
-			return fail(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", row.Mode, row.Job, by.By())
+			return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", row.Mode, row.Job, by.By())
 		}
 		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
 			host := at.Host
@@ -191,7 +191,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 				host = server.Hostname() + ":" + reach.DefaultPort(server.Scheme)
 			}
 			if by, refused := plan.Policies.Refuses(policy.Hosts, host); refused {
-				return fail(event.ExitUsage, "the host %s of job %s is not allowed by %s; nothing was published", at.Host, row.Job, by.By())
+				return fault.New(event.ExitUsage, "the host %s of job %s is not allowed by %s; nothing was published", at.Host, row.Job, by.By())
 			}
 		}
 		remotes = append(remotes, row.Remote)
@@ -201,7 +201,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 	hosts := forges(p.world, plan, p.known.Hold)
 	auth, err := hosts.ForRemotes(remotes)
 	if err != nil {
-		return fail(event.ExitAuth, "%s", p.known.Text(err.Error()))
+		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
 	}
 	clients := &pullClients{world: p.world, hosts: hosts, notify: p.note}
 	p.later = runner.Later{

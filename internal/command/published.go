@@ -75,7 +75,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 	}
 	r.policies, r.known = plan.Policies, secrets(w, plan, nil)
 	if by, refused := plan.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && change {
-		return nil, fail(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
+		return nil, fault.New(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
 	}
 	hosts := forges(w, plan, r.known.Hold)
 	var remotes []string
@@ -85,7 +85,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 		}
 	}
 	if r.auth, err = hosts.ForRemotes(remotes); err != nil {
-		return nil, fail(event.ExitAuth, "%s", r.known.Text(err.Error()))
+		return nil, fault.New(event.ExitAuth, "%s", r.known.Text(err.Error()))
 	}
 	r.clients = &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.known.Text(text))) }}
 	return r, nil
@@ -98,7 +98,7 @@ func selectJobs(jobs []report.Job, ids []string) ([]report.Job, error) {
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(jobs, func(j report.Job) bool { return j.ID == id }) {
-			return nil, fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand report show RUN)", id)
+			return nil, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand report show RUN)", id)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(jobs), func(j report.Job) bool { return !slices.Contains(ids, j.ID) }), nil

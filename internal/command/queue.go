@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
 )
@@ -69,7 +70,7 @@ func cancelRun(ctx context.Context, w World, o queueCancelOptions) error {
 	defer q.Close()
 	left, err := q.Cancel(ctx, r, "millhand queue cancel")
 	if err != nil {
-		return fail(event.ExitUnavailable, "%w", err)
+		return fault.New(event.ExitUnavailable, "%w", err)
 	}
 	fmt.Fprintf(w.Err, "cancelled run %s: %s had not ended\n", r.ID, figures.Count(left, "job"))
 	return nil

@@ -67,13 +67,13 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 	defer out.Close()
 	dir, err := files.MakeTemp(os.TempDir(), "millhand-queue-")
 	if err != nil {
-		return fail(event.ExitInternal, "create a directory for the events of jobs: %w", err)
+		return fault.New(event.ExitInternal, "create a directory for the events of jobs: %w", err)
 	}
 	defer os.RemoveAll(dir.Path())
 	defer dir.Close()
 	parts, err := queuedParts(ctx, q, r, dir)
 	if err != nil {
-		return fail(event.ExitUnavailable, "%w", err)
+		return fault.New(event.ExitUnavailable, "%w", err)
 	}
 	return writeMerged(w, out, parts, o.failOn)
 }
@@ -88,7 +88,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 		began := w.Now()
 		n, err := q.Ended(ctx, r)
 		if err != nil {
-			return fail(event.ExitUnavailable, "%w", err)
+			return fault.New(event.ExitUnavailable, "%w", err)
 		}
 		if n >= len(r.Jobs) {
 			return nil
@@ -104,7 +104,7 @@ func waitForRun(ctx context.Context, w World, q *queue.Queue, r *queue.Run) erro
 		}
 		over, err := q.Over(ctx, r)
 		if err != nil {
-			return fail(event.ExitUnavailable, "%w", err)
+			return fault.New(event.ExitUnavailable, "%w", err)
 		}
 		if over {
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -56,7 +57,7 @@ func (o *queueOptions) check(command string) error {
 func (o *queueOptions) open(ctx context.Context, w World) (*queue.Queue, error) {
 	q, err := queue.Open(ctx, queue.Options{URL: o.url, Token: w.Getenv("NATS_TOKEN"), Creds: o.creds, CA: o.ca, Cert: o.cert, Key: o.key, Name: o.name, Now: w.Now})
 	if err != nil {
-		return nil, fail(event.ExitUnavailable, "%w", err)
+		return nil, fault.New(event.ExitUnavailable, "%w", err)
 	}
 	return q, nil
 }
@@ -82,7 +83,7 @@ func queuedRun(ctx context.Context, w World, o queueOptions, id string) (*queue.
 		if errors.Is(err, queue.ErrNotFound) {
 			exit = event.ExitUsage
 		}
-		return nil, nil, fail(exit, "%w", err)
+		return nil, nil, fault.New(exit, "%w", err)
 	}
 	return q, r, nil
 }

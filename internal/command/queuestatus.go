@@ -78,7 +78,7 @@ func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
 		began := w.Now()
 		s, err := stateOf(ctx, w, q, r)
 		if err != nil {
-			return fail(event.ExitUnavailable, "%w", err)
+			return fault.New(event.ExitUnavailable, "%w", err)
 		}
 		if now := fmt.Sprint(s.Jobs, s.cost(), len(s.Workers)); now != last {
 			last = now

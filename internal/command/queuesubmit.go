@@ -101,11 +101,11 @@ func submitRun(ctx context.Context, w World, o submitOptions) error {
 	}
 	r, contents, err := queueRun(w, o, plan, set, id)
 	if err != nil {
-		return fail(event.ExitUsage, "%w; nothing was queued", err)
+		return fault.New(event.ExitUsage, "%w; nothing was queued", err)
 	}
 	done, err := q.Submit(ctx, r, func(path string) ([]byte, error) { return contents[path], nil })
 	if err != nil {
-		return fail(event.ExitUnavailable, "%w", err)
+		return fault.New(event.ExitUnavailable, "%w", err)
 	}
 	printSubmitted(w, o, r, done)
 	return nil
@@ -132,7 +132,7 @@ func queueRefused(err error) error {
 	if errors.As(err, &problems) {
 		return fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"})
 	}
-	return fail(event.ExitUsage, "%w; nothing was queued", err)
+	return fault.New(event.ExitUsage, "%w; nothing was queued", err)
 }
 
 // submitPreflight checks the repositories.

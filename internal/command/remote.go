@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -43,13 +44,13 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 	var interrupt runner.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
-		return nil, fail(interrupt.Exit, "%w; nothing was run", interrupt)
+		return nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
-		return nil, fail(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
+		return nil, fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
 	case err != nil && s.queued != nil:
 		return nil, err
 	case err != nil:
-		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
 	return ready, nil
 }

@@ -54,7 +54,7 @@ func reportCommand(w World) *cli.Command {
 	for _, name := range []string{"diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-			Action: func(*cli.Context) error { return fail(event.ExitUsage, "report %s is not supported yet", name) },
+			Action: func(*cli.Context) error { return fault.New(event.ExitUsage, "report %s is not supported yet", name) },
 		})
 	}
 	return c
@@ -93,7 +93,7 @@ func (o *reportOptions) show(ctx context.Context, w World, r *report.Report, fil
 		for _, j := range r.Jobs {
 			ids = append(ids, j.ID)
 		}
-		return fail(event.ExitUsage, "job %q not found in the run%s", o.job, near(o.job, ids))
+		return fault.New(event.ExitUsage, "job %q not found in the run%s", o.job, near(o.job, ids))
 	}
 	job := &r.Jobs[i]
 	if o.json {
@@ -125,7 +125,7 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report,
 	defer file.Close()
 	rep, err := report.Load(file)
 	if err != nil {
-		return fail(event.ExitUsage, "%s: %w", file.Name(), err)
+		return fault.New(event.ExitUsage, "%s: %w", file.Name(), err)
 	}
 	files, err := os.OpenRoot(filepath.Dir(file.Name()))
 	if err != nil {
@@ -134,7 +134,7 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report,
 	defer files.Close()
 	err = write(w.Out, rep, files.FS())
 	if known := new(fault.Error); err != nil && !errors.As(err, known) {
-		return fail(event.ExitInternal, "print the report: %w", err)
+		return fault.New(event.ExitInternal, "print the report: %w", err)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -26,10 +27,10 @@ const (
 // spent, and before the sandbox is probed, which needs them too.
 func checkResources(w World) error {
 	if n := openFiles(); n < minFiles {
-		return fail(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", n, minFiles)
+		return fault.New(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", n, minFiles)
 	}
 	if err := checkTemp(w.Getenv("TMPDIR")); err != nil {
-		return fail(event.ExitUsage, "%w; nothing was run", err)
+		return fault.New(event.ExitUsage, "%w; nothing was run", err)
 	}
 	return nil
 }

@@ -53,22 +53,22 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	torn, err := out.Events(past.Emit)
 	switch {
 	case err != nil:
-		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	case past.Run == nil:
-		return fail(event.ExitUsage, "resume %s: the run has no events: start it again; nothing was run", dir)
+		return fault.New(event.ExitUsage, "resume %s: the run has no events: start it again; nothing was run", dir)
 	}
 	if torn > 0 {
 		fmt.Fprintf(w.Err, "millhand: the last event of %s is incomplete (%s) and was removed\n", printable.Text(dir), figures.Count(torn, "byte"))
 	}
 	if err := sameFlags(ctx, past.Run); err != nil {
-		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	if o, err = resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
 	if o.prompt.text != nil {
 		if o.plan.prompt, err = out.Manifest(); err != nil {
-			return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+			return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 		}
 	}
 	if by := o.followUp.by; by != nil {
@@ -85,7 +85,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 		return err
 	}
 	if err := runner.Narrow(c.plan, past); err != nil {
-		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	except, err := compare(past, c.plan, o.acceptChanges)
 	if err != nil {
@@ -95,7 +95,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 		return err
 	}
 	if o.onlyFailed && past.Run.ForkedFrom != nil {
-		return fail(event.ExitUsage, "resume %s: --only-failed can't be used with a fork, whose conversation would be lost: fork run %s again; nothing was run", dir, past.Run.ForkedFrom.Run)
+		return fault.New(event.ExitUsage, "resume %s: --only-failed can't be used with a fork, whose conversation would be lost: fork run %s again; nothing was run", dir, past.Run.ForkedFrom.Run)
 	}
 	order := history.Order{Except: except}
 	if o.onlyFailed {
@@ -135,7 +135,7 @@ func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Orde
 	}
 	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job })
 	if at < 0 {
-		return history.Run{}, fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
+		return history.Run{}, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
 	}
 	prompt := history.FollowUp{Prompt: f.prompt}
 	if order.Do, order.Job = prompt, f.job; f.by != nil && f.by.onto {

@@ -87,7 +87,7 @@ func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 	}
 	if err != nil {
 		r.out.Close()
-		return r, fail(event.ExitUsage, "read the events of %s: %w; nothing was changed", r.dir, err)
+		return r, fault.New(event.ExitUsage, "read the events of %s: %w; nothing was changed", r.dir, err)
 	}
 	return r, nil
 }
@@ -103,15 +103,15 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 		given.job = r.past.Run.Jobs[0].ID
 	}
 	if err := named(r.past.Run, given.job, "revert"); err != nil {
-		return fail(event.ExitUsage, "%w; nothing was changed", err)
+		return fault.New(event.ExitUsage, "%w; nothing was changed", err)
 	}
 	to, err := runner.RevertTo(r.past, r.dir, given.job, *given.turn)
 	if err != nil {
-		return fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	o, err := r.options()
 	if err != nil {
-		return fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	plan, err := r.plan(ctx, w, o)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := compare(r.past, plan, false); err != nil {
-		return nil, fail(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
 	return plan, nil
 }
@@ -181,7 +181,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	at.Local, at.History, at.Signing = true, to, signs(w, key)
 	ready, err := runner.Preflight(ctx, &only, at)
 	if err != nil {
-		return done, fail(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
+		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
 	}
 	defer ready.Close()
 	trees := ready.Trees(&only)
@@ -207,7 +207,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
 	}
 	if err != nil {
-		return done, fail(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
+		return done, fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
 	}
 	return done, nil
 }

@@ -152,7 +152,7 @@ func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again string, err error) {
 	if c.plan.Rollout == nil {
 		if len(o.after) > 0 {
-			return "", fail(event.ExitUsage, "--after requires a manifest with the key rollout")
+			return "", fault.New(event.ExitUsage, "--after requires a manifest with the key rollout")
 		}
 		return "", nil
 	}
@@ -161,7 +161,7 @@ func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again str
 		again, err = waves.unfinished(c.plan)
 	}
 	if err != nil {
-		return "", fail(event.ExitUsage, "%w; nothing was run", err)
+		return "", fault.New(event.ExitUsage, "%w; nothing was run", err)
 	}
 	if again != "" {
 		return again, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
@@ -33,12 +34,12 @@ func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]ro
 			continue // the preflight refuses the job
 		}
 		if err != nil {
-			return nil, fail(event.ExitUsage, "find the pull requests of the rollout: %w; nothing was run", err)
+			return nil, fault.New(event.ExitUsage, "find the pull requests of the rollout: %w; nothing was run", err)
 		}
 		remotes[j.ID], urls = url, append(urls, url)
 	}
 	if _, err := hosts.ForRemotes(urls); err != nil {
-		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
 	found := map[string]rollout.Pull{}
 	var mu sync.Mutex

@@ -351,7 +351,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	if s.fork != nil {
 		if err := s.fork.Write(out.Files(), s.id, known.JSON); err != nil {
-			return fail(event.ExitUsage, "%w; nothing was run", err)
+			return fault.New(event.ExitUsage, "%w; nothing was run", err)
 		}
 	}
 	sweep(ctx, w, out, ready, o.log.Quiet)
@@ -437,7 +437,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	if o.Keep {
 		var err error
 		if o.Work, err = out.WorktreeDir(); err != nil {
-			return fail(event.ExitUsage, "create a directory for worktrees: %w", err)
+			return fault.New(event.ExitUsage, "create a directory for worktrees: %w", err)
 		}
 	}
 	stop, err := followLog(log, out)

@@ -121,7 +121,7 @@ func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
 	}
 	runs, err = rundir.List(dir, w.Now())
 	if err != nil {
-		return "", nil, fail(event.ExitUsage, "list runs: %w", err)
+		return "", nil, fault.New(event.ExitUsage, "list runs: %w", err)
 	}
 	return dir, runs, nil
 }

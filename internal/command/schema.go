@@ -33,7 +33,7 @@ func schemaCommand(w World) *cli.Command {
 			name := in.Args().First()
 			switch {
 			case in.NArg() > 1 || name != "" && !slices.Contains(schemas(), name):
-				return fail(event.ExitUsage, "schema accepts one of %s%s", strings.Join(schemas(), ", "), near(name, schemas()))
+				return fault.New(event.ExitUsage, "schema accepts one of %s%s", strings.Join(schemas(), ", "), near(name, schemas()))
 			case name == "report":
 				_, err := w.Out.Write(report.Schema())
 				return err
@@ -106,7 +106,7 @@ func explainKeys(out io.Writer, all []tasks.Key, name string) error {
 		found = slices.DeleteFunc(tasks.MatchKeys(all, name[:i]), func(k tasks.Key) bool { return !hasNames(k.Type) })
 	}
 	if len(found) == 0 {
-		return fail(event.ExitUsage, "unknown key %s%s; docs/manifest.md lists all keys", name, near(name, keyNames(all)))
+		return fault.New(event.ExitUsage, "unknown key %s%s; docs/manifest.md lists all keys", name, near(name, keyNames(all)))
 	}
 	for i, k := range found {
 		if i > 0 {

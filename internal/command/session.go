@@ -128,7 +128,7 @@ func loadRun(run string) (*savedRun, error) {
 	defer file.Close()
 	rep, err := report.Load(file)
 	if err != nil {
-		return nil, fail(event.ExitUsage, "%s: %w", file.Name(), err)
+		return nil, fault.New(event.ExitUsage, "%s: %w", file.Name(), err)
 	}
 	return &savedRun{filepath.Dir(file.Name()), rep}, nil
 }
@@ -227,11 +227,11 @@ func (r *savedRun) find(name string) (job string, s *report.Session, err error) 
 	}
 	switch {
 	case len(names) == 0:
-		return "", nil, fail(event.ExitUsage, "the run has no sessions")
+		return "", nil, fault.New(event.ExitUsage, "the run has no sessions")
 	case name == "":
-		return "", nil, fail(event.ExitUsage, "the run has %s: choose one of %s", figures.Count(len(r.report.Jobs), "job"), list)
+		return "", nil, fault.New(event.ExitUsage, "the run has %s: choose one of %s", figures.Count(len(r.report.Jobs), "job"), list)
 	}
-	return "", nil, fail(event.ExitUsage, "session %q not found in the run; it has %s", name, list)
+	return "", nil, fault.New(event.ExitUsage, "session %q not found in the run; it has %s", name, list)
 }
 
 // maxNames is the maximum number of sessions that an error lists.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/signing"
@@ -23,7 +24,7 @@ func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, e
 	what := "commit.sign"
 	if plan.Evidence.Signed() && !slices.Contains(formats, tasks.SignSSH) {
 		if what = "evidence.sign"; len(formats) > 0 {
-			return nil, fail(event.ExitUsage, "evidence.sign: ssh can't be combined with commit.sign: %s, because both use the key in %s", formats[0], signing.KeyVariable)
+			return nil, fault.New(event.ExitUsage, "evidence.sign: ssh can't be combined with commit.sign: %s, because both use the key in %s", formats[0], signing.KeyVariable)
 		}
 		formats = append(formats, tasks.SignSSH)
 	}
@@ -32,11 +33,11 @@ func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, e
 		return nil, nil //nolint:nilnil // no key is needed
 	case 1:
 	default:
-		return nil, fail(event.ExitUsage, "commit.sign: the tasks of a run must use the same format, not %s and %s: run them separately", formats[0], formats[1])
+		return nil, fault.New(event.ExitUsage, "commit.sign: the tasks of a run must use the same format, not %s and %s: run them separately", formats[0], formats[1])
 	}
 	key, err := signing.Open(ctx, signing.Format(formats[0]), w.Getenv, w.Now)
 	if err != nil {
-		return nil, fail(event.ExitAuth, "%s: %w; nothing was run", what, err)
+		return nil, fault.New(event.ExitAuth, "%s: %w; nothing was run", what, err)
 	}
 	return key, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"
@@ -106,7 +107,7 @@ func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks
 		return plan, nil
 	}
 	if err := o.sources.missing(unlisted); err != nil {
-		return nil, fail(event.ExitUsage, "%w; nothing was run", err)
+		return nil, fault.New(event.ExitUsage, "%w; nothing was run", err)
 	}
 	listed, err := askForges(ctx, w, plan, unlisted, quiet)
 	if err != nil {
@@ -129,7 +130,7 @@ func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.S
 		}
 	}
 	if _, err := hosts.ForRemotes(urls); err != nil {
-		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
 	clients := &pullClients{world: w, hosts: hosts, notify: say, anonymous: true}
 	var all []tasks.Listed
@@ -171,15 +172,15 @@ func listFailure(ctx context.Context, text, err error) error {
 	exit := event.ExitUsage
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
-		return fail(interrupt.Exit, "%w; nothing was run", interrupt)
+		return fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
-		return fail(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
+		return fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
 	case errors.Is(err, forge.ErrDenied):
 		exit = event.ExitAuth
 	case errors.Is(err, forge.ErrLimited) || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrIncomplete):
 		exit = event.ExitUnavailable
 	}
-	return fail(exit, "%w; nothing was run", text)
+	return fault.New(exit, "%w; nothing was run", text)
 }
 
 // summary describes a list in a line.

@@ -75,7 +75,7 @@ func suggestProfile(w World, o suggestOptions) error {
 	}
 	about := fmt.Sprintf("%s: %s %s, %s", figures.Count(len(found.runs), "run"), figures.Count(jobs, "job"), which, figures.Count(count, "call"))
 	if jobs == 0 {
-		return fail(event.ExitUsage, "no job of the runs passed: --all includes the others")
+		return fault.New(event.ExitUsage, "no job of the runs passed: --all includes the others")
 	}
 	return s.YAML(w.Out, about)
 }
@@ -217,7 +217,7 @@ func relativeText(s, workspace string) string {
 func (j *judge) record(found *usage, all bool) (r suggest.Record, jobs int, err error) {
 	registry, err := tools.For(&j.env)
 	if err != nil {
-		return r, 0, fail(event.ExitInternal, "%w", err)
+		return r, 0, fault.New(event.ExitInternal, "%w", err)
 	}
 	reached, refused := map[string]*suggest.Host{}, map[string]*suggest.Host{}
 	for _, job := range found.jobs {

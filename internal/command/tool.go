@@ -123,7 +123,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	input, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, 16<<20)) })
 	if err != nil {
-		return fail(event.ExitUsage, "read the arguments from stdin: %w", err)
+		return fault.New(event.ExitUsage, "read the arguments from stdin: %w", err)
 	}
 	space, err := workspace.Open(o.dir)
 	if err != nil {
@@ -189,7 +189,7 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	}
 	metadata, err := json.Marshal(meta)
 	if err != nil {
-		return fail(event.ExitInternal, "print the result: %w", err)
+		return fault.New(event.ExitInternal, "print the result: %w", err)
 	}
 	doc := toolDocument{
 		Tool: out.Tool, Status: out.Status, Title: out.Title, Output: out.Output, Error: out.Error, Metadata: env.Redact.JSON(metadata),
@@ -198,7 +198,7 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 		doc.Decision = &decisionDocument{d.Effect.String(), d.Rule, d.Source}
 	}
 	if err := writeJSON(w.Out, doc); err != nil {
-		return fail(event.ExitInternal, "print the result: %w", err)
+		return fault.New(event.ExitInternal, "print the result: %w", err)
 	}
 	switch out.Status {
 	case tools.Denied:
@@ -327,12 +327,12 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+state.Warning))
 	}
 	if base, err = os.MkdirTemp("", "millhand-tool-"); err != nil {
-		return g, "", fail(event.ExitInternal, "create a private directory: %w", err)
+		return g, "", fault.New(event.ExitInternal, "create a private directory: %w", err)
 	}
 	if os.Geteuid() == 0 { // whose commands can run as another user
 		if err := os.Chmod(base, 0o711); err != nil {
 			os.RemoveAll(base)
-			return g, "", fail(event.ExitInternal, "create a private directory: %w", err)
+			return g, "", fault.New(event.ExitInternal, "create a private directory: %w", err)
 		}
 	}
 	g = runner.CommandEnv{

@@ -23,7 +23,7 @@ func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 	for _, t := range plan.Tools {
 		schema, err := json.Marshal(t.Schema)
 		if err != nil {
-			return nil, fail(event.ExitUsage, "encode the schema of the tool %s: %w", t.Name, err)
+			return nil, fault.New(event.ExitUsage, "encode the schema of the tool %s: %w", t.Name, err)
 		}
 		tool, err := tools.NewCustom(tools.Custom{
 			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly, Writes: t.Workspace,
@@ -78,7 +78,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
 	var problems problem.List
 	if errors.As(err, &problems) {
-		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
+		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/gitops"
@@ -85,7 +86,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 	var scripts *extension.Scripts
 	if scripted {
 		if scripts, err = openScripts(w, of, g, base); err != nil {
-			return nil, nil, errors.Join(fail(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
+			return nil, nil, errors.Join(fault.New(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
 		}
 		scripts.Load.Settings = runner.PluginConfig(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
@@ -106,7 +107,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 	}
 	if err != nil {
 		stop()
-		return nil, nil, fail(event.ExitFailed, "%w", err)
+		return nil, nil, fault.New(event.ExitFailed, "%w", err)
 	}
 	env.Hooks = set.Hooks("")
 	return set.Tools("", ""), stop, nil

@@ -55,7 +55,7 @@ func (o *verifyReportOptions) parse(args []string) error {
 func verifyReport(ctx context.Context, w World, given verifyReportOptions) error {
 	root, err := os.OpenRoot(given.dir)
 	if err != nil {
-		return fail(event.ExitUsage, "open the report directory: %w", err)
+		return fault.New(event.ExitUsage, "open the report directory: %w", err)
 	}
 	defer root.Close()
 	o := evidence.Options{Files: root.FS(), Version: version(), Formats: rundir.Formats(root.FS()), MustSign: given.signers != ""}
@@ -68,7 +68,7 @@ func verifyReport(ctx context.Context, w World, given verifyReportOptions) error
 	for _, name := range given.repos {
 		repo, err := evidenceRepo(ctx, w, name)
 		if err != nil {
-			return fail(event.ExitUsage, "--repo %s: %w", name, err)
+			return fault.New(event.ExitUsage, "--repo %s: %w", name, err)
 		}
 		o.Repos = append(o.Repos, repo)
 	}

@@ -72,7 +72,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	k.id = hex.EncodeToString(random[:])
 	k.dir = filepath.Join(rundir.Resolve(os.TempDir()), "millhand-"+k.id) // a later run sweeps it if this process is killed
 	if err := os.Mkdir(k.dir, 0o700); err != nil {
-		return fail(event.ExitUsage, "create a directory for jobs: %w", err)
+		return fault.New(event.ExitUsage, "create a directory for jobs: %w", err)
 	}
 	lock, err := rundir.TakeLock(ctx, k.dir, "worker-"+k.id, w.clock())
 	if err != nil {
@@ -130,7 +130,7 @@ func (k *worker) loop(ctx context.Context) error {
 	}
 	claims, err := k.queue.Claims(k.id, func(name string) bool { return names[name] }, k.accept)
 	if err != nil {
-		return fail(event.ExitUnavailable, "claim jobs: %w", err)
+		return fault.New(event.ExitUnavailable, "claim jobs: %w", err)
 	}
 	defer claims.Close()
 	slots := make(chan struct{}, k.opts.jobs)
@@ -156,7 +156,7 @@ func (k *worker) loop(ctx context.Context) error {
 		if wait := k.pause(); wait == 0 {
 			claim, err = claims.Next(ctx, time.Second)
 			if err != nil && ctx.Err() == nil {
-				return fail(event.ExitUnavailable, "claim a job: %w", err)
+				return fault.New(event.ExitUnavailable, "claim a job: %w", err)
 			}
 			k.lacking(claims.Lacks(ctx))
 		} else {
