@@ -191,7 +191,7 @@ func (s *actionStep) readKey() (string, error) {
 func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
 	err := runLine(ctx, newApp(w), c.args, w.Getenv)
-	problems, known := problemsOf(err), secrets(w, nil, nil)
+	problems, known := problemsOf(err), w.Redactor(nil)
 	for _, p := range problems { // the runner shows annotations in the log, too
 		a := s.annotation(p)
 		a.Message = known.Text(action.NameInputs(a.Message))
@@ -312,7 +312,7 @@ func (s *actionStep) summariseNothing(ctx context.Context, why string) {
 	if why == "" || strings.EqualFold(strings.TrimSpace(s.Getenv("INPUT_SUMMARY")), "false") { // the inputs may be invalid
 		return
 	}
-	text := "## millhand: nothing was run\n\n" + markdown.Restricted(secrets(s.World, nil, nil).Text(why)) + "\n"
+	text := "## millhand: nothing was run\n\n" + markdown.Restricted(s.World.Redactor(nil).Text(why)) + "\n"
 	s.add(ctx, "GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
 		return action.Summary([]byte(text), action.MaxSummary-int(size)), nil
 	})

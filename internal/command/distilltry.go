@@ -180,7 +180,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 	var rep *report.Report
 	err = start(ctx, d.world, o, c, starting{
 		id: id, log: log,
-		claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.clock()) },
+		claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
 		print: func(_ World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
 	if rep == nil || len(rep.Jobs) == 0 || exitOf(err) == event.ExitInternal {

@@ -114,7 +114,7 @@ func temporaryFiles(w World, tmp string) check {
 // dataDirectories checks the directories of data between runs. Few runs require them.
 func dataDirectories(w World) []check {
 	const fix = "set MILLHAND_CACHE_DIR to a directory that you can write to"
-	dir := cacheDir(w)
+	dir := w.CacheDir()
 	cache := directory("mirrors", dir, dir, fix)
 	below, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, sub := range below { // a run of another user may have created it
@@ -125,7 +125,7 @@ func dataDirectories(w World) []check {
 		}
 	}
 	all := []check{cache}
-	if dir, err := stateDir(w); err == nil {
+	if dir, err := w.StateDir(); err == nil {
 		all = append(all, directory("daily budgets", dir, dir, "set XDG_STATE_HOME to a directory that you can write to"))
 	}
 	for i, c := range all {

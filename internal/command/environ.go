@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // Environment has the variables that the process was started with, including keys
@@ -98,7 +99,7 @@ func environmentBlock() (start, end int64, err error) {
 // forLibraries reports whether libraries read the variable, or it sets a flag.
 func forLibraries(name string) bool {
 	if strings.HasPrefix(name, "MILLHAND_") {
-		return !secretName(name)
+		return !redact.IsSecretName(name)
 	}
 	if strings.HasPrefix(name, "AZURE_OPENAI_") { // keys, which the programs of Azure do not need
 		return false
@@ -128,41 +129,9 @@ func (e Environment) names() []string {
 func (e Environment) Secrets() []string {
 	var values []string
 	for name, value := range e {
-		if secretName(name) && looksSecret(value) {
+		if redact.IsSecretName(name) && redact.LooksSecret(value) {
 			values = append(values, value)
 		}
 	}
 	return values
-}
-
-// secretName reports whether the name of a variable marks it as secret.
-func secretName(name string) bool {
-	parts := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
-	if n := len(parts); n > 0 && slices.Contains([]string{"FILE", "PATH", "DIR", "URL", "NAME"}, parts[n-1]) {
-		return false
-	}
-	for _, word := range []string{
-		"TOKEN", "KEY", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASS", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "PAT", "APIKEY", "WEBHOOK", "AUTHORIZATION", "COOKIE",
-	} {
-		if slices.Contains(parts, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// looksSecret reports whether a value looks like a key, not a word, path or number.
-func looksSecret(value string) bool {
-	value = strings.TrimSpace(value)
-	return len(value) >= 16 && strings.ContainsAny(value, "0123456789") && strings.ContainsFunc(value, func(r rune) bool { return r > '9' }) &&
-		!strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "~")
-}
-
-// environ returns the environment of the process, as NAME=value.
-func environ(w World) []string {
-	list := make([]string, 0, len(w.Names))
-	for _, name := range w.Names {
-		list = append(list, name+"="+w.Getenv(name))
-	}
-	return list
 }

@@ -186,7 +186,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	}
 	only := *c.plan
 	only.Jobs = slices.DeleteFunc(slices.Clone(c.plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
-	known := secrets(p.world, c.plan, []string{c.key.Secret()})
+	known := p.world.Redactor(c.plan, c.key.Secret())
 	one := c
 	one.plan = &only
 	pulls := &pullClients{world: p.world, hosts: forges(p.world, c.plan, known.Hold), notify: p.note}
@@ -217,11 +217,11 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	stream := event.NewStream(p.world.Now, events, fold, warnings{p.world.Err})
 	stream.Continue(r.past.Last.Seq)
 	began := false
-	emit := withoutSecrets(known, func(e event.Event) { began = true; stream.Emit(e) })
+	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
-		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(p.world), Preflight: ready, Level: level, Sandbox: state,
+		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: p.world.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
 	})
 	if began {

@@ -114,7 +114,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
-	return start(ctx, w, o, c, starting{id: id, log: log, history: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.clock()) }})
+	return start(ctx, w, o, c, starting{id: id, log: log, history: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.Clock()) }})
 }
 
 // forkReports returns the report directory of a fork; "" for the default. That of the other

@@ -38,7 +38,7 @@ func (o initOptions) demonstrate(ctx context.Context, w World) error {
 			return err
 		}
 	}
-	if _, err := gitops.CopyDirectory(ctx, written.Path(), o.dir, gitEnv(w)); err != nil {
+	if _, err := gitops.CopyDirectory(ctx, written.Path(), o.dir, w.GitEnv()); err != nil {
 		return err
 	}
 	dir := printable.Text(o.dir)

@@ -3,39 +3,19 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// World is the environment of a command: streams, variables and the clock.
-type World struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Getenv   func(string) string
-	Names    []string // of the variables
-	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
-	Now      func() time.Time
-	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
-	// Sleep waits between requests to forges, and for locks.
-	Sleep clock.Sleep
-	// System are the directories of the system in which private files are hidden from commands;
-	// empty for all of them.
-	System []string
-}
-
-// clock returns how time is read and waited for.
-func (w World) clock() clock.Clock { return clock.Clock{Now: w.Now, Sleep: w.Sleep} }
+// World is the environment of a command; [Main] sets its version.
+type World = world.World
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, w World) int {
 	out := &output{to: w.Out}
-	w.Out = out
+	w.Out, w.Version = out, version()
 	app := newApp(w)
 	for _, text := range misspeltVariables(app, w.Names) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
@@ -45,7 +25,7 @@ func Main(ctx context.Context, args []string, w World) int {
 	if err == nil && unwritten == nil {
 		return int(event.ExitOK)
 	}
-	known := secrets(w, nil, nil)
+	known := w.Redactor(nil)
 	shown := excerpts{known: known}
 	for _, p := range problemsOf(err) { // they quote the manifest
 		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.of(p))

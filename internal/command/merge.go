@@ -51,7 +51,7 @@ func mergeReports(ctx context.Context, w World, o mergeOptions) error {
 	if err != nil {
 		return err
 	}
-	out, err := rundir.Claim(ctx, o.reportDir, "merge", w.clock())
+	out, err := rundir.Claim(ctx, o.reportDir, "merge", w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -78,7 +78,7 @@ func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.Fa
 	if err := out.WriteMerged(name, merged); err != nil {
 		return fault.New(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
-	w.keep(out.Path())
+	keepResult(w, out.Path())
 	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	return fault.Silent(merged.Exit)

@@ -39,8 +39,8 @@ func (o *output) failure() error {
 	return fault.New(event.ExitInternal, "the result was not written to standard output: %w", o.err)
 }
 
-// keep records the report directory for the case that the result can't be written.
-func (w World) keep(dir string) {
+// keepResult records the report directory for the case that the result can't be written.
+func keepResult(w World, dir string) {
 	if o, ok := w.Out.(*output); ok {
 		o.reports = dir
 	}

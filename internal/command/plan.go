@@ -144,7 +144,7 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 // outlook determines which jobs would not run, what setup commands may reach, and the
 // number of jobs for which the run would be refused. With local it contacts no remote.
 func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
-	known := secrets(w, plan, nil)
+	known := w.Redactor(plan)
 	hosts := forges(w, plan, known.Hold)
 	at := look(w, hosts)
 	at.Forge = (&pullClients{world: w, hosts: hosts}).open

@@ -180,16 +180,6 @@ func sandboxMode(mode string, set policy.Set) (string, error) {
 	return "", fault.New(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
 }
 
-// stateDir is the directory of data between runs that can't be re-created.
-func stateDir(w World) (string, error) {
-	for _, dir := range []struct{ env, below string }{{"XDG_STATE_HOME", "millhand"}, {"HOME", ".local/state/millhand"}} {
-		if at := w.Getenv(dir.env); filepath.IsAbs(at) {
-			return filepath.Join(at, dir.below), nil
-		}
-	}
-	return "", fault.New(event.ExitUsage, "budget.day requires a directory for the cost of runs: set HOME or XDG_STATE_HOME; nothing was run")
-}
-
 // days are the reservations of a run, one for each policy with a daily budget.
 type days struct {
 	reserved []*daily.Reservation
@@ -211,7 +201,7 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days,
 		if p.Day.USD == 0 {
 			continue
 		}
-		dir, err := stateDir(w)
+		dir, err := w.StateDir()
 		if err != nil {
 			return all, errors.Join(err, all.close())
 		}

@@ -44,7 +44,7 @@ func listedPrices(path string) string { return filepath.Join(filepath.Dir(path),
 // Without one, cacheDir is below the current directory, where a repository could have
 // prices of its own.
 func cachedPrices(w World) string {
-	dir := userCacheDir(w)
+	dir := w.UserCacheDir()
 	if dir == "" {
 		return ""
 	}

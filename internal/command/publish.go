@@ -118,7 +118,7 @@ func publishRun(ctx context.Context, w World, o publishOptions) error {
 	if p.jobs, err = selectJobs(p.saved.report.Jobs, o.jobs); err != nil {
 		return err
 	}
-	out, err := rundir.Reopen(ctx, p.saved.dir, w.clock())
+	out, err := rundir.Reopen(ctx, p.saved.dir, w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -197,7 +197,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 		remotes = append(remotes, row.Remote)
 		plan.Forges = withKind(plan.Forges, row.Remote, p.state.jobs[row.Job].Forge())
 	}
-	p.known = secrets(p.world, plan, nil)
+	p.known = p.world.Redactor(plan)
 	hosts := forges(p.world, plan, p.known.Hold)
 	auth, err := hosts.ForRemotes(remotes)
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 	}
 	clients := &pullClients{world: p.world, hosts: hosts, notify: p.note}
 	p.later = runner.Later{
-		Git: gitEnv(p.world), Reports: p.saved.dir, Mirrors: look(p.world, hosts).Mirrors, Auth: auth, Proxy: p.world.Proxy, Forge: clients.open,
+		Git: p.world.GitEnv(), Reports: p.saved.dir, Mirrors: look(p.world, hosts).Mirrors, Auth: auth, Proxy: p.world.Proxy, Forge: clients.open,
 		Redact: p.known, Protected: plan.Policies.Protected(),
 	}
 	return nil
@@ -240,7 +240,7 @@ func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	var mu sync.Mutex // the rows are of several goroutines
 	stream := event.NewStream(p.world.Now, log, fold)
 	stream.Continue(p.state.seq)
-	emit := withoutSecrets(p.known, func(e event.Event) {
+	emit := event.Redacted(p.known.JSON, func(e event.Event) {
 		stream.Emit(e)
 		mu.Lock()
 		defer mu.Unlock()

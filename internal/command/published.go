@@ -73,7 +73,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 	if err != nil {
 		return nil, err
 	}
-	r.policies, r.known = plan.Policies, secrets(w, plan, nil)
+	r.policies, r.known = plan.Policies, w.Redactor(plan)
 	if by, refused := plan.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && change {
 		return nil, fault.New(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
 	}
@@ -135,7 +135,7 @@ func accessOf(ctx context.Context, w World, dir string, po policyOptions) (*task
 		plan.Forges, unreadable = tasks.LoadForges(ctx, own.plan.manifests, opts)
 	}
 	if unreadable != nil {
-		fmt.Fprintln(w.Err, printable.Text(secrets(w, nil, nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))
+		fmt.Fprintln(w.Err, printable.Text(w.Redactor(nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))
 	}
 	return plan, nil
 }

@@ -94,7 +94,7 @@ func (r *publishedRun) shut(ctx context.Context, client *forge.Client, at forge.
 // deleteBranch deletes the branch of a closed pull request, if it is at the run's commit.
 func (r *publishedRun) deleteBranch(ctx context.Context, row pullRow, j report.Job) pullRow {
 	at := remote.Repo{URL: j.Published.Remote, Auth: r.auth(j.Published.Remote), Proxy: r.world.Proxy}
-	err := remote.Delete(ctx, gitEnv(r.world), at, j.Published.Branch, j.Published.Hash)
+	err := remote.Delete(ctx, r.world.GitEnv(), at, j.Published.Branch, j.Published.Hash)
 	switch {
 	case errors.Is(err, remote.ErrLease):
 		row.Reason, row.exit = fmt.Sprintf("branch %s was not deleted: it has commits that are not the run's", j.Published.Branch), event.ExitFailed

@@ -60,7 +60,7 @@ func (v *revertingPulls) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if v.out, err = rundir.Reopen(ctx, dir, v.world.clock()); err != nil {
+	if v.out, err = rundir.Reopen(ctx, dir, v.world.Clock()); err != nil {
 		return err
 	}
 	if _, err := v.out.Events(v.state.Emit); err != nil {
@@ -70,7 +70,7 @@ func (v *revertingPulls) open(ctx context.Context) (err error) {
 		return err
 	}
 	v.later = runner.Later{
-		Git: gitEnv(v.world), Reports: dir, Mirrors: look(v.world, v.clients.hosts).Mirrors, Work: v.out.Work(), Auth: v.auth, Proxy: v.world.Proxy, Forge: v.clients.open,
+		Git: v.world.GitEnv(), Reports: dir, Mirrors: look(v.world, v.clients.hosts).Mirrors, Work: v.out.Work(), Auth: v.auth, Proxy: v.world.Proxy, Forge: v.clients.open,
 		Redact: v.known, Protected: v.policies.Protected(), Run: v.id, Now: v.world.Now,
 		Emit: func(e event.Event) {
 			if e.Warning != nil {

@@ -60,7 +60,7 @@ func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
 			return err
 		}
 	}
-	out, err := rundir.Claim(ctx, o.reportDir, "queue", w.clock())
+	out, err := rundir.Claim(ctx, o.reportDir, "queue", w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

@@ -137,7 +137,7 @@ func queueRefused(err error) error {
 
 // submitPreflight checks the repositories.
 func submitPreflight(ctx context.Context, w World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
-	known := secrets(w, plan, nil)
+	known := w.Redactor(plan)
 	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	ready, err := preflight(ctx, w, checked{plan: plan, models: set}, starting{id: id}, quiet, known, pulls)
 	if err != nil {

@@ -24,7 +24,7 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 	look.Signing = signs(w, c.key)
 	look.Run, look.History = s.id, s.history
 	if s.queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
-		look.Reserve = filepath.Join(cacheDir(w), "branches")
+		look.Reserve = filepath.Join(w.CacheDir(), "branches")
 	}
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
@@ -57,38 +57,13 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 
 // look returns the options of a preflight.
 func look(w World, f *credentials.Forges) runner.PreflightOptions {
-	return runner.PreflightOptions{Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"), Auth: f.ForRemotes, Proxy: w.Proxy}
+	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: filepath.Join(w.CacheDir(), "mirrors"), Auth: f.ForRemotes, Proxy: w.Proxy}
 }
 
 // forges returns the credentials of the git hosts of a plan. In an untrusted run, the
 // manifest does not decide which server gets a token.
 func forges(w World, plan *tasks.Plan, hold func(token string)) *credentials.Forges {
 	return credentials.NewForges(plan.Forges, credentials.Options{
-		Getenv: w.Getenv, Environ: environ(w), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Sleep: w.Sleep, Hold: hold, Proxy: w.Proxy,
+		Getenv: w.Getenv, Environ: w.Environ(), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Sleep: w.Sleep, Hold: hold, Proxy: w.Proxy,
 	})
-}
-
-// cacheDir is the directory of data between runs that can be re-created. It is below
-// the current directory if the process has no home, for example under cron.
-func cacheDir(w World) string {
-	if dir := userCacheDir(w); dir != "" {
-		return dir
-	}
-	at, err := filepath.Abs(filepath.Join(".millhand", "cache"))
-	if err != nil {
-		return filepath.Join(".millhand", "cache")
-	}
-	return at
-}
-
-// userCacheDir is the directory of such data that belongs to the user; "" for none.
-func userCacheDir(w World) string {
-	for _, dir := range []struct{ env, below string }{
-		{"MILLHAND_CACHE_DIR", ""}, {"XDG_CACHE_HOME", "millhand"}, {"HOME", ".cache/millhand"},
-	} {
-		if at := w.Getenv(dir.env); filepath.IsAbs(at) {
-			return filepath.Join(at, dir.below)
-		}
-	}
-	return ""
 }

@@ -39,7 +39,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	out, err := rundir.Reopen(ctx, dir, w.clock())
+	out, err := rundir.Reopen(ctx, dir, w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

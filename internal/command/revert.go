@@ -78,7 +78,7 @@ func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 	if r.dir, err = findRun(run); err != nil {
 		return r, fault.Wrap(event.ExitUsage, err)
 	}
-	if r.out, err = rundir.Reopen(ctx, r.dir, w.clock()); err != nil {
+	if r.out, err = rundir.Reopen(ctx, r.dir, w.Clock()); err != nil {
 		return r, fault.Wrap(event.ExitUsage, err)
 	}
 	r.past = &history.Past{}
@@ -121,7 +121,7 @@ func revertSession(ctx context.Context, w World, given revertOptions) error {
 	if err != nil {
 		return err
 	}
-	w.keep(r.out.Path())
+	keepResult(w, r.out.Path())
 	if given.json {
 		return writeJSON(w.Out, struct {
 			Run string `json:"run"`
@@ -176,7 +176,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	if err != nil {
 		return done, err
 	}
-	known := secrets(w, plan, []string{key.Secret()})
+	known := w.Redactor(plan, key.Secret())
 	at := look(w, forges(w, plan, known.Hold))
 	at.Local, at.History, at.Signing = true, to, signs(w, key)
 	ready, err := runner.Preflight(ctx, &only, at)
@@ -196,11 +196,11 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	}
 	stream := event.NewStream(w.Now, events, fold, warnings{w.Err})
 	stream.Continue(r.past.Last.Seq)
-	emit := withoutSecrets(known, stream.Emit)
+	emit := event.Redacted(known.JSON, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
 		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
-		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: gitEnv(w), Preflight: ready, Level: level, Sandbox: state,
+		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})
 	if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {

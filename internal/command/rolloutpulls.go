@@ -20,7 +20,7 @@ import (
 
 // pullRequests asks the forges for the pull requests of a plan's jobs.
 func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
-	known := secrets(w, plan, nil)
+	known := w.Redactor(plan)
 	hosts := forges(w, plan, known.Hold)
 	clients := &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	remotes := map[string]string{}
@@ -85,7 +85,7 @@ func remoteOf(w World, j tasks.Job) (string, error) {
 	case tasks.RepoURL:
 		return j.Repo.URL, nil
 	case tasks.RepoPath:
-		repo, err := gitops.Open(j.Repo.Dir, gitEnv(w))
+		repo, err := gitops.Open(j.Repo.Dir, w.GitEnv())
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", j.Repo.Name, err)
 		}

@@ -216,7 +216,7 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
-	c.models.Environ = environ(w)
+	c.models.Environ = w.Environ()
 	c.models.Accounts = cmp.Or(o.accounts, c.models.Accounts)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
@@ -275,7 +275,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		}
 		return resume(ctx, w, o, log)
 	}
-	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, o.id, w.clock()) }})
+	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, o.id, w.Clock()) }})
 }
 
 // starting is a run that is started or resumed.
@@ -315,7 +315,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	ctx, cancel := timed(ctx, plan.Budget.Time)
 	defer cancel()
-	known := secrets(w, plan, []string{c.key.Secret()})
+	known := w.Redactor(plan, c.key.Secret())
 	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
@@ -366,7 +366,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 		}
 	}()
 	return execute(ctx, w, out, plan, pulls, runner.Options{
-		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
+		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.history,
 	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
 }
@@ -465,7 +465,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 			}
 		}
 	}
-	emit := withoutSecrets(o.Redact, stream.Emit)
+	emit := event.Redacted(o.Redact.JSON, stream.Emit)
 	o.About.Head = events.Head
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
@@ -479,7 +479,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())
-	w.keep(out.Path())
+	keepResult(w, out.Path())
 	print(w, fold.Report(), out.Path())
 	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
 	if unwritten != nil {

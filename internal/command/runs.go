@@ -224,7 +224,7 @@ func (p *pruning) prune(ctx context.Context, r rundir.Saved) {
 	verb := "would remove"
 	if !p.dry {
 		verb = "removed"
-		err := rundir.Remove(ctx, r.Dir, p.world.clock())
+		err := rundir.Remove(ctx, r.Dir, p.world.Clock())
 		if errors.Is(err, rundir.ErrInUse) || errors.Is(err, fs.ErrNotExist) {
 			return // a new run started there, or another process removed it
 		}

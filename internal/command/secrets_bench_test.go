@@ -22,7 +22,7 @@ func BenchmarkRedactEvent(b *testing.B) {
 				b.Fatal(err)
 			}
 			emitted := 0
-			emit := withoutSecrets(r, func(event.Event) { emitted++ })
+			emit := event.Redacted(r.JSON, func(event.Event) { emitted++ })
 			e := event.Event{Type: event.CallUpdated, Job: "j", Call: &event.Call{ID: "c", Turn: 1, Tool: "write", Status: event.CallCompleted, Input: input}}
 			b.ReportAllocs()
 			for b.Loop() {

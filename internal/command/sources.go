@@ -120,7 +120,7 @@ func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks
 func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
 	ctx, cancel := timed(ctx, plan.Budget.Time)
 	defer cancel()
-	known := secrets(w, plan, nil)
+	known := w.Redactor(plan)
 	say := func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }
 	hosts := forges(w, plan, known.Hold)
 	var urls []string

@@ -31,14 +31,3 @@ func finish(ctx context.Context, x *telemetry.Exporter, fold *report.Fold, log e
 		log.Emit(event.Event{Type: event.WarningIssued, Time: w.Now(), Warning: &event.Warning{Message: warning}}) //nolint:errcheck // the log never fails
 	}
 }
-
-// telemetryHeaders returns the credentials that are sent to the endpoints of OpenTelemetry.
-func telemetryHeaders(w World) (values []string) {
-	c, _ := telemetry.ReadConfig(w.Getenv)
-	for _, h := range c.Headers() {
-		if secretName(h[0]) || looksSecret(h[1]) {
-			values = append(values, withoutScheme(h[1]))
-		}
-	}
-	return values
-}

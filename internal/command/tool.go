@@ -25,7 +25,6 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
@@ -147,7 +146,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	if env.Skills = tools.FindSkills(space, settings.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
-	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, settings.plan, known)
+	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, w.Redactor(settings.plan, known...)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
@@ -213,7 +212,7 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 // hideHeaders removes the credentials from the configuration of a directory's
 // repository, as a run does, and returns them.
 func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, restore func(), err error) {
-	repo, err := gitops.Open(dir, gitEnv(w))
+	repo, err := gitops.Open(dir, w.GitEnv())
 	if err != nil {
 		return nil, func() {}, nil //nolint:nilerr // without a repository there are none
 	}
@@ -347,7 +346,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	if settings.plan != nil {
 		g.Tools = settings.plan.Tools
 	}
-	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
+	if repo, err := gitops.Open(g.Workspace, w.GitEnv()); err == nil {
 		g.Git, g.Tree = []string{repo.Git.Own, repo.Git.Common}, repo.Root()
 		if below, err := repo.Below(g.Workspace); err == nil {
 			g.Submodules = repo.Submodules(below)
@@ -366,7 +365,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 
 // ignored returns what is ignored in a directory by its repository, if any.
 func ignored(dir string, w World) ignore.Tree {
-	repo, err := gitops.Open(dir, gitEnv(w))
+	repo, err := gitops.Open(dir, w.GitEnv())
 	if err != nil {
 		return ignore.Tree{}
 	}
@@ -379,15 +378,6 @@ func ignored(dir string, w World) ignore.Tree {
 		return ignore.Tree{}
 	}
 	return tree
-}
-
-// gitEnv returns the properties of the process that affect git.
-func gitEnv(w World) gitdir.Env {
-	program, err := proc.Look("git", []string{"PATH=" + w.Getenv("PATH")})
-	if err != nil {
-		program = ""
-	}
-	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now, Sleep: w.Sleep}
 }
 
 type toolsOptions struct {
@@ -431,7 +421,7 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 		return err
 	}
 	env := settings.env
-	env.Profile, env.Redact = profile, secrets(w, settings.plan, nil)
+	env.Profile, env.Redact = profile, w.Redactor(settings.plan)
 	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
 		env.Workspace = space

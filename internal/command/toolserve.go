@@ -46,7 +46,7 @@ func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*e
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
 	}
-	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
+	if repo, err := gitops.Open(g.Workspace, w.GitEnv()); err == nil {
 		head, err := repo.Git.Head()
 		if err != nil {
 			return nil, err

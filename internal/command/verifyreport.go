@@ -134,9 +134,9 @@ func evidenceRepo(ctx context.Context, w World, name string) (evidence.Repo, err
 
 func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error) {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
-		git, err := gitdir.OpenAt(name, gitEnv(w)) // bare or not
+		git, err := gitdir.OpenAt(name, w.GitEnv()) // bare or not
 		if errors.Is(err, gitdir.ErrNotRepository) {
-			return gitops.Open(name, gitEnv(w))
+			return gitops.Open(name, w.GitEnv())
 		}
 		if err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error
 	if _, err := remote.ParseAddress(name); err != nil {
 		return nil, err
 	}
-	known := secrets(w, &tasks.Plan{}, nil)
+	known := w.Redactor(&tasks.Plan{})
 	hosts := forges(w, &tasks.Plan{}, known.Hold)
 	auth, err := hosts.ForRemotes([]string{name})
 	if err != nil {
@@ -154,7 +154,7 @@ func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error
 	}
 	at := remote.Repo{URL: name, Auth: auth(name), Proxy: w.Proxy}
 	dir := filepath.Join(look(w, hosts).Mirrors, "verify-"+outputsOf(name))
-	git, err := remote.Mirror(ctx, dir, at, remote.MirrorOptions{}, gitEnv(w))
+	git, err := remote.Mirror(ctx, dir, at, remote.MirrorOptions{}, w.GitEnv())
 	if err != nil {
 		return nil, err
 	}

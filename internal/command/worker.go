@@ -74,7 +74,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 	if err := os.Mkdir(k.dir, 0o700); err != nil {
 		return fault.New(event.ExitUsage, "create a directory for jobs: %w", err)
 	}
-	lock, err := rundir.TakeLock(ctx, k.dir, "worker-"+k.id, w.clock())
+	lock, err := rundir.TakeLock(ctx, k.dir, "worker-"+k.id, w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -224,7 +224,7 @@ func (k *worker) pause() time.Duration {
 
 // full returns which disk has too little space for jobs; "" for none.
 func (k *worker) full() string {
-	for _, dir := range []string{k.dir, cacheDir(k.world)} {
+	for _, dir := range []string{k.dir, k.world.CacheDir()} {
 		at, err := files.Open(existing(dir))
 		if err != nil {
 			continue

@@ -200,9 +200,9 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 		}
 		return claim.Append(line, durable)
 	}}
-	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.id, k.world.clock()) }
+	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.id, k.world.Clock()) }
 	if len(claim.Log) > 0 {
-		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.clock())
+		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.Clock())
 		if err != nil {
 			return end, err
 		}

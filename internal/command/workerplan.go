@@ -199,7 +199,7 @@ func (k *worker) refusal(r *queue.Run, err error) string {
 
 // redacted removes the secrets of this worker from a text for others.
 func (k *worker) redacted(plan *tasks.Plan, text string) string {
-	return secrets(k.world, plan, nil).Text(text)
+	return k.world.Redactor(plan).Text(text)
 }
 
 // isTemporary reports whether an error may not happen again.

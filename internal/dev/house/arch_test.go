@@ -89,6 +89,7 @@ func rooms() map[string]room {
 		"internal/model/script":          {"internal/model internal/money internal/proc/clock", "one wire, of files"},
 		"internal/testing/wiretest":      {"internal/model internal/model/script internal/money internal/dev/nightly", "a server for tests"},
 		"internal/app/fault":             {"internal/event", "an error and its kind, without knowing who reports it"},
+		"internal/app/world":             {"internal/app/fault internal/event internal/gitops/gitdir internal/gitops/signing internal/model/kinds internal/proc internal/proc/clock internal/text/redact report/telemetry tasks", "what the process around a use case has; it runs nothing"},
 		"internal/app/forecast":          {"internal/money", "a bound follows from costs alone"},
 		"internal/app/rollout":           {"tasks internal/event internal/app/forecast internal/money", "which jobs are next follows from a plan and what earlier runs did; it reads nothing"},
 		"internal/money":                 {"", "amounts, arithmetic and budgets, below everything that costs something"},

@@ -1,0 +1,43 @@
+// Package world has what a use case gets from its process: streams, variables, the clock, and
+// the directories, credentials of git and secrets that follow from these alone. It reads no
+// variable of the process itself, runs nothing, and knows no command.
+package world
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/millhand/millhand/internal/proc/clock"
+)
+
+// World is the environment of a command: streams, variables and the clock.
+type World struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Names    []string // of the variables
+	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
+	Now      func() time.Time
+	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
+	// Sleep waits between requests to forges, and for locks.
+	Sleep clock.Sleep
+	// System are the directories of the system in which private files are hidden from commands;
+	// empty for all of them.
+	System []string
+	// Version is that of the program; empty in tests.
+	Version string
+}
+
+// Clock returns how time is read and waited for.
+func (w World) Clock() clock.Clock { return clock.Clock{Now: w.Now, Sleep: w.Sleep} }
+
+// Environ returns the environment of the process, as NAME=value.
+func (w World) Environ() []string {
+	list := make([]string, 0, len(w.Names))
+	for _, name := range w.Names {
+		list = append(list, name+"="+w.Getenv(name))
+	}
+	return list
+}
