@@ -17,13 +17,16 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
@@ -98,7 +101,7 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 		if err != nil {
 			return err
 		}
-		extensions = append(checkExtensions(w, plan), checkLogins(models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Logins())...)
+		extensions = append(checkExtensions(w, plan), checkLogins(models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins())...)
 	}
 	examine := func() (*examination, error) { return examine(ctx, w, sandbox.Mode(o.mode), extensions) }
 	e, err := examine()
@@ -443,4 +446,14 @@ func (e *examination) verdict() string {
 	default:
 		return "Runs can't work here until the missing items are fixed."
 	}
+}
+
+// pricesAge checks how old the prices are.
+func pricesAge(w World) check {
+	table := pricetable.Saved(w)
+	c := check{Name: "prices", Status: checkOK, Found: fmt.Sprintf("%s, the newest of %s", figures.Count(len(table.Names()), "model"), table.Latest())}
+	if table.Age(w.Now()) > prices.MaxAge {
+		c.Status, c.Fix = checkWarning, "run millhand models --refresh: newer models have no price, and limits of cost use old ones"
+	}
+	return c
 }

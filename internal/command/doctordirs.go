@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/rundir"
@@ -36,7 +37,7 @@ func directory(name, dir, own, fix string) check {
 		}
 		at = filepath.Dir(at)
 	}
-	err := tryWrite(at)
+	err := machine.TryWrite(at)
 	var st unix.Statfs_t
 	if err == nil {
 		err = unix.Statfs(at, &st)
@@ -77,23 +78,6 @@ func (c *check) offerPermissions(dir string) {
 	}
 }
 
-// tryWrite writes a file, which a process that is killed meanwhile does not leave if the file
-// system permits that.
-func tryWrite(dir string) error {
-	f, err := nameless(dir)
-	remove := func() error { return nil }
-	if errors.Is(err, errors.ErrUnsupported) {
-		if f, err = os.CreateTemp(dir, ".millhand-doctor-"); err == nil {
-			remove = func() error { return os.Remove(f.Name()) }
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("x")
-	return errors.Join(err, f.Close(), remove())
-}
-
 // temporaryFiles checks the directory for temporary files.
 func temporaryFiles(w World, tmp string) check {
 	const fix = "set TMPDIR to a directory that you can write to"
@@ -101,7 +85,7 @@ func temporaryFiles(w World, tmp string) check {
 	if c.exit != event.ExitOK {
 		return c
 	}
-	if err := checkResources(w); err != nil {
+	if err := machine.Check(w); err != nil {
 		c.Status, c.exit, c.Found, c.Fix = checkMissing, event.ExitFailed, strings.TrimSuffix(err.Error(), "; nothing was run"), ""
 	}
 	if _, err := os.Lstat(tmp); errors.Is(err, os.ErrNotExist) && filepath.IsAbs(tmp) {
@@ -145,7 +129,7 @@ func killedRuns(w World, tmp string) check {
 	}
 	var left []string
 	for _, l := range rundir.Leftovers(tmp) {
-		left = append(left, leftover(l))
+		left = append(left, l.String())
 	}
 	if len(left) == 0 {
 		return c
@@ -156,7 +140,7 @@ func killedRuns(w World, tmp string) check {
 		removed, err := rundir.Sweep(tmp, nil, w.Now())
 		var done []string
 		for _, l := range removed {
-			done = append(done, "removed "+leftover(l))
+			done = append(done, "removed "+l.String())
 		}
 		return strings.Join(done, "; "), err
 	}

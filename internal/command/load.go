@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -186,7 +187,7 @@ func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Opt
 	if err != nil {
 		return opts, fault.New(event.ExitUsage, "find the current directory: %w", err)
 	}
-	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(priceTable(w), w.Now), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
+	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(pricetable.Saved(w), w.Now), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
 	opts.Policies, err = readPolicies(ctx, w, o, opts)
 	return opts, err
 }

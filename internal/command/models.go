@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/prices/dataset"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -39,7 +40,7 @@ func modelsCommand(w World) *cli.Command {
 		},
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.refresh {
-				if err := refreshPrices(ctx, w, o.registry, o.source); err != nil {
+				if err := pricetable.Refresh(ctx, w, o.registry, o.source); err != nil {
 					return err
 				}
 			}
@@ -54,7 +55,7 @@ func (o *modelsOptions) parse(args []string) error {
 }
 
 func listModels(w World, o modelsOptions) error {
-	doc, unknown, err := models.NewCatalog(priceTable(w), o.providers, w.Getenv, w.Now())
+	doc, unknown, err := models.NewCatalog(pricetable.Saved(w), o.providers, w.Getenv, w.Now())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/planned"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -80,14 +82,14 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	}
 	waves.note(notes)
 	if o.format == "json" {
-		doc := planJSON(plan, plannedExtensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)))
+		doc := planJSON(plan, planned.Extensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)))
 		waves.describe(&doc)
 		err = writeJSON(w.Out, doc)
-	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
+	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))); err == nil {
 		err = waves.print(w.Out)
 		printSources(w.Out, plan)
 		printScripts(w.Out, plan)
-		err = errors.Join(err, printExtensions(w.Out, plannedExtensions(plan, w.Getenv)), printGrants(w.Out, plan.Grants()), printSetups(w.Out, plan, setups))
+		err = errors.Join(err, planned.PrintExtensions(w.Out, planned.Extensions(plan, w.Getenv)), planned.PrintGrants(w.Out, plan.Grants()), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -275,8 +277,8 @@ type (
 		MaxCost   *money.USD    `json:"max_cost_usd"` // of the run; null for no limit or an unknown price
 		Jobs      []jobDocument `json:"jobs"`
 
-		Extensions []plannedExtension `json:"extensions"`
-		Sources    []event.Source     `json:"sources"` // of repositories, with what forges have listed
+		Extensions []planned.Extension `json:"extensions"`
+		Sources    []event.Source      `json:"sources"` // of repositories, with what forges have listed
 
 		Rollout  *waveDocument   `json:"rollout,omitempty"`  // absent without one
 		Forecast *event.Forecast `json:"forecast,omitempty"` // absent without --after, and without a rollout
@@ -322,7 +324,7 @@ type (
 	}
 )
 
-func planJSON(plan *tasks.Plan, extensions []plannedExtension, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
+func planJSON(plan *tasks.Plan, extensions []planned.Extension, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
 	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, runner.Sources(plan)...)}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
@@ -404,11 +406,11 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Unpriced()); err != nil {
+	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
 		return err
 	}
 	printNotes(w, plan, slices.Concat(noteProfiles(plan), noteOnRunner(w, plan))...)
-	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Logins() {
+	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins() {
 		if l.Err != nil {
 			fmt.Fprintln(w.Err, printable.Text("warning: "+l.Err.Error()))
 		} else {
@@ -427,7 +429,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 
 // printNotes prints what a user should know of a plan, and that stops nothing, with more of that.
 func printNotes(w World, plan *tasks.Plan, more ...string) {
-	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w)).Notes()) {
+	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Notes()) {
 		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
 	}
 }

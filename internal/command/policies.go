@@ -22,9 +22,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// systemPolicy is the policy of a machine: it is always read if it exists.
-const systemPolicy = "/etc/millhand/policy.yaml"
-
 // policyOptions are the options of a command line that concern policies, and its
 // paths, which policies restrict.
 type policyOptions struct {
@@ -62,7 +59,7 @@ func (p flagPath) checkUntrusted() error {
 
 // policyFlag is the --policy flag of all commands that policies apply to.
 func (o *policyOptions) policyFlag(category string) cli.Flag {
-	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + systemPolicy + " (repeatable)"}
+	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
 }
 
 // readPolicies returns the policies that apply to a command line: the system policy,
@@ -74,7 +71,7 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 		files = slices.Concat([]string{own}, files)
 	}
 	if hasSystemPolicy() {
-		files = slices.Concat([]string{systemPolicy}, files)
+		files = slices.Concat([]string{policy.System}, files)
 	}
 	var set policy.Set
 	for _, file := range files {
@@ -105,18 +102,18 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 
 // hasSystemPolicy reports whether the system policy exists, or can't be checked.
 func hasSystemPolicy() bool {
-	_, err := os.Lstat(systemPolicy)
+	_, err := os.Lstat(policy.System)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // checkPolicy checks the system policy for the doctor.
 func checkPolicy(ctx context.Context, w World) check {
-	c := check{Name: "policy", Status: checkOK, Found: systemPolicy + " does not exist: no restrictions"}
+	c := check{Name: "policy", Status: checkOK, Found: policy.System + " does not exist: no restrictions"}
 	if !hasSystemPolicy() {
 		return c
 	}
-	c.Found = systemPolicy + " applies to every run"
-	if _, err := tasks.LoadPolicy(ctx, systemPolicy, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
+	c.Found = policy.System + " applies to every run"
+	if _, err := tasks.LoadPolicy(ctx, policy.System, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
 		c.Status, c.Found, c.Fix, c.exit = checkMissing, err.Error(), "fix the file: all runs are refused until it is valid", event.ExitFailed
 	}
 	return c

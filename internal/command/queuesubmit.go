@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -87,7 +88,7 @@ func submitRun(ctx context.Context, w World, o submitOptions) error {
 	if err := testExamples(w, plan); err != nil {
 		return err
 	}
-	set := models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
+	set := models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
 	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
 		return fault.Wrap(event.ExitUsage, err)
 	}

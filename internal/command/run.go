@@ -17,7 +17,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
@@ -178,7 +180,7 @@ func (c checked) settle() {
 // checkRun loads the plan, and checks everything that a run needs except repositories and the
 // level of the sandbox. The caller settles the result.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
-	if err := checkResources(w); err != nil { // the probe needs open files
+	if err := machine.Check(w); err != nil { // the probe needs open files
 		return c, err
 	}
 	probe := probing(ctx, o.sandbox)
@@ -194,7 +196,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 // the sandbox.
 func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
-	fitJobs(plan, openFiles(), sandbox.FreeProcesses())
+	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
 	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
@@ -214,7 +216,7 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	if err := c.sandbox.Check(); err != nil {
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
-	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
+	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
 	c.models.UserAgent = "millhand/" + version()
 	c.models.Environ = w.Environ()
 	c.models.Accounts = cmp.Or(o.accounts, c.models.Accounts)
@@ -392,7 +394,7 @@ func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.Prefligh
 		return
 	}
 	for _, l := range removed {
-		fmt.Fprintln(w.Err, "removed "+leftover(l))
+		fmt.Fprintln(w.Err, "removed "+l.String())
 	}
 	if err != nil {
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))

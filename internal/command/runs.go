@@ -189,14 +189,14 @@ func (p *pruning) pruneLeftovers() {
 	}
 	if p.dry {
 		for _, l := range rundir.Leftovers(tmp) {
-			fmt.Fprintln(p.world.Out, "would remove "+leftover(l))
+			fmt.Fprintln(p.world.Out, "would remove "+l.String())
 		}
 		return
 	}
 	removed, err := rundir.Sweep(tmp, nil, p.world.Now())
 	p.errs = errors.Join(p.errs, err)
 	for _, l := range removed {
-		fmt.Fprintln(p.world.Out, "removed "+leftover(l))
+		fmt.Fprintln(p.world.Out, "removed "+l.String())
 	}
 }
 
@@ -206,16 +206,6 @@ func closeRun(w World, out *rundir.Dir) {
 	if err := out.Remains(); err != nil {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+err.Error()))
 	}
-}
-
-// leftover describes what a killed run left.
-func leftover(l rundir.Leftover) string {
-	processes := ""
-	if l.Processes > 0 {
-		processes = fmt.Sprintf("; processes killed: %d", l.Processes)
-	}
-	return fmt.Sprintf("%s, left by %s, which was killed (%s)%s",
-		printable.Line(l.Dir, printable.Width), printable.Line(cmp.Or(l.Holder, "a run"), printable.Width), figures.Bytes(l.Bytes), processes)
 }
 
 // prune removes one run, unless a new one has started in its directory.

@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
@@ -307,7 +308,7 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 // toolGround returns what a single call's commands are confined to, and the directory with
 // their private ones, which the caller removes.
 func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g runner.CommandEnv, base string, err error) {
-	if err := checkResources(w); err != nil {
+	if err := machine.Check(w); err != nil {
 		return g, "", err
 	}
 	opts, err := surroundings(ctx, w, o.policyOptions)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -60,7 +61,7 @@ func readToolSettings(ctx context.Context, w World, model string, o profileOptio
 		}
 		s.plan, agents = plan, plan.Agents
 	}
-	known := models.New(cmp.Or(s.plan, &tasks.Plan{}), w.Getenv, w.Now, w.Proxy, priceTable(w)).Facts(s.env.Model)
+	known := models.New(cmp.Or(s.plan, &tasks.Plan{}), w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Facts(s.env.Model)
 	s.env.Accepts = tools.Attachments{Images: known.Images || s.env.Model == "", PDFs: known.PDFs || s.env.Model == ""}
 	for _, a := range agents {
 		if a.Description != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
@@ -54,7 +55,7 @@ func (o *workerOptions) parse(args []string) error {
 
 // work runs a worker.
 func work(ctx context.Context, w World, o workerOptions) error {
-	if err := checkResources(w); err != nil {
+	if err := machine.Check(w); err != nil {
 		return err
 	}
 	q, err := o.await(ctx, w)

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -55,6 +58,16 @@ type Leftover struct {
 	Holder    string // for example "run ID"; "" if unknown
 	Processes int    // that were killed
 	Bytes     int64
+}
+
+// String describes what a killed run left.
+func (l Leftover) String() string {
+	processes := ""
+	if l.Processes > 0 {
+		processes = fmt.Sprintf("; processes killed: %d", l.Processes)
+	}
+	return fmt.Sprintf("%s, left by %s, which was killed (%s)%s",
+		printable.Line(l.Dir, printable.Width), printable.Line(cmp.Or(l.Holder, "a run"), printable.Width), figures.Bytes(l.Bytes), processes)
 }
 
 // Sweep removes what killed runs left: their private directories in tmp and those of trees,

@@ -32,7 +32,7 @@ func writers() map[string]string {
 		"internal/sandbox/gocache":           "a cache below a directory of the sandbox",
 		"internal/command/environ.go":        "the memory of this process",
 		"internal/command/doctordirs.go":     "creates the user's TMPDIR",
-		"internal/command/nameless_linux.go": "a file without a name",
+		"internal/app/machine/nameless_linux.go": "a file without a name",
 
 		"internal/prices/generate":     "a program of developers",
 		"internal/testing/e2e/scripts": "tests",

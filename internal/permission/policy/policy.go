@@ -19,6 +19,9 @@ import (
 	"github.com/millhand/millhand/internal/permission/reach"
 )
 
+// System is the policy of a machine: it is always read if it exists.
+const System = "/etc/millhand/policy.yaml"
+
 // Key is a key of a policy file, which limits one kind of setting.
 type Key string
 

@@ -1,4 +1,6 @@
-package command
+// Package pricetable has the prices of models on this machine: the built-in table, or a newer
+// one that the user has downloaded. It decides no price of a run.
+package pricetable
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/prices"
@@ -20,9 +23,9 @@ import (
 
 const refreshTime = 2 * time.Minute
 
-// priceTable returns the newest table of prices on this machine: the built-in one, or the
+// Saved returns the newest table of prices on this machine: the built-in one, or the
 // one that `millhand models --refresh` has saved.
-func priceTable(w World) *prices.Table {
+func Saved(w world.World) *prices.Table {
 	path := cachedPrices(w)
 	if path == "" {
 		return prices.BuiltIn()
@@ -43,7 +46,7 @@ func listedPrices(path string) string { return filepath.Join(filepath.Dir(path),
 // cachedPrices is the file of the saved table; "" if the user has no directory for it.
 // Without one, cacheDir is below the current directory, where a repository could have
 // prices of its own.
-func cachedPrices(w World) string {
+func cachedPrices(w world.World) string {
 	dir := w.UserCacheDir()
 	if dir == "" {
 		return ""
@@ -51,9 +54,9 @@ func cachedPrices(w World) string {
 	return filepath.Join(dir, "prices.txt")
 }
 
-// refreshPrices downloads the dataset of prices, and saves it if it is newer than the table
+// Refresh downloads the dataset of prices, and saves it if it is newer than the table
 // in use; and the second source's list, "" for none, whose failure is only a warning.
-func refreshPrices(ctx context.Context, w World, registry, source string) error {
+func Refresh(ctx context.Context, w world.World, registry, source string) error {
 	path := cachedPrices(w)
 	if path == "" {
 		return fault.New(event.ExitUsage, "save prices: no cache directory: set HOME or MILLHAND_CACHE_DIR")
@@ -71,7 +74,7 @@ func refreshPrices(ctx context.Context, w World, registry, source string) error 
 		return fault.Wrap(event.ExitUnavailable, err)
 	}
 	fmt.Fprintf(w.Err, "genai-prices %s of %s, %s\n", got.Version, got.Date, got.Integrity)
-	if used := priceTable(w); got.Date <= used.Date {
+	if used := Saved(w); got.Date <= used.Date {
 		fmt.Fprintf(w.Err, "not newer than the prices in use (%s of %s)\n", used.Version, used.Date)
 		return nil
 	}
@@ -86,7 +89,7 @@ func refreshPrices(ctx context.Context, w World, registry, source string) error 
 }
 
 // refreshListed downloads the list of the second source and saves it.
-func refreshListed(ctx context.Context, w World, client *http.Client, source, path string) error {
+func refreshListed(ctx context.Context, w world.World, client *http.Client, source, path string) error {
 	rows, err := dataset.FetchModelsDev(ctx, client, source, w.Now().UTC().Format(time.DateOnly))
 	if err != nil {
 		return err
@@ -113,14 +116,4 @@ func savePrices(path string, table []byte) error {
 		_, err := to.Write(table)
 		return err
 	})
-}
-
-// pricesAge checks how old the prices are.
-func pricesAge(w World) check {
-	table := priceTable(w)
-	c := check{Name: "prices", Status: checkOK, Found: fmt.Sprintf("%s, the newest of %s", figures.Count(len(table.Names()), "model"), table.Latest())}
-	if table.Age(w.Now()) > prices.MaxAge {
-		c.Status, c.Fix = checkWarning, "run millhand models --refresh: newer models have no price, and limits of cost use old ones"
-	}
-	return c
 }

@@ -1,4 +1,4 @@
-package command
+package machine
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 
 func TestTryWrite(t *testing.T) {
 	dir := t.TempDir()
-	if err := tryWrite(dir); err != nil {
+	if err := TryWrite(dir); err != nil {
 		t.Error(err)
 	}
-	if err := tryWrite(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
+	if err := TryWrite(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
 		t.Errorf("a missing directory: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

@@ -1,6 +1,10 @@
-package command
+// Package machine checks and reads what every run needs of this machine: open files, and a
+// directory for temporary files. It knows neither the sandbox nor what a run does, and
+// changes nothing that remains.
+package machine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -23,10 +28,10 @@ const (
 	minInodes = 64
 )
 
-// checkResources checks resources that every run needs. It is called before money is
+// Check checks resources that every run needs. It is called before money is
 // spent, and before the sandbox is probed, which needs them too.
-func checkResources(w World) error {
-	if n := openFiles(); n < minFiles {
+func Check(w world.World) error {
+	if n := OpenFiles(); n < minFiles {
 		return fault.New(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", n, minFiles)
 	}
 	if err := checkTemp(w.Getenv("TMPDIR")); err != nil {
@@ -42,9 +47,9 @@ const (
 	ownProcesses, jobProcesses      = 16, 8
 )
 
-// fitJobs lowers the number of jobs that run concurrently to what the machine has for them,
+// FitJobs lowers the number of jobs that run concurrently to what the machine has for them,
 // with a note: a job that lacks something when it starts a command ends.
-func fitJobs(plan *tasks.Plan, openFiles, processes uint64) {
+func FitJobs(plan *tasks.Plan, openFiles, processes uint64) {
 	servers := len(plan.MCP)
 	if plan.LSP != nil {
 		servers += len(plan.LSP.Servers)
@@ -67,8 +72,8 @@ func fitJobs(plan *tasks.Plan, openFiles, processes uint64) {
 	}
 }
 
-// openFiles is how many files the process may have open.
-func openFiles() uint64 {
+// OpenFiles is how many files the process may have open.
+func OpenFiles() uint64 {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return math.MaxUint64
@@ -96,7 +101,7 @@ func checkTemp(value string) error {
 	case err == nil && st.Files > 0 && st.Ffree < minInodes:
 		return fmt.Errorf("%s: only %s can be created on its disk: remove files there, or %s", name, figures.Count(int(st.Ffree), "file"), fix) //nolint:gosec // it is small
 	case err == nil:
-		err = tryWrite(dir)
+		err = TryWrite(dir)
 	}
 	if files.IsFull(err) {
 		return fmt.Errorf("%s: its disk is full: free space there, or %s", name, fix)
@@ -105,4 +110,21 @@ func checkTemp(value string) error {
 		return fmt.Errorf("%s: %w: %s", name, files.Reason(err), fix)
 	}
 	return nil
+}
+
+// TryWrite writes a file, which a process that is killed meanwhile does not leave if the file
+// system permits that.
+func TryWrite(dir string) error {
+	f, err := nameless(dir)
+	remove := func() error { return nil }
+	if errors.Is(err, errors.ErrUnsupported) {
+		if f, err = os.CreateTemp(dir, ".millhand-doctor-"); err == nil {
+			remove = func() error { return os.Remove(f.Name()) }
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x")
+	return errors.Join(err, f.Close(), remove())
 }
