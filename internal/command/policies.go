@@ -106,19 +106,6 @@ func hasSystemPolicy() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkPolicy checks the system policy for the doctor.
-func checkPolicy(ctx context.Context, w World) check {
-	c := check{Name: "policy", Status: checkOK, Found: policy.System + " does not exist: no restrictions"}
-	if !hasSystemPolicy() {
-		return c
-	}
-	c.Found = policy.System + " applies to every run"
-	if _, err := tasks.LoadPolicy(ctx, policy.System, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
-		c.Status, c.Found, c.Fix, c.exit = checkMissing, err.Error(), "fix the file: all runs are refused until it is valid", event.ExitFailed
-	}
-	return c
-}
-
 // checkActors refuses a run if a policy does not list everyone who started it. A
 // re-run workflow has two actors.
 func checkActors(w World, set policy.Set) error {

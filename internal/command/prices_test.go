@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/app/doctor"
 )
 
 // priceRegistry serves a release of the dataset of a date, with one model.
@@ -101,10 +103,10 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 	expect(out, "as of 2026-09-23")
 
 	// A second source lists a model that has no price elsewhere, and makes the prices newer.
-	known := func() check {
-		return pricesAge(World{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }})
+	known := func() doctor.Check {
+		return doctor.Prices(World{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }})
 	}
-	if c := known(); c.Status != checkWarning || !strings.Contains(c.Found, "the newest of 2026-11-20") || !strings.Contains(c.Fix, "millhand models --refresh") {
+	if c := known(); c.Status != doctor.Warning || !strings.Contains(c.Found, "the newest of 2026-11-20") || !strings.Contains(c.Fix, "millhand models --refresh") {
 		t.Errorf("old prices: %+v", c)
 	}
 	registry := priceRegistry(t, "2025-01-01")
@@ -117,7 +119,7 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 	}
 	out, _ = millhand(0, "models", "openai")
 	expect(out, "openai/gpt-99 ", "openai/gpt-5-mini ")
-	if c := known(); c.Status != checkOK || !strings.Contains(c.Found, "the newest of 2027-02-28") {
+	if c := known(); c.Status != doctor.OK || !strings.Contains(c.Found, "the newest of 2027-02-28") {
 		t.Errorf("new prices: %+v", c)
 	}
 }

@@ -93,6 +93,7 @@ func rooms() map[string]room {
 		"internal/app/machine":           {"internal/app/fault internal/app/world internal/event internal/files internal/text/figures tasks", "what every run needs of this machine, without knowing what it does"},
 		"internal/app/pricetable":        {"internal/app/fault internal/app/world internal/event internal/files internal/prices internal/prices/dataset internal/text/figures internal/text/printable", "the prices that the user has downloaded; no run is priced here"},
 		"internal/app/planned":           {"internal/extension/jshost internal/sandbox internal/text/printable runner tasks", "what a plan will start, as data and text; it starts nothing"},
+		"internal/app/doctor":            {"internal/app/fault internal/app/machine internal/app/models internal/app/planned internal/app/pricetable internal/app/world internal/ecosystem internal/event internal/files/pathtree internal/forge/credentials internal/model/kinds internal/permission/policy internal/prices internal/proc internal/rundir internal/sandbox internal/text/figures internal/text/printable internal/view tasks", "what works on this machine; it runs no job and asks no network"},
 		"internal/app/forecast":          {"internal/money", "a bound follows from costs alone"},
 		"internal/app/rollout":           {"tasks internal/event internal/app/forecast internal/money", "which jobs are next follows from a plan and what earlier runs did; it reads nothing"},
 		"internal/money":                 {"", "amounts, arithmetic and budgets, below everything that costs something"},

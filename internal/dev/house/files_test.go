@@ -31,7 +31,7 @@ func writers() map[string]string {
 
 		"internal/sandbox/gocache":           "a cache below a directory of the sandbox",
 		"internal/command/environ.go":        "the memory of this process",
-		"internal/command/doctordirs.go":     "creates the user's TMPDIR",
+		"internal/app/doctor/directories.go":     "creates the user's TMPDIR",
 		"internal/app/machine/nameless_linux.go": "a file without a name",
 
 		"internal/prices/generate":     "a program of developers",

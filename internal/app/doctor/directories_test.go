@@ -1,4 +1,4 @@
-package command
+package doctor
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // TestDoctorRepairsOnlyItsOwnDirectories: the permissions of other directories are
@@ -23,7 +25,7 @@ func TestDoctorRepairsOnlyItsOwnDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	w := world.World{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
 	statuses := func() string {
 		var all []string
 		for _, c := range dataDirectories(w) {
@@ -83,11 +85,11 @@ func TestDoctorRepairsOnlyItsOwnDirectories(t *testing.T) {
 func TestDoctorReportsWhatItCouldNotFix(t *testing.T) {
 	broken := errors.New("broken")
 	calls := 0
-	examine := func() (*examination, error) {
+	examine := func() (*Examination, error) {
 		calls++
-		return &examination{Checks: []check{{Name: "a", Status: checkOK, Found: "fine"}, {Name: "b", Status: checkWarning, Fix: "do it"}, {Name: "c", Status: checkWarning, Found: "less"}, {Name: "d", Status: checkOK}}}, nil
+		return &Examination{Checks: []Check{{Name: "a", Status: OK, Found: "fine"}, {Name: "b", Status: Warning, Fix: "do it"}, {Name: "c", Status: Warning, Found: "less"}, {Name: "d", Status: OK}}}, nil
 	}
-	before := &examination{Checks: []check{
+	before := &Examination{Checks: []Check{
 		{Name: "a", repair: func() (string, error) { return "repaired", nil }},
 		{Name: "b", repair: func() (string, error) { return "", broken }},
 		{Name: "c", repair: func() (string, error) { return "repaired", nil }},

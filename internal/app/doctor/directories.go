@@ -1,4 +1,4 @@
-package command
+package doctor
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/app/machine"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/rundir"
@@ -28,8 +29,8 @@ const (
 // directory checks whether a directory is writable or can be created, and the free
 // space of its disk. It leaves no files. own is the outermost directory on its path that
 // belongs to millhand, whose permissions can be repaired; "" for none.
-func directory(name, dir, own, fix string) check {
-	c := check{Name: name, Status: checkOK}
+func directory(name, dir, own, fix string) Check {
+	c := Check{Name: name, Status: OK}
 	at := dir
 	for {
 		if _, err := os.Stat(at); err == nil || filepath.Dir(at) == at {
@@ -43,7 +44,7 @@ func directory(name, dir, own, fix string) check {
 		err = unix.Statfs(at, &st)
 	}
 	if err != nil {
-		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s is not writable: %v", dir, err), fix, event.ExitFailed
+		c.Status, c.Found, c.Fix, c.exit = Missing, fmt.Sprintf("%s is not writable: %v", dir, err), fix, event.ExitFailed
 		if pathtree.Within(at, own) {
 			c.offerPermissions(at)
 		}
@@ -53,16 +54,16 @@ func directory(name, dir, own, fix string) check {
 	c.Found = fmt.Sprintf("%s, writable, %s free", dir, figures.Bytes(free))
 	switch {
 	case free < noSpace:
-		c.Status, c.Fix, c.exit = checkMissing, "free space on that disk", event.ExitFailed
+		c.Status, c.Fix, c.exit = Missing, "free space on that disk", event.ExitFailed
 	case free < lowDiskSpace:
-		c.Status, c.Fix = checkWarning, "free space on that disk: worktrees and builds are written there"
+		c.Status, c.Fix = Warning, "free space on that disk: worktrees and builds are written there"
 	}
 	return c
 }
 
 // offerPermissions adds how to make a directory of millhand writable: by its owner, which
 // --fix can do, or by an administrator.
-func (c *check) offerPermissions(dir string) {
+func (c *Check) offerPermissions(dir string) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return
@@ -79,14 +80,14 @@ func (c *check) offerPermissions(dir string) {
 }
 
 // temporaryFiles checks the directory for temporary files.
-func temporaryFiles(w World, tmp string) check {
+func temporaryFiles(w world.World, tmp string) Check {
 	const fix = "set TMPDIR to a directory that you can write to"
 	c := directory("temporary files", tmp, "", fix)
 	if c.exit != event.ExitOK {
 		return c
 	}
 	if err := machine.Check(w); err != nil {
-		c.Status, c.exit, c.Found, c.Fix = checkMissing, event.ExitFailed, strings.TrimSuffix(err.Error(), "; nothing was run"), ""
+		c.Status, c.exit, c.Found, c.Fix = Missing, event.ExitFailed, strings.TrimSuffix(err.Error(), "; nothing was run"), ""
 	}
 	if _, err := os.Lstat(tmp); errors.Is(err, os.ErrNotExist) && filepath.IsAbs(tmp) {
 		c.Found, c.Fix = tmp+" does not exist", fmt.Sprintf("mkdir -p %s, as --fix does; or %s", view.Quote(tmp), fix)
@@ -96,33 +97,33 @@ func temporaryFiles(w World, tmp string) check {
 }
 
 // dataDirectories checks the directories of data between runs. Few runs require them.
-func dataDirectories(w World) []check {
+func dataDirectories(w world.World) []Check {
 	const fix = "set MILLHAND_CACHE_DIR to a directory that you can write to"
 	dir := w.CacheDir()
 	cache := directory("mirrors", dir, dir, fix)
 	below, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, sub := range below { // a run of another user may have created it
-		if info, err := os.Stat(sub); err == nil && info.IsDir() && cache.Status == checkOK {
-			if c := directory(cache.Name, sub, dir, fix); c.Status == checkMissing {
+		if info, err := os.Stat(sub); err == nil && info.IsDir() && cache.Status == OK {
+			if c := directory(cache.Name, sub, dir, fix); c.Status == Missing {
 				cache = c
 			}
 		}
 	}
-	all := []check{cache}
+	all := []Check{cache}
 	if dir, err := w.StateDir(); err == nil {
 		all = append(all, directory("daily budgets", dir, dir, "set XDG_STATE_HOME to a directory that you can write to"))
 	}
 	for i, c := range all {
-		if c.Status == checkMissing {
-			all[i].Status, all[i].exit = checkWarning, event.ExitOK
+		if c.Status == Missing {
+			all[i].Status, all[i].exit = Warning, event.ExitOK
 		}
 	}
 	return all
 }
 
 // killedRuns checks whether killed runs have left something in the directory for temporary files.
-func killedRuns(w World, tmp string) check {
-	c := check{Name: "killed runs", Status: checkOK, Found: "left nothing in " + tmp}
+func killedRuns(w world.World, tmp string) Check {
+	c := Check{Name: "killed runs", Status: OK, Found: "left nothing in " + tmp}
 	tmp, err := filepath.EvalSymlinks(tmp)
 	if err != nil {
 		return c // then nothing is left
@@ -134,7 +135,7 @@ func killedRuns(w World, tmp string) check {
 	if len(left) == 0 {
 		return c
 	}
-	c.Status, c.Found = checkWarning, strings.Join(left, "; ")
+	c.Status, c.Found = Warning, strings.Join(left, "; ")
 	c.Fix = "the next run removes it, as --fix does"
 	c.repair = func() (string, error) {
 		removed, err := rundir.Sweep(tmp, nil, w.Now())
@@ -148,7 +149,7 @@ func killedRuns(w World, tmp string) check {
 }
 
 // fix repairs what it can, and returns the result of another examination.
-func (e *examination) fix(examine func() (*examination, error)) (*examination, error) {
+func (e *Examination) fix(examine func() (*Examination, error)) (*Examination, error) {
 	type result struct {
 		done string
 		err  error
@@ -174,8 +175,8 @@ func (e *examination) fix(examine func() (*examination, error)) (*examination, e
 		case !ok:
 		case r.err != nil:
 			c.Fix = fmt.Sprintf("not fixed: %v; %s", r.err, c.Fix)
-		case c.Status == checkOK:
-			c.Status, c.Found = checkFixed, cmp.Or(r.done, c.Found)
+		case c.Status == OK:
+			c.Status, c.Found = Fixed, cmp.Or(r.done, c.Found)
 		default:
 			c.Found += "; " + r.done
 		}

@@ -1,4 +1,4 @@
-package command
+package doctor
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/planned"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
@@ -14,21 +15,21 @@ import (
 
 // checkExtensions checks whether the programs of a plan's extensions are installed. It
 // starts nothing, and uses no network.
-func checkExtensions(w World, plan *tasks.Plan) []check {
-	var all []check
+func checkExtensions(w world.World, plan *tasks.Plan) []Check {
+	var all []Check
 	for _, x := range planned.Extensions(plan, w.Getenv) {
-		c := check{Name: x.Kind + " " + x.Name, Status: checkOK, Found: x.String() + "; not contacted"}
+		c := Check{Name: x.Kind + " " + x.Name, Status: OK, Found: x.String() + "; not contacted"}
 		if x.URL == "" {
 			c.Found = x.String()
 			if ofWorkspace(x) {
 				c.Found += "; not checked: it is in the workspace"
 			} else if err := installed(w, x); err != nil {
-				c.Status, c.exit = checkMissing, event.ExitFailed
+				c.Status, c.exit = Missing, event.ExitFailed
 				c.Found, c.Fix = err.Error(), installFix(x)
 			}
 		}
-		if x.Optional && c.Status == checkMissing { // jobs continue without it
-			c.Status, c.exit = checkWarning, event.ExitOK
+		if x.Optional && c.Status == Missing { // jobs continue without it
+			c.Status, c.exit = Warning, event.ExitOK
 		}
 		all = append(all, c)
 	}
@@ -49,7 +50,7 @@ func ofWorkspace(x planned.Extension) bool {
 }
 
 // installed returns an error if the program of an extension does not exist.
-func installed(w World, x planned.Extension) error {
+func installed(w world.World, x planned.Extension) error {
 	path, err := proc.Look(x.Command[0], []string{"PATH=" + w.Getenv("PATH")})
 	if err != nil {
 		return err

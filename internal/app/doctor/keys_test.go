@@ -1,8 +1,10 @@
-package command
+package doctor
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 func TestDoctorReportsTheServersOfTheToken(t *testing.T) {
@@ -12,7 +14,7 @@ func TestDoctorReportsTheServersOfTheToken(t *testing.T) {
 		{"*", `MILLHAND_GIT_TOKEN (MILLHAND_GIT_HOSTS: invalid host "*"`},
 	} {
 		env := map[string]string{"MILLHAND_GIT_TOKEN": "mine", "MILLHAND_GIT_HOSTS": c.hosts}
-		if found := keys(World{Getenv: func(name string) string { return env[name] }}).Found; !strings.Contains(found, c.want) {
+		if found := keys(world.World{Getenv: func(name string) string { return env[name] }}).Found; !strings.Contains(found, c.want) {
 			t.Errorf("%q: doctor finds %q", c.hosts, found)
 		}
 	}
