@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
@@ -114,7 +115,7 @@ func (g CommandEnv) shareAll(names []string, way sharing) ([]share, error) {
 	if all == nil {
 		return nil, nil
 	}
-	return all, ownedLike(g.Workspace, g.Caches)
+	return all, owner.AllAs(g.Workspace, g.Caches)
 }
 
 // ecosystems returns the names of the profile's caches. Those of auto are detected by
@@ -272,7 +273,7 @@ func (g CommandEnv) shareDir(made *share, dir, at string, without []string, way 
 // don't see it. It fails if they run as a user who can't write to the directory: then they
 // could not write to an overlay of it either.
 func (g CommandEnv) layers(dir string) (string, error) {
-	if a, b, err := owners(dir, g.Workspace); err != nil || a.Uid != b.Uid {
+	if same, err := owner.Same(dir, g.Workspace); err != nil || !same {
 		return "", errors.Join(errOtherOwner, err)
 	}
 	parent := filepath.Join(g.Caches, "layers")

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -74,7 +72,7 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	if err != nil {
 		return err
 	}
-	if err := ownedLike(s.space.Dir(), dir); err != nil {
+	if err := owner.AllAs(s.space.Dir(), dir); err != nil {
 		return err
 	}
 	c.site = &site{origin: repo, tree: repo, below: s.below, inPlace: true, beside: s.beside}
@@ -108,23 +106,4 @@ func (c *checkout) close() error {
 		errs = append(errs, c.site.space.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// ownedLike gives all files of a directory the owner of another: commands of root's jobs
-// run as the owner of their workspace.
-func ownedLike(of, dir string) error {
-	info, err := os.Stat(of)
-	if err != nil {
-		return err
-	}
-	st := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // on every Unix
-	if int(st.Uid) == os.Geteuid() {
-		return nil
-	}
-	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Lchown(path, int(st.Uid), int(st.Gid))
-	})
 }

@@ -136,7 +136,7 @@ func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 		}
 	}
 	if len(elsewhere) > 0 {
-		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, firstThree(elsewhere)))
+		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, textcut.List(elsewhere)))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (l *landing) warnMixedCommit(cs *gitops.ChangeSet) {
 		}
 	}
 	if len(mixed) > 0 {
-		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", firstThree(mixed)))
+		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", textcut.List(mixed)))
 	}
 }
 
@@ -229,7 +229,7 @@ func (l *landing) lost() bool {
 // patch, are in the patch.
 func (l *landing) incomplete() *stop {
 	if before := l.lackedBefore(); len(before) > 0 {
-		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", firstThree(before), l.job.opts.RunID, l.job.spec.ID)}
+		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.spec.ID)}
 	}
 	if l.job.spec.Commit == nil || len(l.changes.Refused) == 0 {
 		return nil
@@ -238,7 +238,7 @@ func (l *landing) incomplete() *stop {
 		if len(lacking) == 0 {
 			return nil
 		}
-		return &stop{code: event.CodeCommit, detail: "the patch lacks what can't be committed: " + firstThree(lacking)}
+		return &stop{code: event.CodeCommit, detail: "the patch lacks what can't be committed: " + textcut.List(lacking)}
 	}
 	var list []string
 	code := event.CodeNested
@@ -248,7 +248,7 @@ func (l *landing) incomplete() *stop {
 			code = event.CodeCommit
 		}
 	}
-	return &stop{code: code, detail: "can't commit: " + firstThree(list)}
+	return &stop{code: code, detail: "can't commit: " + textcut.List(list)}
 }
 
 // commit commits exactly the changes of the job.

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
@@ -122,7 +122,7 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 		return c, nil
 	}
 	if g.readOnly() { // commands run as the owner of what they can write
-		if err := ownedLike(g.Workspace, g.Home); err != nil {
+		if err := owner.AllAs(g.Workspace, g.Home); err != nil {
 			return nil, err
 		}
 	}
@@ -159,19 +159,6 @@ func (c *Confinement) Unopened(g CommandEnv) (all []sandbox.LeftOut) {
 	return slices.DeleteFunc(slices.Clone(c.left), func(l sandbox.LeftOut) bool { return l.Program || slices.Contains(g.Readable, l.Path) })
 }
 
-// prepareSearch lets the search for private files of the system, which can take a while, begin when
-// the first request of a model has been sent, which it would delay otherwise, or immediately if a
-// job's commands or extensions start before it.
-func (r *run) prepareSearch() {
-	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
-		return
-	}
-	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
-	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.History.Done(j.ID) && !onlyCalls(r.plan, j) }) {
-		r.search()
-	}
-}
-
 // scratch returns the private directories of the commands.
 func (g *CommandEnv) scratch() (s tools.Scratch) {
 	s.Tmp = realPath(g.Tmp)
@@ -179,6 +166,25 @@ func (g *CommandEnv) scratch() (s tools.Scratch) {
 		s.Home = realPath(g.Home)
 	}
 	return s
+}
+
+// expected returns the private directories of commands as far as they are known before the files of the
+// job exist; it is only used for the text about them.
+func (g *CommandEnv) expected() (known tools.Scratch) {
+	known.Tmp = g.Tmp
+	if g.confines() || g.Getenv("HOME") == "" {
+		known.Home = g.Home
+	}
+	if g.Level != sandbox.Full {
+		return known
+	}
+	known.Replaced = sandbox.ReplacedDirs()
+	for _, p := range []string{g.Workspace, known.Tmp, known.Home} {
+		if slices.ContainsFunc(known.Replaced, func(dir string) bool { return pathtree.Within(p, dir) }) {
+			known.Shown = append(known.Shown, p)
+		}
+	}
+	return known
 }
 
 // replaceTmp records that commands at level A see private directories instead of the
@@ -336,6 +342,18 @@ func (c *Confinement) Monitor() func(context.Context) error {
 	return c.growth.Monitor
 }
 
+// watchDisk begins to measure disk usage, before the first command.
+func (c *Confinement) watchDisk() { c.growth.Start() }
+
+// checkDisk returns an error if disk usage is above its limit after the last command; nil if no command has
+// exceeded it.
+func (c *Confinement) checkDisk(ctx context.Context) error {
+	if c == nil || c.growth.Exceeded() == 0 {
+		return nil
+	}
+	return c.growth.Check(ctx)
+}
+
 // overFor reports whether at least n consecutive commands ended above the disk limit.
 func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Exceeded() >= n }
 
@@ -437,29 +455,6 @@ func (g CommandEnv) growing() []string {
 		}
 	}
 	return dirs
-}
-
-// maxExcess is the number of consecutive commands that can end above the disk limit before
-// the job fails. The first was killed because of the limit; the others can clean up.
-const maxExcess = 5
-
-// overDisk reports whether at least n consecutive commands ended above the disk limit. It can be
-// called while the sandbox is opened.
-func (s *site) overDisk(n int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sandbox.overFor(n)
-}
-
-// checkDiskLimit returns the stop of a job that ends above its disk limit.
-func (s *site) checkDiskLimit(ctx context.Context) *stop {
-	if s.sandbox == nil || s.sandbox.growth.Exceeded() == 0 {
-		return nil
-	}
-	if err := s.sandbox.growth.Check(ctx); err != nil {
-		return &stop{code: event.CodeLimit, detail: "limits.disk: " + err.Error()}
-	}
-	return nil
 }
 
 // ciFiles returns the directory of a CI system for files of steps, such as the

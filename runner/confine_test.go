@@ -2,9 +2,14 @@ package runner
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
@@ -39,6 +44,58 @@ func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 		}
 		if (allowed(tt.host, 443, tt.at) == nil) != tt.allowed {
 			t.Errorf("%s: %v, want %v", tt.name, !tt.allowed, tt.allowed)
+		}
+	}
+}
+
+func TestCommandEnvPrepare(t *testing.T) {
+	dir := t.TempDir()
+	g := CommandEnv{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
+		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
+	}}
+	for level, home := range map[sandbox.Level]string{sandbox.None: "/home/ann", sandbox.Full: g.Home, sandbox.Partial: g.Home} {
+		g.Level = level
+		if err := g.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		env := strings.Join(g.Env, "\n") + "\n"
+		if !strings.Contains(env, "HOME="+home+"\n") || !strings.Contains(env, "TMPDIR="+g.Tmp+"\n") || strings.Contains(env, "SECRET") {
+			t.Errorf("%s: %s", level, env)
+		}
+	}
+	g.Level, g.Workspace = sandbox.Full, g.Tmp
+	if diff := cmp.Diff([]string{g.Tmp, g.Home}, g.growing()); diff != "" {
+		t.Errorf("what is measured (-want +got):\n%s", diff)
+	}
+	g.Level, g.Workspace = sandbox.None, "/w"
+	if diff := cmp.Diff([]string{"/w", g.Tmp}, g.growing()); diff != "" {
+		t.Errorf("what is measured without a sandbox (-want +got):\n%s", diff)
+	}
+	g.Tmp = filepath.Join(dir, "file", "x")
+	writeFile(t, filepath.Join(dir, "file"), "")
+	if err := g.Prepare(); err == nil {
+		t.Error("a private directory that can't be made")
+	}
+}
+
+func TestWithoutASandboxNothingIsLimited(t *testing.T) {
+	for _, c := range []*Confinement{nil, {}} {
+		if c.overFor(1) || c.checkDisk(t.Context()) != nil || c.Monitor() != nil || c.Confine() != nil || c.Close() != nil {
+			t.Errorf("%v does something", c)
+		}
+	}
+}
+
+func TestFilesOfCIAreHidden(t *testing.T) {
+	dir := t.TempDir()
+	symlink := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, symlink); err != nil {
+		t.Fatal(err)
+	}
+	for temp, want := range map[string][]string{symlink: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
+		g := CommandEnv{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
+		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", temp, diff)
 		}
 	}
 }

@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
 )
 
 // confinement is what a session's commands get: the job's sandbox, or one below
@@ -64,7 +67,7 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
 		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.spec.ID), Getenv: j.opts.Getenv, Tools: j.plan.Tools, Beside: s.beside, Limits: j.spec.Limits, Now: j.opts.Now,
-		Tell: j.told.once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
+		Tell: j.denied.once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
 		Fail: j.fail, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
@@ -79,6 +82,13 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 	}
 	err := g.Prepare()
 	return g, err
+}
+
+// expectedScratch returns the private directories of a job's commands as they are known before its files exist.
+func (s *site) expectedScratch(o *Options, job string) tools.Scratch {
+	work := realPath(o.Work)
+	g := CommandEnv{Level: o.Level, Workspace: s.dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
+	return g.expected()
 }
 
 // hidden lists what commands can't access in the job's tree: report directories, each as
@@ -130,4 +140,40 @@ func (s *site) closeSandboxes() error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(append(errs, s.sandbox.Close())...)
+}
+
+// prepareSearch lets the search for private files of the system, which can take a while, begin when
+// the first request of a model has been sent, which it would delay otherwise, or immediately if a
+// job's commands or extensions start before it.
+func (r *run) prepareSearch() {
+	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
+		return
+	}
+	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
+	if slices.ContainsFunc(r.plan.Jobs, func(j tasks.Job) bool { return !r.opts.History.Done(j.ID) && !onlyCalls(r.plan, j) }) {
+		r.search()
+	}
+}
+
+// overDisk reports whether at least n consecutive commands ended above the disk limit. It can be
+// called while the sandbox is opened.
+func (s *site) overDisk(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sandbox.overFor(n)
+}
+
+// checkDiskLimit returns the stop of a job that ends above its disk limit.
+func (s *site) checkDiskLimit(ctx context.Context) *stop {
+	if err := s.sandbox.checkDisk(ctx); err != nil {
+		return &stop{code: event.CodeLimit, detail: "limits.disk: " + err.Error()}
+	}
+	return nil
+}
+
+func (j *job) privateDirs() privateDirs {
+	return privateDirs{
+		paths: []string{filepath.Join(j.opts.Work, "home", j.spec.ID), filepath.Join(j.opts.Work, "tmp", j.spec.ID)},
+		aside: filepath.Join(j.opts.Work, "aside", j.spec.ID),
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )
@@ -329,7 +330,7 @@ func trackedAmong(left []leftOut) (warnings []string) {
 		if maker == event.ByHook {
 			who = "a hook"
 		}
-		warnings = append(warnings, fmt.Sprintf("tracked files that %s changed are not among the job's changes: %s; commit.include: [%s] adds them", who, firstThree(by[maker]), maker.Key()))
+		warnings = append(warnings, fmt.Sprintf("tracked files that %s changed are not among the job's changes: %s; commit.include: [%s] adds them", who, textcut.List(by[maker]), maker.Key()))
 	}
 	return warnings
 }

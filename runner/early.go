@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -204,27 +203,6 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 	}
 	j.warnOfUnread(s)
 	return s.noteStart(ctx, j)
-}
-
-// scratchOf returns the private directories of commands as far as they are known without the
-// files of the job; it is only used for the text about them.
-func scratchOf(s *site, o *Options, job string) (known tools.Scratch) {
-	work := realPath(o.Work)
-	known.Tmp = filepath.Join(work, "tmp", job)
-	confined := (&CommandEnv{Level: o.Level}).confines()
-	if confined || o.Getenv("HOME") == "" {
-		known.Home = filepath.Join(work, "home", job)
-	}
-	if o.Level != sandbox.Full {
-		return known
-	}
-	known.Replaced = sandbox.ReplacedDirs()
-	for _, p := range []string{s.dir, known.Tmp, known.Home} {
-		if slices.ContainsFunc(known.Replaced, func(dir string) bool { return pathtree.Within(p, dir) }) {
-			known.Shown = append(known.Shown, p)
-		}
-	}
-	return known
 }
 
 // waitForFiles waits for the files of the job if its first request depends on more of them

@@ -4,25 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
-
-// serverGrace is how long a server may take to end after its input was closed, and after
-// SIGTERM.
-const serverGrace = proc.Grace
 
 // startExtensions starts what the job's sessions use beside the model.
 func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *stop {
@@ -98,169 +89,4 @@ func Taken(custom []tools.Tool) func(string) bool {
 		}
 		return permission.Reserved(name)
 	}
-}
-
-// ProcessProfile returns the profile that confines a process: that of the job's commands, with
-// the process's own network, caches and paths. Its maximum profiles limit these, too. The name
-// is for messages.
-func ProcessProfile(p permission.Profile, name string, s tasks.Process) permission.Profile {
-	own := permission.Profile{Cache: s.Cache}
-	if p.Max != nil {
-		own = own.Under(*p.Max)
-	}
-	p = p.Clone()
-	p.Name = name
-	p.Network, p.Setup, p.Env, p.Cache = s.Network, nil, nil, own.Cache
-	allow := func(permissionName string, dirs []string) {
-		for _, dir := range dirs {
-			p.Rules = append(p.Rules, permission.Rule{Permission: permissionName, Pattern: filepath.Join(dir, "**"), Effect: permission.Allow, Source: p.Name})
-		}
-	}
-	allow(permission.ExternalDirectory, s.Write)
-	allow(permission.ExternalRead, s.Read)
-	return p
-}
-
-// Launch opens the sandbox of a process, in which the workspace is read-only if neither the profile nor the
-// process's own key allows to write it. See launch.
-func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	if !g.readOnly() {
-		g.lockFor(s)
-	}
-	return launch(ctx, g, s, work, own)
-}
-
-// launch opens the sandbox of a process, given the environment of the job's commands under
-// the process's profile, and returns what starts it there, and what closes the sandbox. Its
-// private directories have a name of their own in a directory for those of jobs.
-//
-// All programs beside the model are started here, so here the job ends if the machine refuses to start one.
-func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	explain := func(err error) error {
-		if err = proc.OfStart(err); proc.IsMachine(err) {
-			g.Fail(fmt.Errorf("%s: %w", g.Profile.Name, err))
-		}
-		return err
-	}
-	defer func() { err = explain(err) }()
-	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
-	remove := func() error {
-		var errs []error
-		for _, dir := range []string{g.Home, g.Tmp} {
-			errs = append(errs, gitdir.RemoveAll(dir))
-		}
-		return errors.Join(errs...)
-	}
-	if g.within != nil { // they count for the job's disk limit
-		g.within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
-	}
-	g.Beside = g.shown(slices.Concat(g.Beside, s.Readable), s)
-	if err := g.open(s); err != nil {
-		return nil, nil, err
-	}
-	if err := g.Prepare(); err != nil {
-		return nil, remove, err
-	}
-	box, err := OpenConfinement(ctx, g)
-	if err == nil {
-		if err = box.opens(s); err != nil {
-			err = errors.Join(err, box.Close())
-		}
-	}
-	if err != nil {
-		return nil, remove, err
-	}
-	env := proc.Set(box.Env, "HOME", g.Home)
-	for name, value := range s.Environment {
-		env = proc.Set(env, name, value)
-	}
-	start = func(ctx context.Context) (*proc.Service, error) {
-		return proc.StartService(ctx, proc.Command{
-			Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor(),
-			Explain: func(err error) error { return explain(hidden(err, s.Command[0], g.Workspace, env, g.Profile.Name)) },
-		})
-	}
-	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
-}
-
-// hidden adds to the error of a process that did not start that its program exists, where the sandbox
-// hides it; key is that of the process in the manifest.
-func hidden(err error, program, dir string, env []string, key string) error {
-	text := err.Error() // of the sandbox's child
-	if !strings.HasSuffix(text, syscall.ENOENT.Error()) && !strings.HasSuffix(text, syscall.EACCES.Error()) {
-		return err
-	}
-	path, found := program, error(nil)
-	if !strings.Contains(program, "/") {
-		path, found = proc.Look(program, env)
-	} else if !filepath.IsAbs(program) {
-		path = filepath.Join(dir, program)
-	}
-	real, missing := filepath.EvalSymlinks(path)
-	if found != nil || missing != nil {
-		return err
-	}
-	dirs := filepath.Dir(path)
-	if of := filepath.Dir(real); of != dirs {
-		dirs += " and " + of
-	}
-	return fmt.Errorf("%w: the file exists, but the sandbox hides it; add its directory (%s) to %s.read", err, dirs, key)
-}
-
-// spared returns what lets the job continue if the machine refuses to start a process that is optional.
-func (g *CommandEnv) spared(optional bool) func(error) {
-	fail := g.Fail
-	return func(err error) {
-		if !optional || !proc.IsMachine(err) {
-			fail(err)
-		}
-	}
-}
-
-// opens checks that the user of a process can open the paths of the process.
-func (c *Confinement) opens(s tasks.Process) error {
-	own := slices.Concat(s.Read, s.Write)
-	for _, r := range s.Readable {
-		own = append(own, r.Path)
-	}
-	for _, l := range c.left {
-		if slices.ContainsFunc(own, func(p string) bool { return filepath.Clean(p) == l.Path }) {
-			return l.Why
-		}
-	}
-	return nil
-}
-
-// shown returns what a process can read next to the manifest. Files in its own paths are not
-// hidden because of their names: packages have files such as token.py.
-func (g *CommandEnv) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
-	granted := func(path string) bool {
-		within := func(dir string) bool { return pathtree.Within(path, dir) }
-		return slices.ContainsFunc(s.Read, within) && g.Profile.Allows(permission.ExternalRead, path) ||
-			slices.ContainsFunc(s.Write, within) && g.Profile.Allows(permission.ExternalDirectory, path)
-	}
-	for i, r := range all {
-		all[i].Hidden = slices.DeleteFunc(slices.Clone(r.Hidden), granted)
-	}
-	return all
-}
-
-// open adds the single files that a process may read, and checks its paths: the sandbox
-// ignores those that are missing.
-func (g *CommandEnv) open(s tasks.Process) error {
-	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
-		for _, p := range paths {
-			info, err := os.Stat(p)
-			switch {
-			case err != nil:
-				return fmt.Errorf("%s path: %w", key, err)
-			case info.IsDir():
-			case key == "write":
-				return fmt.Errorf("write path %s is not a directory", p)
-			case g.Profile.Allows(permission.ExternalRead, filepath.Join(p, "x")):
-				g.Readable = append(g.Readable, p)
-			}
-		}
-	}
-	return nil
 }

@@ -44,9 +44,9 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 		}
 		switch f := o.repo.Git.Filter(c.Filter); {
 		case reason != "":
-			reasons = append(reasons, fmt.Sprintf("%s: %s", firstThree(c.Paths), reason))
+			reasons = append(reasons, fmt.Sprintf("%s: %s", textcut.List(c.Paths), reason))
 		case f.Clean == "" && f.Process == "":
-			p.warn(fmt.Sprintf("the filter %s is not configured in git: files are stored as they are (%s of %s)", c.Filter, firstThree(c.Paths), j.Repo.Name))
+			p.warn(fmt.Sprintf("the filter %s is not configured in git: files are stored as they are (%s of %s)", c.Filter, textcut.List(c.Paths), j.Repo.Name))
 		}
 	}
 	if len(reasons) == 0 {

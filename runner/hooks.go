@@ -6,36 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
-
-// HookProfile returns the profile that confines a hook: that of the job's commands without
-// its environment variables.
-func HookProfile(p permission.Profile, h tasks.Hook) permission.Profile {
-	return ProcessProfile(p, "hooks."+h.Name, tasks.Process{Network: p.Network, Cache: p.Cache})
-}
-
-// LaunchHook is Launch for a hook. of is the job or call that it belongs to.
-func LaunchHook(ctx context.Context, g CommandEnv, h tasks.Hook, work, of string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	g.Tools = nil
-	s, own := hookProcess(h, of)
-	return Launch(ctx, g, s, work, own)
-}
-
-// hookProcess returns the process of a hook, and the name of its private directories, which no job or server
-// has.
-func hookProcess(h tasks.Hook, of string) (tasks.Process, string) {
-	return tasks.Process{Command: h.Command, Readable: h.Readable, Workspace: h.Workspace}, of + "@hook." + hookDirName.Replace(h.Name)
-}
-
-var hookDirName = strings.NewReplacer("[", ".", "]", "")
 
 // hooksOf returns the hooks of runs, or those of jobs.
 func hooksOf(plan *tasks.Plan, runs bool) []tasks.Hook {
@@ -190,8 +167,7 @@ func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
 	}
-	s, own := hookProcess(h, "")
-	return launch(ctx, g, s, r.opts.Work, own) // it can write its own directory, whatever the profile
+	return LaunchRunHook(ctx, g, h, r.opts.Work)
 }
 
 // endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.

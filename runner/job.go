@@ -21,7 +21,7 @@ type job struct {
 	end     context.CancelCauseFunc // ends the job; see stopped for the causes
 	slot    func()                  // frees the job's slot when only its publishing is left
 	breach  breach                  // of git's own files, by a command
-	told    toldHosts               // denied hosts that are in the stream
+	denied  deniedOnce              // hosts that are in the stream
 
 	refused   refusals // of its sessions
 	timeLimit timeLimit

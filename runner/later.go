@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
@@ -330,7 +331,7 @@ func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Cha
 	for i, k := range leaks {
 		where[i] = k.String()
 	}
-	return &publish.Failure{Code: event.CodeSecret, Detail: "the changes contain secrets that were not in the repository: " + firstThree(slices.Compact(where))}
+	return &publish.Failure{Code: event.CodeSecret, Detail: "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))}
 }
 
 // remake makes the commit of a job in a worktree. message is that of a commit that the run has

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // leak is a secret that the job's changes would add to the repository.
@@ -101,7 +102,7 @@ func (l *landing) leaked(leaks []leak) *stop {
 	for _, k := range leaks {
 		where = append(where, k.String())
 	}
-	text := "the changes contain secrets that were not in the repository: " + firstThree(slices.Compact(where))
+	text := "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))
 	if l.job.spec.Commit == nil {
 		l.job.warn(text + "; they are redacted in the patch")
 		return nil

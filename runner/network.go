@@ -210,8 +210,8 @@ func deniedNote(list []event.Network) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// toldHosts are the denied hosts, with ports, of a job.
-type toldHosts struct {
+// deniedOnce are the denied hosts, with ports, of a job.
+type deniedOnce struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
@@ -219,7 +219,7 @@ type toldHosts struct {
 // once returns a function that passes on attempts: each that is not denied, and the first
 // of each denied host and port, as long as there are few. Commands choose names and
 // could fill the disk with them.
-func (t *toldHosts) once(tell func(event.Network)) func(event.Network) {
+func (t *deniedOnce) once(tell func(event.Network)) func(event.Network) {
 	return func(n event.Network) {
 		t.mu.Lock()
 		key := net.JoinHostPort(n.Host, strconv.Itoa(n.Port))

@@ -67,7 +67,7 @@ func TestEveryErrorOfAMaximumDenies(t *testing.T) {
 
 // Commands choose the hosts: they can't fill the report or the output with them.
 func TestDeniedHostsAreBounded(t *testing.T) {
-	var told toldHosts
+	var told deniedOnce
 	var list []event.Network
 	tell := told.once(func(n event.Network) { list = append(list, n) })
 	var d deniedHosts

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -21,13 +21,6 @@ import (
 type privateDirs struct {
 	paths []string
 	aside string // directory for the copies, and for the agent's directories during a verify command
-}
-
-func (j *job) privateDirs() privateDirs {
-	return privateDirs{
-		paths: []string{filepath.Join(j.opts.Work, "home", j.spec.ID), filepath.Join(j.opts.Work, "tmp", j.spec.ID)},
-		aside: filepath.Join(j.opts.Work, "aside", j.spec.ID),
-	}
 }
 
 // saved returns the path of the copy of a directory after setup.
@@ -78,7 +71,7 @@ func (p privateDirs) replace(ctx context.Context, asSetupLeft bool) (restore fun
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}
-		if err := sameOwner(agents, dir); err != nil {
+		if err := owner.As(agents, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -96,28 +89,6 @@ func makePrivate(dir string) error {
 		err = os.Chmod(filepath.Dir(dir), 0o711)
 	}
 	return err
-}
-
-// sameOwner gives a new file the owner of another: commands of root's jobs run as the
-// owner of the workspace.
-func sameOwner(of, file string) error {
-	a, b, err := owners(of, file)
-	if err != nil || a.Uid == b.Uid {
-		return err
-	}
-	return os.Lchown(file, int(a.Uid), int(a.Gid))
-}
-
-// owners returns the attributes of two files, which include their owners.
-func owners(one, other string) (a, b *syscall.Stat_t, err error) {
-	for file, st := range map[string]**syscall.Stat_t{one: &a, other: &b} {
-		info, err := os.Lstat(file)
-		if err != nil {
-			return nil, nil, err
-		}
-		*st = info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // on every Unix
-	}
-	return a, b, nil
 }
 
 // copyTree copies a directory to a path that does not exist, with modes, times and
@@ -198,7 +169,7 @@ func copyEntry(path, target string, info fs.FileInfo) (made bool, err error) {
 
 // sameAttributes gives a copy the owner, mode and times of the original.
 func sameAttributes(path, target string, info fs.FileInfo) error {
-	if err := sameOwner(path, target); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+	if err := owner.As(path, target); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return err
 	}
 	if err := os.Chmod(target, info.Mode()); err != nil {

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/millhand/millhand/tasks"
 )
 
 // listing returns the files below a directory with modes, times and contents.
@@ -95,10 +93,13 @@ func TestACopiedTreeIsTheSame(t *testing.T) {
 }
 
 func TestPrivateDirectoriesAreReplacedAndRestored(t *testing.T) {
-	s := setUp(t)
-	j := s.begin(&tasks.Plan{}, s.job("a"))
-	s.prepared(j)
-	p := j.privateDirs()
+	dir := t.TempDir()
+	p := privateDirs{paths: []string{filepath.Join(dir, "home"), filepath.Join(dir, "tmp")}, aside: filepath.Join(dir, "aside")}
+	for _, dir := range p.paths {
+		if err := makePrivate(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
 	home := p.paths[0]
 	furnished(t, home)
 	ofSetup := listing(t, home)

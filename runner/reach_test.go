@@ -263,17 +263,3 @@ func TestAPreflightEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestFilesOfCIAreHidden(t *testing.T) {
-	dir := t.TempDir()
-	symlink := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, symlink); err != nil {
-		t.Fatal(err)
-	}
-	for temp, want := range map[string][]string{symlink: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
-		g := CommandEnv{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
-		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", temp, diff)
-		}
-	}
-}

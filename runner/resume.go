@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/history"
 )
 
@@ -240,6 +241,6 @@ func (w *work) keepReplaced(ctx context.Context, tree string) error {
 			return fmt.Errorf("copy %s before it is restored: %w", name, err)
 		}
 	}
-	w.job.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", firstThree(paths), filepath.Join(w.job.opts.Dir.Path(), filepath.FromSlash(dir))))
+	w.job.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(w.job.opts.Dir.Path(), filepath.FromSlash(dir))))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -94,7 +95,7 @@ func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s sta
 			return s, err
 		}
 		if len(found.dirty) > 0 {
-			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), firstThree(found.dirty))
+			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), textcut.List(found.dirty))
 		}
 		if what := o.repo.Git.OperationInProgress(); what != "" {
 			return s, refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)

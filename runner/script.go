@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -176,7 +177,7 @@ func (r *scriptRun) write() (dir, file string, err error) {
 	if err := os.WriteFile(file, []byte(r.script.Text), 0o600); err != nil {
 		return "", "", err
 	}
-	return dir, file, errors.Join(sameOwner(s.space.Dir(), dir), sameOwner(s.space.Dir(), file))
+	return dir, file, errors.Join(owner.As(s.space.Dir(), dir), owner.As(s.space.Dir(), file))
 }
 
 // fail records that the script failed, keeps its diff for the session, and undoes its
@@ -260,7 +261,7 @@ func refusedPaths(all []gitops.Refusal) string {
 	for _, f := range all {
 		list = append(list, f.Path)
 	}
-	return firstThree(list)
+	return textcut.List(list)
 }
 
 // scriptFrame matches what would end the block of a script's result in a prompt.

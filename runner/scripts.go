@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/extension/jshost"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -250,7 +251,7 @@ func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, 
 			dir := p.dir
 			if g.confines() && sandbox.OfOther(g.Workspace) {
 				dir = filepath.Join(work, "scripts", own)
-				if err := errors.Join(makePrivate(dir), p.compiled.Write(dir), ownedLike(g.Workspace, dir)); err != nil {
+				if err := errors.Join(makePrivate(dir), p.compiled.Write(dir), owner.AllAs(g.Workspace, dir)); err != nil {
 					return nil, nil, err
 				}
 			}

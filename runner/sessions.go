@@ -260,7 +260,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if w.site.usable() && w.site.late == nil {
 		return env, addFiles(ctx, env, w, s)
 	}
-	env.Complete, env.Commands.Scratch = completion(w, s), scratchOf(w.site, w.job.opts, w.job.spec.ID)
+	env.Complete, env.Commands.Scratch = completion(w, s), w.site.expectedScratch(w.job.opts, w.job.spec.ID)
 	return env, nil
 }
 
@@ -311,3 +311,7 @@ func (w *work) retried(o *open, r event.Retry) {
 	}
 	w.job.emit(event.Event{Type: event.RequestRetried, Session: w.job.sessionID(o.spec.name), Retry: &r})
 }
+
+// maxExcess is the number of consecutive commands that can end above the disk limit before
+// the job fails. The first was killed because of the limit; the others can clean up.
+const maxExcess = 5

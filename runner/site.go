@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
+	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -180,7 +181,7 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 		return fault(event.CodeEnvironment, err)
 	}
 	if !(early{j}).onlyCalls() { // commands will run
-		box.growth.Start()
+		box.watchDisk()
 	}
 	for _, l := range box.Unopened(g) {
 		j.warn(l.Why.Error())
@@ -368,5 +369,5 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 // handOver gives a worktree that stays to the owner of its repository.
 func (s *site) handOver() error {
 	git := s.tree.Git
-	return errors.Join(ownedLike(git.Common, git.Own), ownedLike(git.Common, git.Root))
+	return errors.Join(owner.AllAs(git.Common, git.Own), owner.AllAs(git.Common, git.Root))
 }

@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,14 +41,6 @@ func baseOf(j tasks.Job) string {
 		return j.Repo.Ref
 	}
 	return "HEAD"
-}
-
-// firstThree returns the first three elements of a list, and the number of the others.
-func firstThree(list []string) string {
-	if len(list) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
-	}
-	return strings.Join(list, ", ")
 }
 
 // status is how a directory of a work tree compares with HEAD.

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -173,7 +174,7 @@ func (j *job) warnOfUntracked(s *site) {
 	if s.inPlace {
 		text = "new or changed files that are not in the job's changes stay in the working tree: "
 	}
-	j.warn(text + firstThree(paths))
+	j.warn(text + textcut.List(paths))
 }
 
 // maxUntracked is the maximum number of entries in a report.

@@ -216,7 +216,7 @@ func (f faults) feedback(reports *files.Dir) string {
 		b.WriteString(uncommittable(f.refused) + "\n")
 	}
 	if len(f.marked) > 0 {
-		b.WriteString("Conflict markers are left in " + firstThree(f.marked) + ". Resolve the conflicts, and finish again.\n")
+		b.WriteString("Conflict markers are left in " + textcut.List(f.marked) + ". Resolve the conflicts, and finish again.\n")
 	}
 	if len(f.failed) == 0 {
 		return b.String()

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -134,56 +132,11 @@ func TestTamperingTakesPrecedence(t *testing.T) {
 	if got := j.checkGuard(other); got != other || j.checkGuard(nil) != nil {
 		t.Errorf("%+v without tampering", got)
 	}
-	first := tampering([]string{".git/config", ".git/hooks"}, nil)
+	first := &permission.Error{Decision: permission.Decision{Request: permission.Need(permission.Git, ".git/config"), Why: "a command changed it"}}
 	j.fail(first)
-	j.fail(tampering([]string{"later"}, fmt.Errorf("no room")))
-	got := j.checkGuard(other)
-	if got.code != event.CodeDenied || ended != 2 || !strings.Contains(first.Error(), ".git/config, .git/hooks") {
-		t.Errorf("%+v; ended %d times: %v", got, ended, first)
-	}
-	if denied := first.(*permission.Error); got.detail != denied.Decision.By() || !strings.Contains(denied.Decision.Why, "were restored") { //nolint:errorlint // it is one
-		t.Errorf("the reason is %q", got.detail)
-	}
-	if err := tampering(nil, fmt.Errorf("no room")); !strings.Contains(err.Error(), "no room") {
-		t.Error(err)
-	}
-}
-
-func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
-	s := setUp(t)
-	readonly, _ := permission.Preset("readonly")
-	for name, c := range map[string]struct {
-		ground CommandEnv
-		want   bool
-	}{
-		"level A":            {CommandEnv{Level: sandbox.Full, Profile: readonly}, false},
-		"no sandbox":         {CommandEnv{Level: sandbox.None, Profile: readonly}, false},
-		"level B":            {CommandEnv{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
-		"level B, may write": {CommandEnv{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
-	} {
-		c.ground.Workspace = s.repo
-		g, err := newGuard(c.ground, nested{})
-		if err != nil || (g != nil) != c.want {
-			t.Errorf("%s: %v, %v", name, g, err)
-		}
-		if g != nil {
-			inner := c.ground
-			inner.within = &Confinement{guard: g}
-			if shared, err := newGuard(inner, nested{}); shared != g || err != nil {
-				t.Errorf("a second guard: %v", err)
-			}
-			var told error
-			g.tell = func(err error) { told = err }
-			g.compare()
-			if told != nil {
-				t.Errorf("nothing has changed, and: %v", told)
-			}
-			git(t, s.repo, "config", "core.fsmonitor", "evil")
-			if g.compare(); told == nil || git(t, s.repo, "config", "--default", "none", "core.fsmonitor") != "none" {
-				t.Errorf("told %v", told)
-			}
-			g.files.Close()
-		}
+	j.fail(&permission.Error{Decision: permission.Decision{Why: "later"}})
+	if got := j.checkGuard(other); got.code != event.CodeDenied || ended != 2 || got.detail != first.Decision.By() {
+		t.Errorf("%+v; ended %d times", got, ended)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )
@@ -259,7 +260,7 @@ func (w *work) refused(f faults) *stop {
 	case len(f.over) > 0:
 		return exceeded(f.over)
 	case len(f.marked) > 0:
-		return &stop{code: event.CodeFailed, detail: "conflict markers are left in " + firstThree(f.marked)}
+		return &stop{code: event.CodeFailed, detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
 		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), why(f.failed))}
 	}

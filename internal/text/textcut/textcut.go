@@ -82,3 +82,11 @@ func start(s string, n int) string {
 	}
 	return s[:n]
 }
+
+// List returns the first three elements of a list, and the number of the others.
+func List(list []string) string {
+	if len(list) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
+	}
+	return strings.Join(list, ", ")
+}

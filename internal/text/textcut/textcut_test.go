@@ -46,3 +46,11 @@ func TestPathIsOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestListCountsWhatItLeavesOut(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a, b, c": {"a", "b", "c"}, "a, b, c and 2 more": {"a", "b", "c", "d", "e"}} {
+		if got := List(list); got != want {
+			t.Errorf("%q: %q, want %q", list, got, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/session"
+)
+
+// breach is the first tampering of a job. It can be detected after the job has timed out
+// or was cancelled, which must not hide it.
+type breach struct {
+	mu  sync.Mutex
+	err error
+}
+
+// fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
+// What the machine refuses is tried again, and ends the job after that, as a [proc.MachineError].
+func (j *job) fail(err error) {
+	switch {
+	case errors.As(err, new(*proc.MachineError)):
+		j.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
+		return
+	case proc.LacksToStart(err):
+		return
+	}
+	if !errors.As(err, new(*permission.Error)) {
+		j.end(session.Timeout{Code: event.CodeEnvironment, Reason: err.Error()})
+		return
+	}
+	j.breach.mu.Lock()
+	defer j.breach.mu.Unlock()
+	if j.breach.err == nil {
+		j.breach.err = err
+	}
+	j.end(err)
+}
+
+// checkGuard returns the end of a phase; tampering takes precedence.
+func (j *job) checkGuard(end *stop) *stop {
+	j.breach.mu.Lock()
+	defer j.breach.mu.Unlock()
+	var denied *permission.Error
+	if errors.As(j.breach.err, &denied) {
+		return &stop{code: event.CodeDenied, detail: denied.Decision.By()}
+	}
+	return end
+}

@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tasks"
+)
+
+// unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
+// program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
+// Linux 6.2 truncation.
+func (l *landing) unpermitted(changes *gitops.ChangeSet) *stop {
+	j := l.job
+	if j.opts.Level == sandbox.Full || l.mayChange() || !l.startsPrograms() {
+		return nil
+	}
+	var files []string
+	states := changes.States()
+	for _, c := range changes.Changes {
+		if !l.site.diff.has(c.Path, states[c.Path]) {
+			files = append(files, c.Path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return &stop{code: event.CodeProtected, detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.spec.Profile.Name, j.opts.Level)}
+}
+
+// mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
+// it, or an earlier run whose changes it continues.
+func (l *landing) mayChange() bool {
+	j := l.job
+	p := (&work{job: j}).ownSpec().task.Profile
+	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.history.Inherits() ||
+		slices.ContainsFunc(j.plan.Grants(), func(g tasks.Grant) bool {
+			return g.Workspace && mayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return overlaps(dir, l.site.dir) })
+		})
+}
+
+// startsPrograms reports whether anything but setup and verify commands runs programs in the job.
+func (l *landing) startsPrograms() bool {
+	j := l.job
+	return j.plan.StartsProcesses() || len(j.plan.Tools) > 0 || !j.spec.Profile.Hides("bash")
+}
