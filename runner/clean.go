@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -18,8 +19,8 @@ import (
 // command.
 type checkout struct {
 	site  *site
-	box   *Confinement
-	setup *Confinement // of setup commands; often box
+	box   *confinement.Confinement
+	setup *confinement.Confinement // of setup commands; often box
 }
 
 // inClean runs setup and one verify command in a fresh checkout of the job's commit,
@@ -28,7 +29,7 @@ type checkout struct {
 func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err error) {
 	j, s := r.job, r.site
 	began := j.opts.Now()
-	restore, err := j.privateDirs().replace(ctx, false)
+	restore, err := j.privateDirs().Replace(ctx, false)
 	if err != nil {
 		return res, err
 	}
@@ -85,9 +86,9 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	}
 	g.Readable, g.Caches = s.tree.Git.Objects.Dirs(), dir+".caches"
 	if s.sandbox != nil {
-		g.modules = s.sandbox.modules // the change could name others
+		g.Modules = s.sandbox.Modules // the change could name others
 	}
-	if c.box, err = OpenConfinement(ctx, g); err != nil || len(j.spec.Setup) == 0 {
+	if c.box, err = confinement.Open(ctx, g); err != nil || len(j.spec.Setup) == 0 {
 		c.setup = c.box
 		return err
 	}

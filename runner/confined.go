@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -21,7 +22,7 @@ import (
 // confinement is what a session's commands get: the job's sandbox, or one below
 // it if the session's agent may do less than the job, or if it may change nothing and no
 // program is granted to do so. Setup and verify commands are the task's, not the agent's.
-func (j *job) confinement(ctx context.Context, s *site, of sessionSpec, granted bool) (*Confinement, error) {
+func (j *job) confinement(ctx context.Context, s *site, of sessionSpec, granted bool) (*confinement.Confinement, error) {
 	runs := len(j.plan.Tools) > 0 || !of.task.Profile.Hides("bash")
 	locked := runs && !granted && !of.task.Profile.MayChange()
 	if of.narrowed == "" && !locked {
@@ -32,7 +33,7 @@ func (j *job) confinement(ctx context.Context, s *site, of sessionSpec, granted 
 
 // sandboxOf returns the sandbox of a profile below the job's, with a read-only workspace if it is
 // locked. There is one for each user of it, which the job closes.
-func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Profile, locked bool) (*Confinement, error) {
+func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Profile, locked bool) (*confinement.Confinement, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if locked {
@@ -45,16 +46,16 @@ func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Pr
 	if err != nil {
 		return nil, err
 	}
-	g.within = s.sandbox
+	g.Within = s.sandbox
 	if locked {
 		g.LockWorkspace()
 	}
-	c, err := OpenConfinement(ctx, g)
+	c, err := confinement.Open(ctx, g)
 	if err != nil {
 		return nil, err
 	}
 	if s.narrower == nil {
-		s.narrower = map[string]*Confinement{}
+		s.narrower = map[string]*confinement.Confinement{}
 	}
 	s.narrower[of] = c
 	return c, nil
@@ -62,12 +63,12 @@ func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Pr
 
 // ground is what commands under a profile are confined to. Its private
 // directories are the job's: all of its sessions share them.
-func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
-	g := CommandEnv{
+func (j *job) ground(s *site, p permission.Profile) (confinement.Env, error) {
+	g := confinement.Env{
 		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
 		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.spec.ID), Getenv: j.opts.Getenv, Tools: j.plan.Tools, Beside: s.beside, Limits: j.spec.Limits, Now: j.opts.Now,
-		Tell: j.denied.once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
+		Tell: j.denied.Once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
 		Fail: j.fail, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
@@ -86,9 +87,9 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 
 // expectedScratch returns the private directories of a job's commands as they are known before its files exist.
 func (s *site) expectedScratch(o *Options, job string) tools.Scratch {
-	work := realPath(o.Work)
-	g := CommandEnv{Level: o.Level, Workspace: s.dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
-	return g.expected()
+	work := confinement.RealPath(o.Work)
+	g := confinement.Env{Level: o.Level, Workspace: s.dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
+	return g.Expected()
 }
 
 // hidden lists what commands can't access in the job's tree: report directories, each as
@@ -146,7 +147,7 @@ func (s *site) closeSandboxes() error {
 // the first request of a model has been sent, which it would delay otherwise, or immediately if a
 // job's commands or extensions start before it.
 func (r *run) prepareSearch() {
-	if g := (CommandEnv{Level: r.opts.Level}); !g.confines() || !runsCommands(r.plan) {
+	if g := (confinement.Env{Level: r.opts.Level}); !g.Confines() || !runsCommands(r.plan) {
 		return
 	}
 	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })
@@ -160,20 +161,20 @@ func (r *run) prepareSearch() {
 func (s *site) overDisk(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sandbox.overFor(n)
+	return s.sandbox.OverFor(n)
 }
 
 // checkDiskLimit returns the stop of a job that ends above its disk limit.
 func (s *site) checkDiskLimit(ctx context.Context) *stop {
-	if err := s.sandbox.checkDisk(ctx); err != nil {
+	if err := s.sandbox.CheckDisk(ctx); err != nil {
 		return &stop{code: event.CodeLimit, detail: "limits.disk: " + err.Error()}
 	}
 	return nil
 }
 
-func (j *job) privateDirs() privateDirs {
-	return privateDirs{
-		paths: []string{filepath.Join(j.opts.Work, "home", j.spec.ID), filepath.Join(j.opts.Work, "tmp", j.spec.ID)},
-		aside: filepath.Join(j.opts.Work, "aside", j.spec.ID),
+func (j *job) privateDirs() confinement.PrivateDirs {
+	return confinement.PrivateDirs{
+		Paths: []string{filepath.Join(j.opts.Work, "home", j.spec.ID), filepath.Join(j.opts.Work, "tmp", j.spec.ID)},
+		Aside: filepath.Join(j.opts.Work, "aside", j.spec.ID),
 	}
 }

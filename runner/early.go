@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/session/prompt"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -81,7 +82,7 @@ type early struct{ job *job }
 // except those that a commit contains.
 func (e early) possible(s *site) bool {
 	j := e.job
-	if s.inPlace && sandbox.OfOther(s.origin.Root()) && (&CommandEnv{Level: j.opts.Level}).confines() {
+	if s.inPlace && sandbox.OfOther(s.origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
 		return false // only the sandbox itself shows whether commands of that user can start
 	}
 	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.inPlace || j.start.base != "")
@@ -136,7 +137,7 @@ func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progre
 func (e early) linked(ctx context.Context, s *site, head gitdir.Head) {
 	j := e.job
 	s.ref = refOf(j.spec, head, s.base)
-	s.dir = filepath.Join(realPath(j.opts.Work), "trees", j.spec.ID)
+	s.dir = filepath.Join(confinement.RealPath(j.opts.Work), "trees", j.spec.ID)
 	s.prepared = j.opts.Now()
 	j.started(s, "")
 	e.begin(ctx, s, false)
@@ -300,8 +301,8 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	}
 	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.space
 	env.Commands.Fault = func(err error) { w.job.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
-	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.confineSeries()
-	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && mayGrant(s.task.Profile) {
+	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.ConfineSeries()
+	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
 		if box, err = w.job.confinement(ctx, w.site, s, true); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -32,12 +33,12 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
+			g, err := j.ground(w.site, confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within, g.Tools, g.Fail = w.site.sandbox, nil, g.spared(s.Optional)
-			return Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
+			g.Within, g.Tools, g.Fail = w.site.sandbox, nil, g.Spared(s.Optional)
+			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,
 		Emit:    func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },

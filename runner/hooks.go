@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -35,13 +36,13 @@ func (r jobHooks) start(ctx context.Context) *stop {
 		Hooks: hooksOf(j.plan, false), Sandbox: string(j.opts.Level), Redact: j.opts.Redact,
 		Input: hook.Input{Run: j.opts.RunID, Job: j.spec.ID, Task: j.spec.Task, Repo: j.spec.Repo.Name, Dir: s.dir},
 		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(s, HookProfile(j.spec.Profile, h))
+			g, err := j.ground(s, confinement.HookProfile(j.spec.Profile, h))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within, g.Fail = s.sandbox, g.spared(h.Optional)
+			g.Within, g.Fail = s.sandbox, g.Spared(h.Optional)
 			h.Workspace = h.Workspace || j.spec.Script != nil // the script, or a hook before the commit, changes files
-			return LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
+			return confinement.LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
 		},
 		Emit:  func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn:  j.warn,
@@ -160,14 +161,14 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 
 // launchHook starts hooks of the run in an empty directory, which belongs to no repository.
 func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	g := CommandEnv{
-		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: tasks.DefaultLimits(), Now: r.opts.Now,
+	g := confinement.Env{
+		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: tasks.DefaultLimits(), Now: r.opts.Now,
 		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
 	}
-	return LaunchRunHook(ctx, g, h, r.opts.Work)
+	return confinement.LaunchRunHook(ctx, g, h, r.opts.Work)
 }
 
 // endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -21,7 +22,7 @@ type job struct {
 	end     context.CancelCauseFunc // ends the job; see stopped for the causes
 	slot    func()                  // frees the job's slot when only its publishing is left
 	breach  breach                  // of git's own files, by a command
-	denied  deniedOnce              // hosts that are in the stream
+	denied  confinement.DeniedOnce  // hosts that are in the stream
 
 	refused   refusals // of its sessions
 	timeLimit timeLimit

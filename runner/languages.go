@@ -6,6 +6,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -19,14 +20,14 @@ func (w *work) openLanguages(ctx context.Context) {
 	profile := w.ownSpec().task.Profile
 	w.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
 		LSP: *j.plan.LSP, Root: w.site.space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
-		Found: FindsProgram(j.opts.Getenv, j.opts.Level, w.site.space.Dir()),
+		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, w.site.space.Dir()),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, LanguageProfile(profile, s))
+			g, err := j.ground(w.site, confinement.LanguageProfile(profile, s))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.within, g.Fail = w.site.sandbox, g.spared(true) // they only advise
-			return LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
+			g.Within, g.Fail = w.site.sandbox, g.Spared(true) // they only advise
+			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
 		},
 		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.warn, Now: j.opts.Now,

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -128,7 +129,7 @@ func (r *scriptRun) mark(ctx context.Context) *stop {
 // execute runs the script with private directories of its own.
 func (r *scriptRun) execute(ctx context.Context) (res ran, err error) {
 	j, s := r.work.job, r.work.site
-	restore, err := j.privateDirs().replace(ctx, true)
+	restore, err := j.privateDirs().Replace(ctx, true)
 	if err != nil {
 		return res, err
 	}
@@ -141,8 +142,8 @@ func (r *scriptRun) execute(ctx context.Context) (res ran, err error) {
 	if err != nil {
 		return res, err
 	}
-	g.within, g.Readable = s.sandbox, append(slices.Clip(g.Readable), dir)
-	box, err := OpenConfinement(ctx, g)
+	g.Within, g.Readable = s.sandbox, append(slices.Clip(g.Readable), dir)
+	box, err := confinement.Open(ctx, g)
 	if err != nil {
 		return res, err
 	}
@@ -170,7 +171,7 @@ func (r *scriptRun) timeout() time.Duration {
 func (r *scriptRun) write() (dir, file string, err error) {
 	j, s := r.work.job, r.work.site
 	dir = filepath.Join(j.opts.Work, "scripts", j.spec.ID)
-	if err := makePrivate(dir); err != nil {
+	if err := confinement.MakePrivate(dir); err != nil {
 		return "", "", err
 	}
 	file = filepath.Join(dir, "script"+filepath.Ext(r.script.File))

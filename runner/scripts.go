@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -77,7 +78,7 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 	if err != nil {
 		return nil, err
 	}
-	g.within, g.Tools = w.site.sandbox, nil
+	g.Within, g.Tools = w.site.sandbox, nil
 	scripts := p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})
@@ -239,27 +240,27 @@ func (b *scriptBuilder) leaveOut() bool {
 
 // Config returns what starts the program, given the environment of the commands of its job or call. Its
 // private directories have a name of their own in work.
-func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, fail func(error)) *extension.Scripts {
+func (p *Program) Config(s tasks.Scripts, g confinement.Env, root, work, own string, fail func(error)) *extension.Scripts {
 	return &extension.Scripts{
 		Scripts: s, Optional: p.optional, Fail: fail,
 		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root)},
 		Launch: func(ctx context.Context) (func(context.Context) (*proc.Service, error), func() error, error) {
 			runtime, err := "", error(nil)
-			if failed := g.look(func() { runtime, err = jshost.FindRuntime(s.Runtime, g.Getenv("PATH")) }); failed != nil || err != nil {
+			if failed := g.Look(func() { runtime, err = jshost.FindRuntime(s.Runtime, g.Getenv("PATH")) }); failed != nil || err != nil {
 				return nil, nil, errors.Join(failed, err)
 			}
 			dir := p.dir
-			if g.confines() && sandbox.OfOther(g.Workspace) {
+			if g.Confines() && sandbox.OfOther(g.Workspace) {
 				dir = filepath.Join(work, "scripts", own)
-				if err := errors.Join(makePrivate(dir), p.compiled.Write(dir), owner.AllAs(g.Workspace, dir)); err != nil {
+				if err := errors.Join(confinement.MakePrivate(dir), p.compiled.Write(dir), owner.AllAs(g.Workspace, dir)); err != nil {
 					return nil, nil, err
 				}
 			}
 			process, g := s.Process, g
 			process.Command = jshost.Command(runtime, dir)
-			g.Profile = ProcessProfile(g.Profile, "js", process)
+			g.Profile = confinement.ProcessProfile(g.Profile, "js", process)
 			g.Readable = slices.Concat(g.Readable, []string{dir}, p.readable, p.compiled.Packages)
-			return Launch(ctx, g, process, work, own)
+			return confinement.Launch(ctx, g, process, work, own)
 		},
 	}
 }

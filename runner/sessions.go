@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -246,7 +247,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	known := w.job.opts.facts(s.speaks)
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
+		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), confinement.ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
@@ -68,17 +69,17 @@ func modelOutput(ctx context.Context, spec tasks.Job, repo *gitops.Repo, base st
 
 // SetupOf returns what the setup commands of a job get, as far as it is known before the run:
 // false for a repository that was not checked. It is not safe for concurrent use.
-func (r *PreflightResult) SetupOf(ctx context.Context, spec tasks.Job, getenv func(string) string) (Setup, bool, error) {
+func (r *PreflightResult) SetupOf(ctx context.Context, spec tasks.Job, getenv func(string) string) (confinement.Setup, bool, error) {
 	s := r.starts[spec.ID]
 	if s.origin == nil && spec.Repo.Kind != tasks.RepoCopy {
-		return Setup{}, false, nil
+		return confinement.Setup{}, false, nil
 	}
 	at := strings.Join([]string{key(spec.Repo), s.base, s.below}, "\x00")
 	found, ok := r.surveys[at]
 	if !ok {
 		var err error
 		if found, err = surveyOf(ctx, spec.Repo, s); err != nil {
-			return Setup{}, false, err
+			return confinement.Setup{}, false, err
 		}
 		if r.surveys == nil {
 			r.surveys = map[string]survey{}
@@ -88,7 +89,7 @@ func (r *PreflightResult) SetupOf(ctx context.Context, spec tasks.Job, getenv fu
 	if len(spec.Needs) > 0 {
 		found.output = jobNeeds
 	}
-	u, err := newSetup(spec, found.ecosystems, found.output, getenv)
+	u, err := confinement.NewSetup(spec, found.ecosystems, found.output, getenv)
 	return u, true, err
 }
 
@@ -162,24 +163,24 @@ func detectIn(dirs ...string) ([]ecosystem.Found, error) {
 }
 
 // setupOf returns what the setup commands in a site get.
-func (j *job) setupOf(ctx context.Context, s *site, output string) (Setup, error) {
+func (j *job) setupOf(ctx context.Context, s *site, output string) (confinement.Setup, error) {
 	if output == "" {
 		var dirty []string
 		var err error
 		if s.inPlace {
 			if dirty, err = dirtyBelow(ctx, s.tree, ""); err != nil {
-				return Setup{}, err
+				return confinement.Setup{}, err
 			}
 		}
 		if output, err = modelOutput(ctx, j.spec, s.origin, s.base, dirty); err != nil {
-			return Setup{}, err
+			return confinement.Setup{}, err
 		}
 	}
 	found, err := detectIn(s.tree.Root(), s.space.Dir())
 	if err != nil {
-		return Setup{}, err
+		return confinement.Setup{}, err
 	}
-	u, err := newSetup(j.spec, found, output, j.opts.Getenv)
+	u, err := confinement.NewSetup(j.spec, found, output, j.opts.Getenv)
 	if err != nil {
 		j.warn(fmt.Sprintf("the registries of setup commands: %v", err))
 	}
@@ -189,18 +190,18 @@ func (j *job) setupOf(ctx context.Context, s *site, output string) (Setup, error
 // confineSetup creates the sandbox of the setup commands in a site: with the files and limits
 // of another one there, and the network and the variables of setup. The caller closes it
 // when they have ended.
-func (j *job) confineSetup(ctx context.Context, s *site, g CommandEnv, within *Confinement, output string) (*Confinement, error) {
+func (j *job) confineSetup(ctx context.Context, s *site, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
 	u, err := j.setupOf(ctx, s, output)
 	if err != nil {
 		return nil, err
 	}
-	g.Profile, g.within, g.Setup = u.Profile, within, &u
+	g.Profile, g.Within, g.Setup = u.Profile, within, &u
 	for _, dir := range u.Settings.Dirs {
-		if dir = g.userCache(dir); dir != "" {
+		if dir = g.UserCache(dir); dir != "" {
 			g.Readable = append(slices.Clip(g.Readable), dir)
 		}
 	}
-	c, err := OpenConfinement(ctx, g)
+	c, err := confinement.Open(ctx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +213,8 @@ func (j *job) confineSetup(ctx context.Context, s *site, g CommandEnv, within *C
 
 // equip gives the confinement of setup commands the user's settings of registries, and their
 // own variables.
-func (j *job) equip(c *Confinement, u Setup, home string) error {
-	if err := c.useRegistries(u, home); err != nil {
+func (j *job) equip(c *confinement.Confinement, u confinement.Setup, home string) error {
+	if err := c.UseRegistries(u, home); err != nil {
 		return err
 	}
 	if u.Output != "" && len(j.spec.SetupEnv) > 0 {

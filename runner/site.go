@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -39,11 +40,11 @@ type site struct {
 	dirty     []string         // paths of the user's tree with uncommitted changes at the start
 	space     *workspace.Workspace
 
-	beside   []tasks.Readable        // next to the manifest, for the task's own commands
-	sandbox  *Confinement            // of the task's own commands; nil before openBox, or until late
-	late     func() *stop            // opens the sandbox when it is needed; nil: it was opened
-	mu       sync.Mutex              // of sandbox, if it is opened late, and narrower
-	narrower map[string]*Confinement // of agents with more restricted profiles, by name
+	beside   []tasks.Readable                    // next to the manifest, for the task's own commands
+	sandbox  *confinement.Confinement            // of the task's own commands; nil before openBox, or until late
+	late     func() *stop                        // opens the sandbox when it is needed; nil: it was opened
+	mu       sync.Mutex                          // of sandbox, if it is opened late, and narrower
+	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
 	diff      *differences
@@ -145,7 +146,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 // job without one needs neither the sandbox nor private directories. In the user's own tree
 // it is opened immediately, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *stop {
-	if g := (CommandEnv{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.confines() && s.inPlace {
+	if g := (confinement.Env{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.Confines() && s.inPlace {
 		return s.newBox(ctx, j)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens
@@ -154,7 +155,7 @@ func (s *site) openBox(ctx context.Context, j *job) *stop {
 }
 
 // box returns the sandbox of the task's own commands.
-func (s *site) box() (*Confinement, *stop) {
+func (s *site) box() (*confinement.Confinement, *stop) {
 	if s.late != nil {
 		if end := s.late(); end != nil {
 			return nil, end
@@ -171,7 +172,7 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 	if err != nil {
 		return fault(event.CodeInternal, err)
 	}
-	box, err := OpenConfinement(ctx, g)
+	box, err := confinement.Open(ctx, g)
 	switch {
 	case errors.Is(err, sandbox.ErrAbsent):
 		return &stop{code: event.CodeDenied, detail: err.Error()}
@@ -181,7 +182,7 @@ func (s *site) newBox(ctx context.Context, j *job) *stop {
 		return fault(event.CodeEnvironment, err)
 	}
 	if !(early{j}).onlyCalls() { // commands will run
-		box.watchDisk()
+		box.WatchDisk()
 	}
 	for _, l := range box.Unopened(g) {
 		j.warn(l.Why.Error())
@@ -335,7 +336,7 @@ func (j *job) repository(s *site) string {
 func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	s.settled()
 	defer s.unlock()
-	errs := []error{s.hooks.Close(), s.closeSandboxes(), j.privateDirs().remove()}
+	errs := []error{s.hooks.Close(), s.closeSandboxes(), j.privateDirs().Remove()}
 	if j.opts.Level == sandbox.Partial {
 		_, err := sandbox.Sweep() // of a supervisor that the job has killed
 		errs = append(errs, err)

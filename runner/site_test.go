@@ -363,7 +363,7 @@ func TestSandboxIsCreatedOnce(t *testing.T) {
 	narrow := sessionSpec{task: spec, narrowed: "agent small "}
 	narrow.task.Agent = "small"
 	first, err := j.confinement(t.Context(), p, narrow, false)
-	if err != nil || first == p.sandbox || first.within != p.sandbox {
+	if err != nil || first == p.sandbox || first.Within != p.sandbox {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if second, _ := j.confinement(t.Context(), p, narrow, false); second != first {

@@ -7,6 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -55,7 +56,7 @@ func scratchText(s tools.Scratch) string {
 // networkText describes the network of a profile.
 func networkText(p permission.Profile) string {
 	switch {
-	case !hasNetwork(p):
+	case !confinement.HasNetwork(p):
 		return "none"
 	case p.Network.Allow:
 		return "public addresses, through the proxy in HTTP_PROXY"

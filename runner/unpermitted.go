@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -39,7 +40,7 @@ func (l *landing) mayChange() bool {
 	p := (&work{job: j}).ownSpec().task.Profile
 	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.history.Inherits() ||
 		slices.ContainsFunc(j.plan.Grants(), func(g tasks.Grant) bool {
-			return g.Workspace && mayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return overlaps(dir, l.site.dir) })
+			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.dir) })
 		})
 }
 

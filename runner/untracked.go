@@ -37,7 +37,7 @@ func (j *job) afterSetup(ctx context.Context) *stop {
 	if !verifiesWorkspace(j.spec) && j.spec.Script == nil {
 		return nil
 	}
-	if err := j.privateDirs().save(ctx); err != nil {
+	if err := j.privateDirs().Save(ctx); err != nil {
 		return j.notVerified(ctx, err)
 	}
 	return nil

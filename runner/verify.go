@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -154,7 +155,7 @@ func (r verifier) verify(ctx context.Context, v tasks.Verify) (res ran, err erro
 // inWorkspace runs one verify command in the workspace, with private directories of its
 // own.
 func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err error) {
-	restore, err := r.job.privateDirs().replace(ctx, true)
+	restore, err := r.job.privateDirs().Replace(ctx, true)
 	if err != nil {
 		return res, err
 	}
@@ -165,12 +166,12 @@ func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err
 // command runs a command line of the manifest in the workspace. An error means that the
 // context ended, or that the machine did not start the command; one that can't be started for
 // another reason has failed.
-func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (ran, error) {
+func (j *job) command(ctx context.Context, s *site, box *confinement.Confinement, line string, limit time.Duration) (ran, error) {
 	return runProgram(ctx, j, s, box, []string{"bash", "-c", line}, limit)
 }
 
 // runProgram is command for a program with arguments.
-func runProgram(ctx context.Context, j *job, s *site, box *Confinement, args []string, limit time.Duration) (v ran, failed error) {
+func runProgram(ctx context.Context, j *job, s *site, box *confinement.Confinement, args []string, limit time.Duration) (v ran, failed error) {
 	out := newPrinted(&outputFile{dir: j.outputs(), redact: j.opts.Redact})
 	defer func() { out.into(&v, j.opts.Redact) }()
 	began := j.opts.Now()

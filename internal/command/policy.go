@@ -23,7 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -181,7 +181,7 @@ func kernelHides(ctx context.Context, w World, p permission.Profile, decisions [
 		if resolved, err := filepath.EvalSymlinks(path); err == nil {
 			path = resolved
 		}
-		for _, p := range runner.Concealed(p, private) {
+		for _, p := range confinement.Concealed(p, private) {
 			if pathtree.Within(path, p) {
 				hidden = append(hidden, describeHidden(path, p))
 			}

@@ -32,7 +32,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -143,7 +143,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
-	env.Private = append(runner.ConcealedFromTools(profile, settings.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
+	env.Private = append(confinement.ConcealedFromTools(profile, settings.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
 	if env.Skills = tools.FindSkills(space, settings.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
@@ -284,7 +284,7 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 		os.RemoveAll(base)
 		return nil, fault.Wrap(event.ExitInternal, err)
 	}
-	box, err := runner.OpenConfinement(ctx, g)
+	box, err := confinement.Open(ctx, g)
 	switch {
 	case errors.Is(err, sandbox.ErrAbsent):
 		os.RemoveAll(base)
@@ -307,7 +307,7 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 
 // toolGround returns what a single call's commands are confined to, and the directory with
 // their private ones, which the caller removes.
-func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g runner.CommandEnv, base string, err error) {
+func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g confinement.Env, base string, err error) {
 	if err := machine.Check(w); err != nil {
 		return g, "", err
 	}
@@ -335,7 +335,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 			return g, "", fault.New(event.ExitInternal, "create a private directory: %w", err)
 		}
 	}
-	g = runner.CommandEnv{
+	g = confinement.Env{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
 		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
 		Private: settings.private, Tell: func(event.Network) {}, Fail: func(err error) {

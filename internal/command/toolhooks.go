@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -39,8 +39,8 @@ func hookTools(ctx context.Context, w World, o profileOptions, mode string, env 
 		Hooks: hooks, Input: hook.Input{Dir: g.Workspace}, Sandbox: string(g.Level), Redact: env.Redact,
 		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
-			own.Profile = runner.HookProfile(g.Profile, h)
-			return runner.LaunchHook(ctx, own, h, base, "tool")
+			own.Profile = confinement.HookProfile(g.Profile, h)
+			return confinement.LaunchHook(ctx, own, h, base, "tool")
 		},
 		Emit: func(event.Extension) {},
 		Warn: warn,

@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -29,11 +29,11 @@ func serveLanguages(ctx context.Context, w World, o profileOptions, mode string,
 		return nil, err
 	}
 	set := extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: runner.FindsProgram(w.Getenv, g.Level, g.Workspace),
+		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
-			own.Profile = runner.LanguageProfile(g.Profile, s)
-			return runner.LaunchLanguage(ctx, own, s, base, "tool@lsp-"+s.Name)
+			own.Profile = confinement.LanguageProfile(g.Profile, s)
+			return confinement.LaunchLanguage(ctx, own, s, base, "tool@lsp-"+s.Name)
 		},
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },

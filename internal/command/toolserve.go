@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -41,7 +42,7 @@ func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
 
 // openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD;
 // without any commit, files that the manifest names without workspace: are as they are, as in a run.
-func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*extension.Scripts, error) {
+func openScripts(w World, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
 	unborn := false
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
@@ -94,8 +95,8 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level), Proxy: w.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
-			own.Profile, own.Tools = runner.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
-			return runner.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
+			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
+			return confinement.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
 		},
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -52,7 +52,7 @@ func Extensions(plan *tasks.Plan, getenv func(string) string) []Extension {
 		}
 	}
 	if plan.LSP != nil {
-		found := runner.FindsProgram(getenv, sandbox.None, "")
+		found := confinement.FindsProgram(getenv, sandbox.None, "")
 		for _, s := range plan.LSP.Servers {
 			if !s.IfFound || found(s.Process.Command[0]) {
 				add("lsp", s.Name, s.Process.Command, true)

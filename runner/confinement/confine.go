@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -23,9 +23,9 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// CommandEnv is the input of OpenConfinement: the directories, profile and limits of the
+// Env is the input of Open: the directories, profile and limits of the
 // commands of one job or tool call.
-type CommandEnv struct {
+type Env struct {
 	Level      sandbox.Level // only A and B confine
 	Workspace  string
 	Tree       string             // readable work tree that contains the workspace; "" for none
@@ -35,7 +35,7 @@ type CommandEnv struct {
 	Submodules []string           // in the user's own tree
 	Hidden     []string           // inaccessible directories, even inside of the workspace
 	Readable   []string           // other readable directories
-	Private    *sandbox.Private   // in the system's directories, shared by all of a run; nil: OpenConfinement searches
+	Private    *sandbox.Private   // in the system's directories, shared by all of a run; nil: Open searches
 	Locked     []string           // read-only files and directories in the workspace, in addition to those that the profile names; the workspace itself: all of it, at every level
 	Tools      []tasks.CustomTool // their programs can be executed
 	Beside     []tasks.Readable   // what other commands of the manifest name next to it
@@ -49,8 +49,8 @@ type CommandEnv struct {
 	Tell       func(event.Network)
 	Fail       func(error) // called after a command has written into git's own files, which were restored (a permission.Error), or if none can start
 
-	within  *Confinement       // of the same directories, which has the growth watch and the guard; nil for none
-	modules *ecosystem.Modules // in Go's module cache that commands see; nil: those that the workspace names
+	Within  *Confinement       // of the same directories, which has the growth watch and the guard; nil for none
+	Modules *ecosystem.Modules // in Go's module cache that commands see; nil: those that the workspace names
 }
 
 // Confinement is a sandbox for commands.
@@ -61,14 +61,14 @@ type Confinement struct {
 	nested  nested
 	guard   *guard // of files that the level can't make read-only; nil for none
 	caches  []share
-	modules *ecosystem.Modules // see CommandEnv
+	Modules *ecosystem.Modules // see Env
 	scratch tools.Scratch
 	remove  string               // directory for build caches; "" if there are none or another owns them
 	growth  *sandbox.DiskMonitor // nil for no limit
 	denials deniedHosts
 	left    []sandbox.LeftOut
 	fail    func(error)
-	within  *Confinement // owner of growth, and possibly of guard; nil if this one is
+	Within  *Confinement // owner of growth, and possibly of guard; nil if this one is
 	listen  net.Listener // of the proxy, at level B
 	served  chan struct{}
 }
@@ -76,28 +76,28 @@ type Confinement struct {
 // Prepare creates the private directories and sets the environment of commands: the
 // variables that the profile allows, TMPDIR, and HOME if commands are confined or HOME
 // is not set.
-func (g *CommandEnv) Prepare() error {
+func (g *Env) Prepare() error {
 	for _, dir := range []string{g.Home, g.Tmp} {
-		if err := makePrivate(dir); err != nil {
+		if err := MakePrivate(dir); err != nil {
 			return fmt.Errorf("create a private directory: %w", err)
 		}
 	}
 	g.Env = proc.Set(proc.ChildEnv(g.Getenv, g.Profile.Env), "TMPDIR", g.Tmp)
-	if g.confines() {
+	if g.Confines() {
 		g.Env = append(g.Env, sandbox.ToolchainEnv(g.Getenv("HOME"), g.Env)...)
 	}
-	if g.confines() || proc.Value(g.Env, "HOME") == "" {
+	if g.Confines() || proc.Value(g.Env, "HOME") == "" {
 		g.Env = proc.Set(g.Env, "HOME", g.Home)
 	}
 	return nil
 }
 
-// confines reports whether the level confines commands.
-func (g *CommandEnv) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
+// Confines reports whether the level confines commands.
+func (g *Env) Confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
 
-// OpenConfinement creates the sandbox for a profile, after Prepare. The caller closes it
+// Open creates the sandbox for a profile, after Prepare. The caller closes it
 // after its commands have ended.
-func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err error) {
+func Open(ctx context.Context, g Env) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env, scratch: g.scratch(), fail: g.Fail}
 	defer func() {
 		if err != nil {
@@ -107,18 +107,18 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 			}
 		}
 	}()
-	if c.within = g.within; c.within != nil {
-		c.growth, c.nested, c.caches, c.modules = c.within.growth, c.within.nested, among(c.within.caches, g.Profile.Cache), c.within.modules
+	if c.Within = g.Within; c.Within != nil {
+		c.growth, c.nested, c.caches, c.Modules = c.Within.growth, c.Within.nested, among(c.Within.caches, g.Profile.Cache), c.Within.Modules
 	}
 	if g.apart() {
 		if err := c.openCaches(ctx, g); err != nil {
 			return nil, err
 		}
 	}
-	if c.within == nil {
+	if c.Within == nil {
 		c.first(g) //nolint:contextcheck // Close ends the first measurement
 	}
-	if !g.confines() {
+	if !g.Confines() {
 		return c, nil
 	}
 	if g.readOnly() { // commands run as the owner of what they can write
@@ -133,7 +133,7 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	for _, cache := range c.caches {
 		c.Env = append(c.Env, cache.env...)
 	}
-	if !hasNetwork(g.Profile) {
+	if !HasNetwork(g.Profile) {
 		if err = c.configure(g.Home, cacheSettings(c.caches, g.Getenv)); err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 		return nil, err
 	}
 	c.left = c.box.LeftOut()
-	if c.within == nil && sandbox.OfOther(g.Workspace) { // the probe of the machine was for this user
+	if c.Within == nil && sandbox.OfOther(g.Workspace) { // the probe of the machine was for this user
 		if err = c.box.Try(ctx); err != nil {
 			return nil, err
 		}
@@ -155,24 +155,24 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 }
 
 // Unopened returns the paths that the job asks for and its commands don't get, with the reasons.
-func (c *Confinement) Unopened(g CommandEnv) (all []sandbox.LeftOut) {
+func (c *Confinement) Unopened(g Env) (all []sandbox.LeftOut) {
 	return slices.DeleteFunc(slices.Clone(c.left), func(l sandbox.LeftOut) bool { return l.Program || slices.Contains(g.Readable, l.Path) })
 }
 
 // scratch returns the private directories of the commands.
-func (g *CommandEnv) scratch() (s tools.Scratch) {
-	s.Tmp = realPath(g.Tmp)
+func (g *Env) scratch() (s tools.Scratch) {
+	s.Tmp = RealPath(g.Tmp)
 	if proc.Value(g.Env, "HOME") == g.Home {
-		s.Home = realPath(g.Home)
+		s.Home = RealPath(g.Home)
 	}
 	return s
 }
 
-// expected returns the private directories of commands as far as they are known before the files of the
+// Expected returns the private directories of commands as far as they are known before the files of the
 // job exist; it is only used for the text about them.
-func (g *CommandEnv) expected() (known tools.Scratch) {
+func (g *Env) Expected() (known tools.Scratch) {
 	known.Tmp = g.Tmp
-	if g.confines() || g.Getenv("HOME") == "" {
+	if g.Confines() || g.Getenv("HOME") == "" {
 		known.Home = g.Home
 	}
 	if g.Level != sandbox.Full {
@@ -202,7 +202,7 @@ func (c *Confinement) replaceTmp(level sandbox.Level, spec sandbox.Spec) {
 		shown = append(shown, s.Dir)
 	}
 	for _, p := range shown {
-		shown = append(shown, realPath(p)) // commands can use both names
+		shown = append(shown, RealPath(p)) // commands can use both names
 	}
 	for _, p := range shown {
 		if slices.ContainsFunc(c.scratch.Replaced, func(dir string) bool { return pathtree.Within(p, dir) }) {
@@ -211,9 +211,9 @@ func (c *Confinement) replaceTmp(level sandbox.Level, spec sandbox.Spec) {
 	}
 }
 
-// realPath resolves the symlinks of a path that exists; a path that can't be resolved is
+// RealPath resolves the symlinks of a path that exists; a path that can't be resolved is
 // returned as it is.
-func realPath(name string) string {
+func RealPath(name string) string {
 	if resolved, err := filepath.EvalSymlinks(name); err == nil {
 		return resolved
 	}
@@ -222,23 +222,23 @@ func realPath(name string) string {
 
 // apart reports whether the private directories, and so the caches, are not those of the
 // confinement within which another one is opened.
-func (g *CommandEnv) apart() bool {
-	return g.within == nil || realPath(g.Tmp) != g.within.scratch.Tmp
+func (g *Env) apart() bool {
+	return g.Within == nil || RealPath(g.Tmp) != g.Within.scratch.Tmp
 }
 
 // openCaches gives the commands caches of their own.
-func (c *Confinement) openCaches(ctx context.Context, g CommandEnv) error {
-	if !g.confines() {
+func (c *Confinement) openCaches(ctx context.Context, g Env) error {
+	if !g.Confines() {
 		return nil
 	}
 	names, modules, err := g.ecosystems()
 	if err != nil {
 		return fmt.Errorf("detect the build caches of the workspace: %w", err)
 	}
-	if g.modules == nil {
-		g.modules = modules
+	if g.Modules == nil {
+		g.Modules = modules
 	}
-	c.modules = g.modules
+	c.Modules = g.Modules
 	if c.caches, err = g.shares(ctx, names); err != nil {
 		return err
 	}
@@ -249,8 +249,8 @@ func (c *Confinement) openCaches(ctx context.Context, g CommandEnv) error {
 }
 
 // first creates what all sandboxes of a job share.
-func (c *Confinement) first(g CommandEnv) {
-	if g.confines() && g.InPlace {
+func (c *Confinement) first(g Env) {
+	if g.Confines() && g.InPlace {
 		c.nested = findNested(g.Workspace, g.Hidden, g.Submodules)
 	}
 	if g.Limits.Disk > 0 {
@@ -259,7 +259,7 @@ func (c *Confinement) first(g CommandEnv) {
 			caches = []string{c.remove}
 		}
 		c.growth = sandbox.NewDiskMonitor(g.growing(), caches, g.Limits.Disk, g.Now)
-		if !g.confines() {
+		if !g.Confines() {
 			c.growth.Start()
 		}
 	}
@@ -309,9 +309,9 @@ func (c *Confinement) checkStart(err error) error {
 	return err
 }
 
-// confineSeries returns the function that confines the commands of a session: after each, the
+// ConfineSeries returns the function that confines the commands of a session: after each, the
 // process for the next one is started, while the model responds.
-func (c *Confinement) confineSeries() proc.Confine {
+func (c *Confinement) ConfineSeries() proc.Confine {
 	confine := c.Confine()
 	if confine == nil {
 		return nil
@@ -342,27 +342,27 @@ func (c *Confinement) Monitor() func(context.Context) error {
 	return c.growth.Monitor
 }
 
-// watchDisk begins to measure disk usage, before the first command.
-func (c *Confinement) watchDisk() { c.growth.Start() }
+// WatchDisk begins to measure disk usage, before the first command.
+func (c *Confinement) WatchDisk() { c.growth.Start() }
 
-// checkDisk returns an error if disk usage is above its limit after the last command; nil if no command has
+// CheckDisk returns an error if disk usage is above its limit after the last command; nil if no command has
 // exceeded it.
-func (c *Confinement) checkDisk(ctx context.Context) error {
+func (c *Confinement) CheckDisk(ctx context.Context) error {
 	if c == nil || c.growth.Exceeded() == 0 {
 		return nil
 	}
 	return c.growth.Check(ctx)
 }
 
-// overFor reports whether at least n consecutive commands ended above the disk limit.
-func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Exceeded() >= n }
+// OverFor reports whether at least n consecutive commands ended above the disk limit.
+func (c *Confinement) OverFor(n int) bool { return c != nil && c.growth.Exceeded() >= n }
 
 // Close releases the sandbox.
 func (c *Confinement) Close() error {
 	if c == nil {
 		return nil
 	}
-	if c.within == nil {
+	if c.Within == nil {
 		c.growth.Close()
 	}
 	var errs []error
@@ -370,7 +370,7 @@ func (c *Confinement) Close() error {
 		errs = append(errs, c.listen.Close())
 		<-c.served
 	}
-	if c.guard != nil && (c.within == nil || c.within.guard != c.guard) {
+	if c.guard != nil && (c.Within == nil || c.Within.guard != c.guard) {
 		errs = append(errs, c.guard.files.Close())
 	}
 	if c.box != nil {
@@ -383,7 +383,7 @@ func (c *Confinement) Close() error {
 }
 
 // spec returns which paths commands can read and write, except build caches.
-func (g CommandEnv) spec(n nested) sandbox.Spec {
+func (g Env) spec(n nested) sandbox.Spec {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Private: g.Private, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
@@ -419,7 +419,7 @@ func (g CommandEnv) spec(n nested) sandbox.Spec {
 // lockedIn returns the files and directories in the workspace that commands can't write:
 // those of the environment, and those that a rule of the profile names without a wildcard,
 // which may be ignored by git.
-func lockedIn(g CommandEnv) []string {
+func lockedIn(g Env) []string {
 	list := slices.Clone(g.Locked)
 	for _, name := range g.Profile.Named() {
 		if !filepath.IsLocal(name) {
@@ -443,10 +443,10 @@ func limits(l tasks.Limits) sandbox.Limits {
 
 // growing returns the directories that count for the disk limit: those that only the job
 // uses. None contains another.
-func (g CommandEnv) growing() []string {
+func (g Env) growing() []string {
 	dirs := []string{g.Workspace}
 	private := []string{g.Tmp, g.Home}
-	if !g.confines() {
+	if !g.Confines() {
 		private = private[:1] // HOME is the user's
 	}
 	for _, dir := range private {
@@ -459,7 +459,7 @@ func (g CommandEnv) growing() []string {
 
 // ciFiles returns the directory of a CI system for files of steps, such as the
 // credentials of the checkout. It could be in a directory that commands can read.
-func ciFiles(g CommandEnv) []string {
+func ciFiles(g Env) []string {
 	dir := g.Getenv("RUNNER_TEMP")
 	if !filepath.IsAbs(dir) {
 		return nil

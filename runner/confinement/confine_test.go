@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"net/netip"
@@ -48,9 +48,9 @@ func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 	}
 }
 
-func TestCommandEnvPrepare(t *testing.T) {
+func TestPrepareMakesPrivateDirectoriesAndTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
-	g := CommandEnv{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
+	g := Env{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
 		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
 	}}
 	for level, home := range map[sandbox.Level]string{sandbox.None: "/home/ann", sandbox.Full: g.Home, sandbox.Partial: g.Home} {
@@ -80,7 +80,7 @@ func TestCommandEnvPrepare(t *testing.T) {
 
 func TestWithoutASandboxNothingIsLimited(t *testing.T) {
 	for _, c := range []*Confinement{nil, {}} {
-		if c.overFor(1) || c.checkDisk(t.Context()) != nil || c.Monitor() != nil || c.Confine() != nil || c.Close() != nil {
+		if c.OverFor(1) || c.CheckDisk(t.Context()) != nil || c.Monitor() != nil || c.Confine() != nil || c.Close() != nil {
 			t.Errorf("%v does something", c)
 		}
 	}
@@ -93,7 +93,7 @@ func TestFilesOfCIAreHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for temp, want := range map[string][]string{symlink: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
-		g := CommandEnv{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
+		g := Env{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
 		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", temp, diff)
 		}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package runner
+package confinement
 
 import (
 	"fmt"
@@ -128,7 +128,7 @@ func bashIn(t *testing.T, level sandbox.Level, p permission.Profile, private *sa
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	mkdirFor(t, filepath.Join(dir, "work/x"))
-	g := CommandEnv{
+	g := Env{
 		Level: level, Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches"),
 		Profile: p, Private: private, Limits: tasks.DefaultLimits(), Now: time.Now,
 		Getenv: func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] },
@@ -136,7 +136,7 @@ func bashIn(t *testing.T, level sandbox.Level, p permission.Profile, private *sa
 	if err := g.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenConfinement(t.Context(), g)
+	c, err := Open(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
 	}

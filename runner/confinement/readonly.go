@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"path/filepath"
@@ -16,44 +16,44 @@ import (
 
 // LockWorkspace makes the workspace read-only for the commands of a session whose profile allows no
 // changes.
-func (g *CommandEnv) LockWorkspace() {
+func (g *Env) LockWorkspace() {
 	if !g.Profile.MayChange() {
 		g.Locked = []string{g.Workspace}
 	}
 }
 
 // lockFor is LockWorkspace for a process, whose own write key can include the workspace.
-func (g *CommandEnv) lockFor(s tasks.Process) {
-	holds := func(dir string) bool { return pathtree.Within(realPath(g.Workspace), realPath(dir)) }
-	if s.Workspace && mayGrant(g.Profile) || slices.ContainsFunc(s.Write, holds) && g.Profile.Allows(permission.ExternalDirectory, filepath.Join(g.Workspace, "x")) {
+func (g *Env) lockFor(s tasks.Process) {
+	holds := func(dir string) bool { return pathtree.Within(RealPath(g.Workspace), RealPath(dir)) }
+	if s.Workspace && MayGrant(g.Profile) || slices.ContainsFunc(s.Write, holds) && g.Profile.Allows(permission.ExternalDirectory, filepath.Join(g.Workspace, "x")) {
 		return
 	}
 	g.LockWorkspace()
 }
 
-// mayGrant reports whether a manifest can let programs write the workspace under a profile of its own: limits
+// MayGrant reports whether a manifest can let programs write the workspace under a profile of its own: limits
 // of the operator and of agents hold for them, too.
-func mayGrant(p permission.Profile) bool { return p.MayChange() || p.Max == nil || p.Max.MayChange() }
+func MayGrant(p permission.Profile) bool { return p.MayChange() || p.Max == nil || p.Max.MayChange() }
 
 // lock makes the workspace read-only, and what contains it or is in it, although rules of the profile
 // allow writing there. A process can write to directories in it that its own key names.
-func (g CommandEnv) lock(spec *sandbox.Spec) {
+func (g Env) lock(spec *sandbox.Spec) {
 	own := func(dir string) bool {
-		return pathtree.Within(realPath(dir), realPath(g.Workspace)) && slices.ContainsFunc(g.Profile.Rules, func(r permission.Rule) bool {
+		return pathtree.Within(RealPath(dir), RealPath(g.Workspace)) && slices.ContainsFunc(g.Profile.Rules, func(r permission.Rule) bool {
 			return r.Source == g.Profile.Name && r.Permission == permission.ExternalDirectory && r.Pattern == filepath.Join(dir, "**")
 		})
 	}
 	spec.Grants = slices.DeleteFunc(spec.Grants, func(grant sandbox.Grant) bool {
-		return grant.Writable() && overlaps(grant.Path(), g.Workspace) && !own(grant.Path())
+		return grant.Writable() && Overlap(grant.Path(), g.Workspace) && !own(grant.Path())
 	})
 	spec.Workspace, spec.Grants, spec.Locked = g.Home, append(spec.Grants, grants(false, g.Workspace)...), nil
 }
 
 // readOnly reports whether the workspace can't be written.
-func (g *CommandEnv) readOnly() bool { return slices.Contains(g.Locked, g.Workspace) }
+func (g *Env) readOnly() bool { return slices.Contains(g.Locked, g.Workspace) }
 
-// overlaps reports whether one of two directories is in the other.
-func overlaps(a, b string) bool {
-	a, b = realPath(a), realPath(b)
+// Overlap reports whether one of two directories is in the other.
+func Overlap(a, b string) bool {
+	a, b = RealPath(a), RealPath(b)
 	return pathtree.Within(a, b) || pathtree.Within(b, a)
 }

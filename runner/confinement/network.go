@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -30,9 +30,9 @@ const (
 // network returns the network access: a proxy to the hosts of the profile. At level A a
 // profile without network has a proxy, too, which denies every host: so the host and the
 // fix can be reported. At B commands can't create sockets for it.
-func (c *Confinement) network(ctx context.Context, g CommandEnv) (sandbox.Network, error) {
+func (c *Confinement) network(ctx context.Context, g Env) (sandbox.Network, error) {
 	allowed, err := networkFilter(g.Profile, g.Setup != nil && g.Setup.Output == "")
-	open := hasNetwork(g.Profile)
+	open := HasNetwork(g.Profile)
 	if err != nil || !open && g.Level != sandbox.Full {
 		return sandbox.Network{}, err
 	}
@@ -60,9 +60,9 @@ func (c *Confinement) network(ctx context.Context, g CommandEnv) (sandbox.Networ
 	return network, err
 }
 
-// hasNetwork reports whether a profile and its maximum profiles have any network.
-func hasNetwork(p permission.Profile) bool {
-	return p.HasNetwork() && (p.Max == nil || hasNetwork(*p.Max))
+// HasNetwork reports whether a profile and its maximum profiles have any network.
+func HasNetwork(p permission.Profile) bool {
+	return p.HasNetwork() && (p.Max == nil || HasNetwork(*p.Max))
 }
 
 // networkDenied is the error of a host that a profile does not allow.
@@ -81,7 +81,7 @@ func networkFilter(p permission.Profile, setup bool) (func(host string, port int
 		}, err
 	}
 	most, err := networkFilter(*p.Max, setup)
-	limited := p.HasNetwork() && !hasNetwork(*p.Max) // whatever hosts the profile lists
+	limited := p.HasNetwork() && !HasNetwork(*p.Max) // whatever hosts the profile lists
 	return func(host string, port int, ip netip.Addr) error {
 		if err := withFix(p, setup, hosts.Allowed(host, port, ip), host); err != nil && !limited {
 			return err
@@ -210,16 +210,16 @@ func deniedNote(list []event.Network) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// deniedOnce are the denied hosts, with ports, of a job.
-type deniedOnce struct {
+// DeniedOnce are the denied hosts, with ports, of a job.
+type DeniedOnce struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// once returns a function that passes on attempts: each that is not denied, and the first
+// Once returns a function that passes on attempts: each that is not denied, and the first
 // of each denied host and port, as long as there are few. Commands choose names and
 // could fill the disk with them.
-func (t *deniedOnce) once(tell func(event.Network)) func(event.Network) {
+func (t *DeniedOnce) Once(tell func(event.Network)) func(event.Network) {
 	return func(n event.Network) {
 		t.mu.Lock()
 		key := net.JoinHostPort(n.Host, strconv.Itoa(n.Port))

@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -30,9 +30,9 @@ type Setup struct {
 	Output string
 }
 
-// newSetup determines what setup commands get. The error has settings of the user that can't
+// NewSetup determines what setup commands get. The error has settings of the user that can't
 // be read.
-func newSetup(spec tasks.Job, found []ecosystem.Found, output string, getenv func(string) string) (Setup, error) {
+func NewSetup(spec tasks.Job, found []ecosystem.Found, output string, getenv func(string) string) (Setup, error) {
 	settings, err := ecosystem.Configured(ecosystem.Names(found), getenv)
 	settings.Hosts = append(settings.Hosts, ecosystem.WrapperHosts(found)...)
 	u := Setup{Found: found, Settings: settings, Output: output}
@@ -110,8 +110,8 @@ func cacheSettings(caches []share, getenv func(string) string) ecosystem.Setting
 	return settings
 }
 
-// useRegistries gives setup commands, if they are confined, the user's settings of registries that they may reach.
-func (c *Confinement) useRegistries(u Setup, home string) error {
+// UseRegistries gives setup commands, if they are confined, the user's settings of registries that they may reach.
+func (c *Confinement) UseRegistries(u Setup, home string) error {
 	if c.box == nil || len(u.Hosts())+len(u.Settings.Dirs) == 0 {
 		return nil
 	}

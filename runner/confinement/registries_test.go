@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ func TestHostsOfSetup(t *testing.T) {
 		{"below a policy", build.WithinSetup("policy", policy), pip, "", "files.pythonhosted.org"},
 	}
 	for _, tt := range tests {
-		u, err := newSetup(tasks.Job{Profile: tt.profile}, tt.found, tt.output, env)
+		u, err := NewSetup(tasks.Job{Profile: tt.profile}, tt.found, tt.output, env)
 		if got := strings.Join(u.Hosts(), " "); err != nil || got != tt.want {
 			t.Errorf("%s: got %s, want %s; %v", tt.name, got, tt.want, err)
 		}
@@ -57,7 +57,7 @@ func TestSetupReachesThisMachine(t *testing.T) {
 	} {
 		profile, _ := permission.Preset("build")
 		profile.Setup = &permission.Network{Hosts: strings.Fields(hosts)}
-		u, err := newSetup(tasks.Job{Profile: profile}, nil, "", func(string) string { return "" })
+		u, err := NewSetup(tasks.Job{Profile: profile}, nil, "", func(string) string { return "" })
 		if got := u.loopback(); got != want || err != nil {
 			t.Errorf("setup_network %q: got %t, want %t; %v", hosts, got, want, err)
 		}

@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func ProcessProfile(p permission.Profile, name string, s tasks.Process) permissi
 
 // Launch opens the sandbox of a process, in which the workspace is read-only if neither the profile nor the
 // process's own key allows to write it. See launch.
-func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func Launch(ctx context.Context, g Env, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	if !g.readOnly() {
 		g.lockFor(s)
 	}
@@ -57,7 +57,7 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 // private directories have a name of their own in a directory for those of jobs.
 //
 // All programs beside the model are started here, so here the job ends if the machine refuses to start one.
-func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func launch(ctx context.Context, g Env, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	explain := func(err error) error {
 		if err = proc.OfStart(err); proc.IsMachine(err) {
 			g.Fail(fmt.Errorf("%s: %w", g.Profile.Name, err))
@@ -73,8 +73,8 @@ func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		}
 		return errors.Join(errs...)
 	}
-	if g.within != nil { // they count for the job's disk limit
-		g.within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
+	if g.Within != nil { // they count for the job's disk limit
+		g.Within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
 	}
 	g.Beside = g.shown(slices.Concat(g.Beside, s.Readable), s)
 	if err := g.open(s); err != nil {
@@ -83,7 +83,7 @@ func launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 	if err := g.Prepare(); err != nil {
 		return nil, remove, err
 	}
-	box, err := OpenConfinement(ctx, g)
+	box, err := Open(ctx, g)
 	if err == nil {
 		if err = box.opens(s); err != nil {
 			err = errors.Join(err, box.Close())
@@ -129,8 +129,8 @@ func hidden(err error, program, dir string, env []string, key string) error {
 	return fmt.Errorf("%w: the file exists, but the sandbox hides it; add its directory (%s) to %s.read", err, dirs, key)
 }
 
-// spared returns what lets the job continue if the machine refuses to start a process that is optional.
-func (g *CommandEnv) spared(optional bool) func(error) {
+// Spared returns what lets the job continue if the machine refuses to start a process that is optional.
+func (g *Env) Spared(optional bool) func(error) {
 	fail := g.Fail
 	return func(err error) {
 		if !optional || !proc.IsMachine(err) {
@@ -155,7 +155,7 @@ func (c *Confinement) opens(s tasks.Process) error {
 
 // shown returns what a process can read next to the manifest. Files in its own paths are not
 // hidden because of their names: packages have files such as token.py.
-func (g *CommandEnv) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
+func (g *Env) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
 	granted := func(path string) bool {
 		within := func(dir string) bool { return pathtree.Within(path, dir) }
 		return slices.ContainsFunc(s.Read, within) && g.Profile.Allows(permission.ExternalRead, path) ||
@@ -169,7 +169,7 @@ func (g *CommandEnv) shown(all []tasks.Readable, s tasks.Process) []tasks.Readab
 
 // open adds the single files that a process may read, and checks its paths: the sandbox
 // ignores those that are missing.
-func (g *CommandEnv) open(s tasks.Process) error {
+func (g *Env) open(s tasks.Process) error {
 	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
 		for _, p := range paths {
 			info, err := os.Stat(p)
@@ -189,17 +189,17 @@ func (g *CommandEnv) open(s tasks.Process) error {
 
 // FindsProgram returns whether a program is on the PATH of commands in a workspace.
 func FindsProgram(getenv func(string) string, level sandbox.Level, workspace string) func(string) bool {
-	env, g := proc.ChildEnv(getenv, nil), CommandEnv{Level: level, Workspace: workspace}
+	env, g := proc.ChildEnv(getenv, nil), Env{Level: level, Workspace: workspace}
 	return func(program string) bool {
 		found := errors.New("not looked for")
-		err := g.look(func() { _, found = proc.Look(program, env) })
+		err := g.Look(func() { _, found = proc.Look(program, env) })
 		return errors.Join(err, found) == nil
 	}
 }
 
-// look calls a function that looks for files with the rights of commands.
-func (g *CommandEnv) look(find func()) error {
-	if g.confines() {
+// Look calls a function that looks for files with the rights of commands.
+func (g *Env) Look(find func()) error {
+	if g.Confines() {
 		return sandbox.As(g.Workspace, find)
 	}
 	find()
@@ -212,12 +212,12 @@ func LanguageProfile(p permission.Profile, s tasks.LanguageServer) permission.Pr
 }
 
 // lockLanguage makes the workspace read-only for a language server, whatever the profile.
-func (g *CommandEnv) lockLanguage() { g.Locked, g.Tools = []string{g.Workspace}, nil }
+func (g *Env) lockLanguage() { g.Locked, g.Tools = []string{g.Workspace}, nil }
 
 // LaunchLanguage is Launch for a language server, which can't write to the workspace.
-func LaunchLanguage(ctx context.Context, g CommandEnv, s tasks.LanguageServer, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func LaunchLanguage(ctx context.Context, g Env, s tasks.LanguageServer, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	for _, dir := range s.Process.Write {
-		if overlaps(dir, g.Workspace) {
+		if Overlap(dir, g.Workspace) {
 			return nil, nil, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
 		}
 	}
@@ -232,14 +232,14 @@ func HookProfile(p permission.Profile, h tasks.Hook) permission.Profile {
 }
 
 // LaunchHook is Launch for a hook. of is the job or call that it belongs to.
-func LaunchHook(ctx context.Context, g CommandEnv, h tasks.Hook, work, of string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func LaunchHook(ctx context.Context, g Env, h tasks.Hook, work, of string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g.Tools = nil
 	s, own := hookProcess(h, of)
 	return Launch(ctx, g, s, work, own)
 }
 
 // LaunchRunHook is LaunchHook for a hook of a run, which can write its own directory, whatever the profile.
-func LaunchRunHook(ctx context.Context, g CommandEnv, h tasks.Hook, work string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+func LaunchRunHook(ctx context.Context, g Env, h tasks.Hook, work string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	s, own := hookProcess(h, "")
 	return launch(ctx, g, s, work, own)
 }

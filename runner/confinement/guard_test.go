@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -33,13 +33,13 @@ func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
 	git("init", "-q")
 	readonly, _ := permission.Preset("readonly")
 	for name, c := range map[string]struct {
-		ground CommandEnv
+		ground Env
 		want   bool
 	}{
-		"level A":            {CommandEnv{Level: sandbox.Full, Profile: readonly}, false},
-		"no sandbox":         {CommandEnv{Level: sandbox.None, Profile: readonly}, false},
-		"level B":            {CommandEnv{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
-		"level B, may write": {CommandEnv{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
+		"level A":            {Env{Level: sandbox.Full, Profile: readonly}, false},
+		"no sandbox":         {Env{Level: sandbox.None, Profile: readonly}, false},
+		"level B":            {Env{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
+		"level B, may write": {Env{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
 	} {
 		c.ground.Workspace = repo
 		g, err := newGuard(c.ground, nested{})
@@ -48,7 +48,7 @@ func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
 		}
 		if g != nil {
 			inner := c.ground
-			inner.within = &Confinement{guard: g}
+			inner.Within = &Confinement{guard: g}
 			if shared, err := newGuard(inner, nested{}); shared != g || err != nil {
 				t.Errorf("a second guard: %v", err)
 			}

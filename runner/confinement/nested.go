@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"io/fs"

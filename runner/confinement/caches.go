@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -44,7 +44,7 @@ const (
 // shares returns the caches of ecosystems for the first sandbox of a job, before a
 // command has started. It tries each way of sharing them: what the machine supports
 // depends on the kernel, the file systems and the owners of the directories.
-func (g CommandEnv) shares(ctx context.Context, names []string) ([]share, error) {
+func (g Env) shares(ctx context.Context, names []string) ([]share, error) {
 	ways := []sharing{overlaid, linked, unshared}
 	if g.Level != sandbox.Full {
 		ways = ways[1:]
@@ -66,7 +66,7 @@ func (g CommandEnv) shares(ctx context.Context, names []string) ([]share, error)
 }
 
 // try confines a process with nothing but the caches.
-func (g CommandEnv) try(ctx context.Context, all []share) error {
+func (g Env) try(ctx context.Context, all []share) error {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Private: &sandbox.Private{}}
 	addShares(&spec, all)
 	box, err := sandbox.New(spec, g.Level)
@@ -97,7 +97,7 @@ func among(all []share, names []string) []share {
 }
 
 // shareAll creates the job's directories for the caches of ecosystems.
-func (g CommandEnv) shareAll(names []string, way sharing) ([]share, error) {
+func (g Env) shareAll(names []string, way sharing) ([]share, error) {
 	var all []share
 	for _, e := range ecosystem.All() {
 		if !slices.Contains(names, e.Name) {
@@ -121,7 +121,7 @@ func (g CommandEnv) shareAll(names []string, way sharing) ([]share, error) {
 // ecosystems returns the names of the profile's caches. Those of auto are detected by
 // files in the workspace, and in the tree that it is a directory of; modules is what these
 // name, nil if the profile names Go's caches itself.
-func (g CommandEnv) ecosystems() (names []string, modules *ecosystem.Modules, err error) {
+func (g Env) ecosystems() (names []string, modules *ecosystem.Modules, err error) {
 	names = slices.Clone(g.Profile.Cache)
 	if !slices.Contains(names, permission.AutoCache) {
 		return names, nil, nil
@@ -149,15 +149,15 @@ func (g CommandEnv) ecosystems() (names []string, modules *ecosystem.Modules, er
 }
 
 // shareOne creates the job's directory for one cache.
-func (g CommandEnv) shareOne(c ecosystem.Cache, way sharing) (share, error) {
+func (g Env) shareOne(c ecosystem.Cache, way sharing) (share, error) {
 	own := filepath.Join(g.Caches, "own", c.Variable)
-	if err := makePrivate(g.Caches); err != nil {
+	if err := MakePrivate(g.Caches); err != nil {
 		return share{}, err
 	}
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return share{}, err
 	}
-	users := g.userCache(c.Dir(g.Getenv))
+	users := g.UserCache(c.Dir(g.Getenv))
 	made := share{env: []string{c.Variable + "=" + c.Prefix + own}, writable: []string{own}}
 	switch {
 	case users == "" || way == unshared:
@@ -168,7 +168,7 @@ func (g CommandEnv) shareOne(c ecosystem.Cache, way sharing) (share, error) {
 		}
 	case c.Contents != nil:
 		for _, content := range c.Contents {
-			dir := g.userCache(filepath.Join(users, content))
+			dir := g.UserCache(filepath.Join(users, content))
 			if dir == "" {
 				continue
 			}
@@ -177,7 +177,7 @@ func (g CommandEnv) shareOne(c ecosystem.Cache, way sharing) (share, error) {
 			}
 		}
 	case way == linked && c.Proxy != "":
-		if dir := g.userCache(filepath.Join(users, c.Proxy)); dir != "" {
+		if dir := g.UserCache(filepath.Join(users, c.Proxy)); dir != "" {
 			made.readable = []string{dir}
 			made.env = append(made.env, "GOPROXY="+fileProxy(dir)+","+g.goProxy())
 		}
@@ -200,11 +200,11 @@ const maxWithout = 20_000
 
 // without returns the paths in a cache that an overlay of it hides: in a module cache also the
 // modules that the workspace's files don't name, which may be private.
-func (g CommandEnv) without(c ecosystem.Cache, dir string) ([]string, error) {
-	if c.Proxy == "" || g.modules == nil {
+func (g Env) without(c ecosystem.Cache, dir string) ([]string, error) {
+	if c.Proxy == "" || g.Modules == nil {
 		return c.Without, nil
 	}
-	others, err := g.modules.Others(dir)
+	others, err := g.Modules.Others(dir)
 	return append(slices.Clip(c.Without), others...), err
 }
 
@@ -215,16 +215,16 @@ func fileProxy(dir string) string {
 }
 
 // goProxy returns where modules come from that the user's module cache lacks.
-func (g CommandEnv) goProxy() string {
+func (g Env) goProxy() string {
 	if set := proc.Value(g.Env, "GOPROXY"); set != "" {
 		return set
 	}
 	return ecosystem.DefaultGoProxy
 }
 
-// userCache resolves a directory of a cache or a registry; "" if it is missing, or contains
+// UserCache resolves a directory of a cache or a registry; "" if it is missing, or contains
 // the workspace or is in it: then commands can access it anyway.
-func (g CommandEnv) userCache(dir string) string {
+func (g Env) UserCache(dir string) string {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return ""
@@ -243,7 +243,7 @@ func (g CommandEnv) userCache(dir string) string {
 
 // shareDir shares a directory that has only downloads. It appears at the path at, which is
 // in a directory of the job; if at is "", at its own path.
-func (g CommandEnv) shareDir(made *share, dir, at string, without []string, way sharing) error {
+func (g Env) shareDir(made *share, dir, at string, without []string, way sharing) error {
 	if way == linked {
 		n, err := symlinkFiles(dir, at, without, maxSymlinks)
 		if err != nil || n > maxSymlinks {
@@ -272,7 +272,7 @@ func (g CommandEnv) shareDir(made *share, dir, at string, without []string, way 
 // layers creates the directory for what commands write to a directory. The job's commands
 // don't see it. It fails if they run as a user who can't write to the directory: then they
 // could not write to an overlay of it either.
-func (g CommandEnv) layers(dir string) (string, error) {
+func (g Env) layers(dir string) (string, error) {
 	if same, err := owner.Same(dir, g.Workspace); err != nil || !same {
 		return "", errors.Join(errOtherOwner, err)
 	}

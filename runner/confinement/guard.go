@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -25,9 +25,9 @@ type guard struct {
 //
 // An existing guard is shared: a command may have tampered with the files before a
 // second guard saves them.
-func newGuard(g CommandEnv, n nested) (*guard, error) {
-	if g.within != nil && g.within.guard != nil {
-		return g.within.guard, nil
+func newGuard(g Env, n nested) (*guard, error) {
+	if g.Within != nil && g.Within.guard != nil {
+		return g.Within.guard, nil
 	}
 	names := slices.Clone(n.names)
 	switch {
@@ -37,7 +37,7 @@ func newGuard(g CommandEnv, n nested) (*guard, error) {
 	default:
 		names = append(names, ".git")
 	}
-	if len(names) == 0 || !g.confines() || g.Profile.Allows(permission.Git, ".git/config") {
+	if len(names) == 0 || !g.Confines() || g.Profile.Allows(permission.Git, ".git/config") {
 		return nil, nil //nolint:nilnil // nothing to guard
 	}
 	files, err := sandbox.NewGuard(g.Workspace, names)

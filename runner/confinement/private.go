@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// privateDirs are the private HOME and TMPDIR of a job's commands. A verify command gets
+// PrivateDirs are the private HOME and TMPDIR of a job's commands. A verify command gets
 // them as setup left them, at the same paths, because tools store absolute paths: what
 // the agent's commands, or other verify commands, wrote there must not decide its
 // result. The copies are made before the agent starts.
-type privateDirs struct {
-	paths []string
-	aside string // directory for the copies, and for the agent's directories during a verify command
+type PrivateDirs struct {
+	Paths []string
+	Aside string // directory for the copies, and for the agent's directories during a verify command
 }
 
 // saved returns the path of the copy of a directory after setup.
-func (p privateDirs) saved(i int) string { return filepath.Join(p.aside, fmt.Sprintf("setup%d", i)) }
+func (p PrivateDirs) saved(i int) string { return filepath.Join(p.Aside, fmt.Sprintf("setup%d", i)) }
 
-// save copies the directories as setup has left them.
-func (p privateDirs) save(ctx context.Context) error {
-	for i, dir := range p.paths {
+// Save copies the directories as setup has left them.
+func (p PrivateDirs) Save(ctx context.Context) error {
+	for i, dir := range p.Paths {
 		if err := copyTree(ctx, dir, p.saved(i)); err != nil {
 			return fmt.Errorf("copy the private directories: %w", err)
 		}
@@ -36,9 +36,9 @@ func (p privateDirs) save(ctx context.Context) error {
 	return nil
 }
 
-// replace replaces the directories until restore is called: by those that setup left,
+// Replace replaces the directories until restore is called: by those that setup left,
 // or by empty ones.
-func (p privateDirs) replace(ctx context.Context, asSetupLeft bool) (restore func() error, err error) {
+func (p PrivateDirs) Replace(ctx context.Context, asSetupLeft bool) (restore func() error, err error) {
 	var undo []func() error
 	restoreAll := func() error {
 		var errs []error
@@ -52,9 +52,9 @@ func (p privateDirs) replace(ctx context.Context, asSetupLeft bool) (restore fun
 			err = errors.Join(fmt.Errorf("replace the private directories: %w", err), restoreAll())
 		}
 	}()
-	for i, dir := range p.paths {
-		agents := filepath.Join(p.aside, fmt.Sprintf("agent%d", i))
-		if err := os.MkdirAll(p.aside, 0o700); err != nil {
+	for i, dir := range p.Paths {
+		agents := filepath.Join(p.Aside, fmt.Sprintf("agent%d", i))
+		if err := os.MkdirAll(p.Aside, 0o700); err != nil {
 			return nil, err
 		}
 		if err := os.Rename(dir, agents); err != nil {
@@ -78,12 +78,12 @@ func (p privateDirs) replace(ctx context.Context, asSetupLeft bool) (restore fun
 	return restoreAll, nil
 }
 
-// remove removes the copies.
-func (p privateDirs) remove() error { return gitdir.RemoveAll(p.aside) }
+// Remove removes the copies.
+func (p PrivateDirs) Remove() error { return gitdir.RemoveAll(p.Aside) }
 
-// makePrivate creates a directory for commands, in one whose other entries are private as well: root's
+// MakePrivate creates a directory for commands, in one whose other entries are private as well: root's
 // commands can run as another user, who needs to search that.
-func makePrivate(dir string) error {
+func MakePrivate(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil && os.Geteuid() == 0 {
 		err = os.Chmod(filepath.Dir(dir), 0o711)

@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"context"
@@ -94,23 +94,23 @@ func TestACopiedTreeIsTheSame(t *testing.T) {
 
 func TestPrivateDirectoriesAreReplacedAndRestored(t *testing.T) {
 	dir := t.TempDir()
-	p := privateDirs{paths: []string{filepath.Join(dir, "home"), filepath.Join(dir, "tmp")}, aside: filepath.Join(dir, "aside")}
-	for _, dir := range p.paths {
-		if err := makePrivate(dir); err != nil {
+	p := PrivateDirs{Paths: []string{filepath.Join(dir, "home"), filepath.Join(dir, "tmp")}, Aside: filepath.Join(dir, "aside")}
+	for _, dir := range p.Paths {
+		if err := MakePrivate(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	home := p.paths[0]
+	home := p.Paths[0]
 	furnished(t, home)
 	ofSetup := listing(t, home)
-	if err := p.save(t.Context()); err != nil {
+	if err := p.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(home, ".npmrc"), "ignore-scripts=true\n")
 	writeFile(t, filepath.Join(home, "mine"), "x\n")
 	ofAgent := listing(t, home)
 	for saved, want := range map[bool]map[string]string{true: ofSetup, false: {}} {
-		restore, err := p.replace(t.Context(), saved)
+		restore, err := p.Replace(t.Context(), saved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,16 +134,16 @@ func TestPrivateDirectoriesAreReplacedAndRestored(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.replace(ctx, true); err == nil {
+	if _, err := p.Replace(ctx, true); err == nil {
 		t.Error("it ignores the context")
 	}
 	if diff := cmp.Diff(ofAgent, listing(t, home)); diff != "" {
 		t.Errorf("after a failure (-want +got):\n%s", diff)
 	}
-	if err := p.remove(); err != nil {
+	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(p.aside); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(p.Aside); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the copies are left: %v", err)
 	}
 }

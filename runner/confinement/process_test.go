@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 func TestRefusedStartsAreReported(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		var reported []error
-		g := CommandEnv{Level: sandbox.Outside, Workspace: t.TempDir(), Getenv: os.Getenv, Fail: func(err error) { reported = append(reported, err) }}
-		g.Fail = g.spared(optional)
+		g := Env{Level: sandbox.Outside, Workspace: t.TempDir(), Getenv: os.Getenv, Fail: func(err error) { reported = append(reported, err) }}
+		g.Fail = g.Spared(optional)
 		start, end, err := Launch(t.Context(), g, tasks.Process{Command: []string{"cat"}}, t.TempDir(), "x")
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestProcessProfile(t *testing.T) {
 			limit, _ := permission.Preset("build")
 			limit.Cache = []string{"go"}
 			q = ProcessProfile(build.Under(limit), "mcp.files", s)
-			if len(q.Cache) > 0 || hasNetwork(q) {
+			if len(q.Cache) > 0 || HasNetwork(q) {
 				t.Errorf("under a maximum: cache %v, network %v", q.Cache, q.Network)
 			}
 		}
@@ -104,7 +104,7 @@ func TestGrantedFilesAreShown(t *testing.T) {
 	build, _ := permission.Preset("build")
 	s := tasks.Process{Read: []string{"/m/servers"}, Write: []string{"/m/data"}}
 	all := []tasks.Readable{{Path: "/m", Hidden: []string{"/m/.env", "/m/servers/token.py", "/m/data/key.pem", "/m/servers2/token.py"}}}
-	g := CommandEnv{Profile: ProcessProfile(build, "lsp.x", s)}
+	g := Env{Profile: ProcessProfile(build, "lsp.x", s)}
 	if got := g.shown(slices.Clone(all), s)[0].Hidden; !slices.Equal(got, []string{"/m/.env", "/m/servers2/token.py"}) {
 		t.Errorf("hidden %q", got)
 	}

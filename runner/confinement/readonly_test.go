@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"os"
@@ -37,7 +37,7 @@ func TestWorkspaceIsReadOnlyWithoutGrant(t *testing.T) {
 		"restrictions that are not of edits": {review.Narrowed("x", nil), whole, false},
 		"restrictions of an agent":           {build.Narrowed("x", []permission.Rule{{Permission: "*", Pattern: "*"}}), whole, true},
 	} {
-		g := CommandEnv{Workspace: dir, Profile: ProcessProfile(c.profile, "mcp.x", c.process), Getenv: os.Getenv}
+		g := Env{Workspace: dir, Profile: ProcessProfile(c.profile, "mcp.x", c.process), Getenv: os.Getenv}
 		if g.lockFor(c.process); g.readOnly() != c.want {
 			t.Errorf("%s: read-only: %t", name, g.readOnly())
 		}
@@ -45,7 +45,7 @@ func TestWorkspaceIsReadOnlyWithoutGrant(t *testing.T) {
 			continue
 		}
 		for _, grant := range g.spec(nested{}).Grants {
-			if grant.Writable() && overlaps(grant.Path(), dir) && grant.Path() != sub {
+			if grant.Writable() && Overlap(grant.Path(), dir) && grant.Path() != sub {
 				t.Errorf("%s: %s can be written", name, grant.Path())
 			}
 		}

@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"os"
@@ -21,7 +21,7 @@ type granting struct {
 }
 
 // ground returns the input of a sandbox with a profile that has rules, a network and a variable.
-func (d granting) ground(preset string) CommandEnv {
+func (d granting) ground(preset string) Env {
 	d.t.Helper()
 	p, ok := permission.Preset(preset)
 	if !ok {
@@ -29,7 +29,7 @@ func (d granting) ground(preset string) CommandEnv {
 	}
 	p.Rules = append(p.Rules, permission.Rule{Permission: permission.ExternalRead, Pattern: d.rule + "/**", Effect: permission.Allow, Source: "m.yaml:1"})
 	p.Network, p.Setup, p.Env = permission.Network{Hosts: []string{"profile.example"}}, &permission.Network{Hosts: []string{"setup.example"}}, []string{"OF_PROFILE"}
-	return CommandEnv{
+	return Env{
 		Level: sandbox.Partial, Workspace: d.work, Home: filepath.Join(d.t.TempDir(), "home"), Tmp: filepath.Join(d.t.TempDir(), "tmp"), Profile: p,
 		Getenv: func(name string) string {
 			return map[string]string{"OF_PROFILE": "x", "PATH": "/usr/bin", "OPENAI_API_KEY": "sk-1"}[name]
@@ -38,25 +38,25 @@ func (d granting) ground(preset string) CommandEnv {
 }
 
 // kinds returns what the confinement of each kind of program starts from, by the row of the table.
-func (d granting) kinds(preset string) map[string]CommandEnv {
+func (d granting) kinds(preset string) map[string]Env {
 	agent := d.ground(preset)
 	agent.LockWorkspace()
 	setup := d.ground(preset)
 	setup.Profile = setup.Profile.ForSetup(nil, true)
-	process := func(change func(*CommandEnv, tasks.Process)) CommandEnv {
+	process := func(change func(*Env, tasks.Process)) Env {
 		g := d.ground(preset)
 		change(&g, d.own)
 		return g
 	}
-	server := func(g *CommandEnv, s tasks.Process) {
+	server := func(g *Env, s tasks.Process) {
 		g.Profile = ProcessProfile(g.Profile, "mcp.x", s)
 		g.lockFor(s)
 	}
-	return map[string]CommandEnv{
+	return map[string]Env{
 		"commands of the agent": agent,
 		"`setup`":               setup,
 		"`verify`":              d.ground(preset),
-		"hooks of jobs": process(func(g *CommandEnv, _ tasks.Process) {
+		"hooks of jobs": process(func(g *Env, _ tasks.Process) {
 			h := tasks.Hook{Name: "before_tool"}
 			g.Profile = HookProfile(g.Profile, h)
 			s, _ := hookProcess(h, "")
@@ -64,7 +64,7 @@ func (d granting) kinds(preset string) map[string]CommandEnv {
 		}),
 		"MCP servers":    process(server),
 		"tool files and": process(server),
-		"language servers": process(func(g *CommandEnv, s tasks.Process) {
+		"language servers": process(func(g *Env, s tasks.Process) {
 			s.Network = permission.Network{} // it has no such key
 			g.Profile = LanguageProfile(g.Profile, tasks.LanguageServer{Name: "x", Process: s})
 			g.lockLanguage()
@@ -74,7 +74,7 @@ func (d granting) kinds(preset string) map[string]CommandEnv {
 
 // The table in docs/security.md has the grants that the code makes.
 func TestTableOfGrants(t *testing.T) {
-	page, err := os.ReadFile("../docs/security.md")
+	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTableOfGrants(t *testing.T) {
 				t.Errorf("%s: %s: %t in the table", kind, what, cell)
 			}
 		}
-		writes := func(g CommandEnv) bool { return g.spec(nested{}).Workspace == d.work }
+		writes := func(g Env) bool { return g.spec(nested{}).Workspace == d.work }
 		is("writes the workspace", cells[1] == "yes", writes(g))
 		is("writes it under review", cells[2] == "yes", writes(locked))
 		grants := locked.spec(nested{}).Grants

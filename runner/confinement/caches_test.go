@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func TestCachesAreSharedAsTheMachinePermits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			g := CommandEnv{
+			g := Env{
 				Level: sandbox.Full, Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches"),
 				Profile: permission.Profile{Cache: []string{permission.AutoCache}}, Limits: tasks.DefaultLimits(), Now: time.Now,
 				Getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
@@ -80,7 +80,7 @@ func TestCachesAreSharedAsTheMachinePermits(t *testing.T) {
 			if err := g.Prepare(); err != nil {
 				t.Fatal(err)
 			}
-			c, err := OpenConfinement(t.Context(), g)
+			c, err := Open(t.Context(), g)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package runner
+package confinement
 
 import (
 	"errors"
@@ -67,9 +67,9 @@ func TestEveryErrorOfAMaximumDenies(t *testing.T) {
 
 // Commands choose the hosts: they can't fill the report or the output with them.
 func TestDeniedHostsAreBounded(t *testing.T) {
-	var told deniedOnce
+	var told DeniedOnce
 	var list []event.Network
-	tell := told.once(func(n event.Network) { list = append(list, n) })
+	tell := told.Once(func(n event.Network) { list = append(list, n) })
 	var d deniedHosts
 	note := d.watch()
 	other := d.watch()
