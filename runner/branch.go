@@ -12,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -151,18 +150,6 @@ func (p *preflight) removeLock(file string) error {
 // branchFile returns the file of a branch, which is given with refs/heads/.
 func branchFile(git *gitdir.Dir, branch string) string {
 	return filepath.Join(git.Common, filepath.FromSlash(branch))
-}
-
-// ours returns an error if a commit was not made by millhand.
-func ours(repo *gitops.Repo, commit string) error {
-	message, err := repo.Message(commit)
-	if err != nil {
-		return err
-	}
-	if trailers.Read(message).Ours() {
-		return nil
-	}
-	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, trailers.Task+":")
 }
 
 // fetchedTip returns the commit of a remote's branch in a mirror; "" if it does not

@@ -54,7 +54,7 @@ func comments(j *job) bool {
 
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
-func (l *landing) comment(ctx context.Context) *stop {
+func (l *landed) comment(ctx context.Context) *stop {
 	j := l.job
 	if !comments(j) || l.result == nil {
 		return nil

@@ -1,10 +1,7 @@
 package runner
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -21,13 +17,12 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
-// landing saves the changes of a site: as a patch, a commit and a push.
-type landing struct {
+// landed is what has become of the changes of a site: a patch, a commit and a push.
+type landed struct {
 	job     *job
 	site    *site
 	changes *gitops.ChangeSet // nil until they are measured
@@ -41,7 +36,7 @@ type landing struct {
 }
 
 // findChanges determines the changes of the job and saves them as a patch.
-func (l *landing) findChanges(ctx context.Context) *stop {
+func (l *landed) findChanges(ctx context.Context) *stop {
 	f, err := l.site.diff.find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
@@ -102,13 +97,13 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths)); end != nil {
+	if end := protected(edits{profile: l.job.spec.Profile, root: l.site.tree.Root(), below: l.site.below}.barred(paths)); end != nil {
 		return end
 	}
 	if end := l.unpermitted(cs); end != nil {
 		return end
 	}
-	over, err := l.site.excess(ctx, l.job.spec.Change, cs)
+	over, err := excesses(ctx, l.site.tree, l.site.below, l.job.spec.Change, cs)
 	if err != nil {
 		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -117,7 +112,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
-func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
+func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
 	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
 		return nil
 	}
@@ -143,7 +138,7 @@ func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 
 // warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
-func (l *landing) warnMixedCommit(cs *gitops.ChangeSet) {
+func (l *landed) warnMixedCommit(cs *gitops.ChangeSet) {
 	if l.job.spec.Commit == nil {
 		return
 	}
@@ -158,12 +153,17 @@ func (l *landing) warnMixedCommit(cs *gitops.ChangeSet) {
 	}
 }
 
-func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
+const keyInPatch = "lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied"
+
+func (l *landed) keepPatch(ctx context.Context, leaks []leak) error {
 	patch, err := l.site.tree.Patch(ctx, l.changes.Without(opaque(leaks)))
 	if err != nil {
 		return err
 	}
-	patch = l.withoutLeaks(patch, leaks)
+	patch, held := redacted(patch, leaks, l.job.opts.Redact)
+	if held {
+		l.job.warn(keyInPatch)
+	}
 	name := path.Join("patches", l.job.spec.ID+".patch")
 	write := func() error {
 		return l.job.opts.Dir.WriteAtomic(name, func(out io.Writer) error {
@@ -186,14 +186,14 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 }
 
 // measured reports whether the changes are known.
-func (l *landing) measured() bool { return l != nil && l.changes != nil }
+func (l *landed) measured() bool { return l != nil && l.changes != nil }
 
 // lacking returns the paths of the job that its patch does not have, because git would not commit them,
 // and those that a run before it lacked, which the state that it continued from has not either.
-func (l *landing) lacking() []string { return append(l.unsavable(), l.lackedBefore()...) }
+func (l *landed) lacking() []string { return append(l.unsavable(), l.lackedBefore()...) }
 
 // unsavable returns the paths that can neither be committed nor be in the patch.
-func (l *landing) unsavable() (paths []string) {
+func (l *landed) unsavable() (paths []string) {
 	if l.changes == nil || l.made.Hash != "" {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (l *landing) unsavable() (paths []string) {
 
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
 // not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
-func (l *landing) lackedBefore() (paths []string) {
+func (l *landed) lackedBefore() (paths []string) {
 	if l.site.tree == nil {
 		return nil
 	}
@@ -221,13 +221,13 @@ func (l *landing) lackedBefore() (paths []string) {
 
 // lost reports whether there are changes that are saved neither as a patch nor as a
 // commit.
-func (l *landing) lost() bool {
+func (l *landed) lost() bool {
 	return len(l.unsavable()) > 0 || l.patch == "" && l.made.Hash == "" && (l.changes == nil || len(l.changes.Changes) > 0)
 }
 
 // incomplete returns the stop of a job of whose changes not all can be committed, or, if it makes only a
 // patch, are in the patch.
-func (l *landing) incomplete() *stop {
+func (l *landed) incomplete() *stop {
 	if before := l.lackedBefore(); len(before) > 0 {
 		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.spec.ID)}
 	}
@@ -252,7 +252,7 @@ func (l *landing) incomplete() *stop {
 }
 
 // commit commits exactly the changes of the job.
-func (l *landing) commit(ctx context.Context) *stop {
+func (l *landed) commit(ctx context.Context) *stop {
 	if end := l.incomplete(); end != nil {
 		return end
 	}
@@ -275,7 +275,7 @@ func (l *landing) commit(ctx context.Context) *stop {
 // commitWIP commits the partial work of a job that was ended by a limit or a budget, if
 // its task has commit.wip, so that a later run can continue. The commit is not pushed,
 // and a failure is only a warning.
-func (l *landing) commitWIP(ctx context.Context, end *stop) {
+func (l *landed) commitWIP(ctx context.Context, end *stop) {
 	ended := end.outcome() == event.Limit || end.outcome() == event.Budget
 	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || pushesFromMirror(l.job.spec) ||
 		l.changes == nil || len(l.changes.Changes) == 0 {
@@ -287,7 +287,7 @@ func (l *landing) commitWIP(ctx context.Context, end *stop) {
 }
 
 // record commits the job's changes with a message.
-func (l *landing) record(ctx context.Context, message string) error {
+func (l *landed) record(ctx context.Context, message string) error {
 	branch := l.job.spec.Commit.Branch
 	if l.site.inPlace || pushesFromMirror(l.job.spec) {
 		branch = "" // the checked-out branch
@@ -350,7 +350,7 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 }
 
 // message returns the message of the job's commit. outcome is set for a job that did not finish.
-func (l *landing) message(unfinished event.Outcome) string {
+func (l *landed) message(unfinished event.Outcome) string {
 	final := ""
 	if l.result != nil && unfinished == "" {
 		final = l.result.final
@@ -358,36 +358,65 @@ func (l *landing) message(unfinished event.Outcome) string {
 	return l.job.message(l.site.base, final, unfinished)
 }
 
-// message returns the commit message with its trailers. final is the final message of the agent,
-// "" before it is known.
+// message returns the message of the job's commit on a base. final is the final message of the agent, "" before it is known.
 func (j *job) message(base, final string, unfinished event.Outcome) string {
-	text := cmp.Or(strings.TrimSpace(j.spec.Commit.Message), j.start.onto.text)
-	if text == "" {
-		asked := cmp.Or(j.history.Asked(), j.spec.Prompt)
-		if text = j.spec.Task + ": " + subject(asked, maxSubject); final != "" {
-			if about := sentence(j.opts.Redact.Text(final)); about != "" {
-				text = j.spec.Task + ": " + subject(about, maxSubject) + "\n\nThe task was: " + subject(asked, maxAsked)
-			}
-		}
-	}
-	text = textcut.Plain(j.opts.Redact.Text(text))
-	lines := []string{trailers.Run.Of(j.opts.RunID), trailers.Job.Of(j.spec.ID), trailers.Task.Of(taskHash(j.spec, base))}
-	if unfinished != "" {
-		text = "wip: " + text
-		lines = append(lines, trailers.Outcome.Of(string(unfinished)))
-	}
-	if j.plan.Rollout != nil {
-		lines = append(lines, trailers.Rollout.Of(textcut.OneLine(textcut.Plain(j.plan.Name))))
-	}
-	return gitops.WithTrailers(text, lines...)
+	return message{
+		run: j.opts.RunID, plan: j.plan, job: j.spec, base: base, own: j.start.onto.text, asked: j.history.Asked(),
+		final: final, unfinished: unfinished, redact: j.opts.Redact,
+	}.String()
 }
 
-// taskHash identifies the work: the same task on the same commit of the same
-// repository has the same hash in every run.
-func taskHash(j tasks.Job, base string) string {
-	h := sha256.New()
-	for _, text := range []string{j.Repo.Name, base, j.Task, j.Prompt} {
-		fmt.Fprintf(h, "%d:%s\n", len(text), text)
+// findLeaks returns the secrets in the text that the job's changes add. A secret that
+// was in one of the changed files before is not a leak.
+func (l *landed) findLeaks(ctx context.Context) ([]leak, error) {
+	changes, err := l.committed(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return leaksIn(ctx, l.site.tree, changes, l.job.opts.Redact)
+}
+
+// committed returns the job's changes as a commit would contain them: of files with
+// uncommitted changes of the user, a commit includes these changes.
+func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
+	mixed := slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
+	if l.job.spec.Commit == nil || !l.site.inPlace || l.site.base != "" && !mixed {
+		return l.changes, nil
+	}
+	base, err := l.site.tree.SnapshotOf(l.site.base)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.site.tree.Changes(ctx, base.Below(l.site.below))
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, c := range all.Changes {
+		if !slices.ContainsFunc(l.changes.Changes, func(own gitops.Change) bool { return own.Path == c.Path }) {
+			others = append(others, c.Path)
+		}
+	}
+	return all.Without(others), nil
+}
+
+// leaked returns the stop of a job whose changes must not be committed, or nil with a
+// warning if the job makes only a patch.
+func (l *landed) leaked(leaks []leak) *stop {
+	if len(leaks) == 0 {
+		return nil
+	}
+	var where []string
+	for _, k := range leaks {
+		where = append(where, k.String())
+	}
+	text := "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))
+	if l.job.spec.Commit == nil {
+		l.job.warn(text + "; they are redacted in the patch")
+		return nil
+	}
+	return &stop{
+		code:   event.CodeSecret,
+		detail: text + "; nothing was committed, and they are redacted in the patch",
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ import (
 const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
 // landed creates a job whose session has written files, by name.
-func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string) *landing {
+func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string) *landed {
 	s.t.Helper()
 	j := s.begin(plan, spec)
 	p := s.prepared(j)
@@ -29,10 +28,10 @@ func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string
 	for name, text := range files {
 		writeFile(s.t, filepath.Join(p.space.Dir(), name), text)
 	}
-	return &landing{job: j, site: p}
+	return &landed{job: j, site: p}
 }
 
-func (l *landing) patchText(t *testing.T) string {
+func (l *landed) patchText(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(l.job.opts.Dir.Path(), l.patch))
 	if err != nil {
@@ -174,7 +173,7 @@ func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
 
 func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*landing)
+		change func(*landed)
 		code   event.Code
 		wip    bool
 	}{
@@ -182,13 +181,13 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"a budget":              {nil, event.CodeOverBudget, true},
 		"a failure":             {nil, event.CodeFailed, false},
 		"a signal":              {nil, event.CodeTerminated, false},
-		"not wanted":            {func(l *landing) { l.job.spec.Commit.WIP = false }, event.CodeLimit, false},
-		"no commit":             {func(l *landing) { l.job.spec.Commit = nil }, event.CodeLimit, false},
-		"no session yet":        {func(l *landing) { l.site.touched = false }, event.CodeLimit, false},
-		"the patch is it":       {func(l *landing) { l.job.spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
-		"not measured":          {func(l *landing) { l.changes = nil }, event.CodeLimit, false},
-		"nothing was changed":   {func(l *landing) { l.changes = &gitops.ChangeSet{} }, event.CodeLimit, false},
-		"a mirror to push from": {func(l *landing) { l.job.spec.Repo.Kind, l.job.spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+		"not wanted":            {func(l *landed) { l.job.spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(l *landed) { l.job.spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(l *landed) { l.site.touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(l *landed) { l.job.spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not measured":          {func(l *landed) { l.changes = nil }, event.CodeLimit, false},
+		"nothing was changed":   {func(l *landed) { l.changes = &gitops.ChangeSet{} }, event.CodeLimit, false},
+		"a mirror to push from": {func(l *landed) { l.job.spec.Repo.Kind, l.job.spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -337,36 +336,5 @@ func TestUnwritablePatch(t *testing.T) {
 	l.job.spec.Publish = tasks.PublishPatch
 	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
-	}
-}
-
-func TestTheMessageOfACommit(t *testing.T) {
-	j := &job{plan: &tasks.Plan{}, opts: &Options{RunID: "r1", Redact: redact.New([]string{"a-held-secret-42"})}, spec: tasks.Job{
-		ID: "a.1", Task: "a", Prompt: "Use a-held-secret-42.\nNow.", Repo: tasks.Repo{Name: "shop"}, Commit: &tasks.Commit{},
-	}}
-	want := "a: Use [redacted]\n\nMillhand-Run: r1\nMillhand-Job: a.1\nMillhand-Task: " + taskHash(j.spec, "base") + "\n"
-	if diff := cmp.Diff(want, j.message("base", "", "")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	j.spec.Commit.Message = "  Fix it\n\nBecause.\n"
-	if got := j.message("base", "", event.Limit); !strings.HasPrefix(got, "wip: Fix it\n\nBecause.\n\nMillhand-Run: r1\n") || !strings.HasSuffix(got, "\nMillhand-Outcome: limit\n") {
-		t.Errorf("the message is %q", got)
-	}
-	var hashes []string
-	for _, base := range []string{"base", "other", ""} {
-		hashes = append(hashes, taskHash(j.spec, base))
-	}
-	if slices.Sort(hashes); len(slices.Compact(hashes)) != 3 {
-		t.Errorf("task hashes %q", hashes)
-	}
-}
-
-func TestLeaksHaveLocations(t *testing.T) {
-	leaks := []leak{{path: "a", line: 3, kind: "key"}, {path: "b.bin", kind: "key, in its name"}}
-	if got := leaks[0].String() + " " + leaks[1].String(); got != "a:3 (key) b.bin (key, in its name)" {
-		t.Errorf("%q", got)
-	}
-	if diff := cmp.Diff([]string{"b.bin"}, opaque(leaks)); diff != "" {
-		t.Errorf("files without lines (-want +got):\n%s", diff)
 	}
 }

@@ -76,7 +76,7 @@ func (j *job) ground(s *site, p permission.Profile) (confinement.Env, error) {
 		g.Submodules = s.tree.Submodules(s.below)
 	}
 	if g.Level == sandbox.Full {
-		g.Locked = edits{p, s.tree.Root(), s.below}.locked(s.tracked())
+		g.Locked = edits{profile: p, root: s.tree.Root(), below: s.below}.locked(s.tracked())
 	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
 		g.Readable = append(g.Readable, j.outputs().Path())

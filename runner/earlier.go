@@ -71,10 +71,10 @@ func (r *PreflightResult) Earlier(job string) event.Commit { return r.starts[job
 
 // landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
 // this one, has committed.
-func (j *job) landEarlier() *landing {
+func (j *job) landEarlier() *landed {
 	c := j.start.earlier
 	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	l := &landed{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.start.own && j.history.Facts != nil {
 		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
 	}

@@ -1,14 +1,11 @@
 package runner
 
 import (
-	"context"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
@@ -25,7 +22,7 @@ type edits struct {
 // editsOf returns the edit rules of a job. Its protected paths are those of the
 // workspace and of the repository.
 func editsOf(j tasks.Job, root, below string) edits {
-	return edits{inTree(j, j.Profile, root, below), root, below}
+	return edits{profile: inTree(j, j.Profile, root, below), root: root, below: below}
 }
 
 // inTree returns a profile of a job that also protects the paths of the repository, if
@@ -143,40 +140,6 @@ func (e edits) locked(files []string) []string {
 	return list[:min(len(list), mostLocked)]
 }
 
-// barred returns the denials of what was changed in the workspace since the job started,
-// and the paths that git would not commit, if there is a commit.
-func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
-	e := edits{p, w.site.tree.Root(), w.site.below}
-	commits := w.job.spec.Commit != nil
-	if !commits && !p.BarsAny() {
-		return nil, nil, nil
-	}
-	f, err := foundBy(ctx, w)
-	if err != nil {
-		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
-	}
-	var refused []gitops.Refusal
-	if commits {
-		refused = f.changes.Refused
-	}
-	if !p.BarsAny() {
-		return nil, refused, nil
-	}
-	changed, err := f.paths(ctx, w.job, w.site)
-	if err != nil {
-		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
-	}
-	return e.barred(changed), refused, nil
-}
-
-// protected returns the stop of a job that changed paths which its profile denies.
-func protected(barred []permission.Decision) *stop {
-	if len(barred) == 0 {
-		return nil
-	}
-	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + denials(barred)}
-}
-
 // denials lists paths with the rules that deny changing them.
 func denials(barred []permission.Decision) string {
 	list := make([]string, len(barred))
@@ -222,18 +185,4 @@ func undo(barred []permission.Decision) string {
 		fmt.Fprintf(&b, "\n<denied path=%q rule=%q />\n", d.Request.Subject(), d.By())
 	}
 	return b.String()
-}
-
-// returned lets the tools of a session undo denied changes, and make a nested repository a directory.
-func (f faults) returned(p permission.Profile, below string) permission.Profile {
-	var files, nested []string
-	for _, d := range f.barred {
-		files = append(files, path.Clean(d.Request.Subject()))
-	}
-	for _, r := range f.refused {
-		if r.Reason == gitops.NestedRepository {
-			nested = append(nested, strings.TrimPrefix(strings.TrimPrefix(r.Path, below), "/"))
-		}
-	}
-	return p.Returned(files, nested)
 }

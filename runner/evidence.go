@@ -2,21 +2,8 @@ package runner
 
 import (
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
-
-// witnessed adds the trailer to a message that ends with trailers. head returns the hash of
-// the last event of a job, "" without evidence; it may be nil.
-func witnessed(message, job string, head func(job string) string) string {
-	if head == nil {
-		return message
-	}
-	if hash := head(job); hash != "" {
-		return message + trailers.Evidence.Of("sha256:"+hash) + "\n"
-	}
-	return message
-}
 
 // evidence describes the evidence of a plan for the start of its run; nil for none.
 func evidence(plan *tasks.Plan) *event.Evidence {

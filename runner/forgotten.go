@@ -75,7 +75,7 @@ func (d *refusals) advice(p permission.Profile, changing bool) string {
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
-func (l *landing) forgotten() *stop {
+func (l *landed) forgotten() *stop {
 	j := l.job
 	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
 	switch {

@@ -92,7 +92,7 @@ func (r jobHooks) beforeCommit(ctx context.Context) *stop {
 }
 
 // afterCommit runs the hooks of after_commit if there is a commit.
-func (l *landing) afterCommit(ctx context.Context) *stop {
+func (l *landed) afterCommit(ctx context.Context) *stop {
 	if l.made.Hash == "" {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (l *landing) afterCommit(ctx context.Context) *stop {
 }
 
 // hookCommit returns the commit of the job; nil without one.
-func (l *landing) hookCommit() *hook.Commit {
+func (l *landed) hookCommit() *hook.Commit {
 	if l == nil || l.made.Hash == "" {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (l *landing) hookCommit() *hook.Commit {
 }
 
 // end runs the hooks of job_end, also after a signal.
-func (r jobHooks) end(ctx context.Context, l *landing, end event.JobEnd) {
+func (r jobHooks) end(ctx context.Context, l *landed, end event.JobEnd) {
 	if !r.site.hasHooks(tasks.JobEnd) {
 		return
 	}

@@ -42,8 +42,8 @@ type phase struct {
 type progress struct {
 	site     *site // nil before prepare
 	baseline []event.Baseline
-	result   *result  // of the session phase
-	landing  *landing // nil before the changes phase
+	result   *result // of the session phase
+	landing  *landed // nil before the changes phase
 }
 
 // phases lists the phases of a job. They run in order until one returns a stop.
@@ -90,7 +90,7 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{name: "disk", run: func(ctx context.Context) *stop { return p.site.checkDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
-			p.landing = &landing{job: j, site: p.site, baseline: p.baseline, result: p.result}
+			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.commit, p.landing.afterCommit) }},
@@ -154,7 +154,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	p.site.settled()
 	if end != nil && p.site != nil && p.site.before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
-		p.landing = &landing{job: j, site: p.site}
+		p.landing = &landed{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {
 			p.landing.commitWIP(after, end)
 		} else if bad.code != end.code && !bad.code.Cause().Unnamed() {

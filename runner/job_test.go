@@ -145,8 +145,8 @@ func TestUnsavedWork(t *testing.T) {
 	}{
 		"no attempt":   {progress{site: &site{}}, false},
 		"not measured": {progress{site: &site{touched: true}}, true},
-		"a patch":      {progress{site: &site{touched: true}, landing: &landing{patch: "x"}}, false},
-		"nothing":      {progress{site: &site{touched: true}, landing: &landing{}}, true},
+		"a patch":      {progress{site: &site{touched: true}, landing: &landed{patch: "x"}}, false},
+		"nothing":      {progress{site: &site{touched: true}, landing: &landed{}}, true},
 	} {
 		if got := c.p.unsaved(); got != c.want {
 			t.Errorf("%s: %t", name, got)

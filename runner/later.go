@@ -243,12 +243,6 @@ func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*g
 	return nil, fmt.Errorf("the commit %.10s that the job started from is not on %s", j.start.Base, *at)
 }
 
-// has reports whether a repository has a commit.
-func has(repo *gitops.Repo, commit string) bool {
-	_, err := repo.Message(commit)
-	return err == nil
-}
-
 // commit returns the commit of a job after checking its changes. A commit that is missing in
 // the repository is made from the patch: it must have the hash that the run has reported, or
 // the patch the checksum.

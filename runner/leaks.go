@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // leak is a secret that the job's changes would add to the repository.
@@ -25,16 +23,6 @@ func (l leak) String() string {
 		return fmt.Sprintf("%s (%s)", l.path, l.kind)
 	}
 	return fmt.Sprintf("%s:%d (%s)", l.path, l.line, l.kind)
-}
-
-// findLeaks returns the secrets in the text that the job's changes add. A secret that
-// was in one of the changed files before is not a leak.
-func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
-	changes, err := l.committed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return leaksIn(ctx, l.site.tree, changes, l.job.opts.Redact)
 }
 
 // leaksIn returns the leaks of changes in a work tree.
@@ -68,56 +56,11 @@ func leaksIn(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, 
 	return leaks, err
 }
 
-// committed returns the job's changes as a commit would contain them: of files with
-// uncommitted changes of the user, a commit includes these changes.
-func (l *landing) committed(ctx context.Context) (*gitops.ChangeSet, error) {
-	mixed := slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
-	if l.job.spec.Commit == nil || !l.site.inPlace || l.site.base != "" && !mixed {
-		return l.changes, nil
-	}
-	base, err := l.site.tree.SnapshotOf(l.site.base)
-	if err != nil {
-		return nil, err
-	}
-	all, err := l.site.tree.Changes(ctx, base.Below(l.site.below))
-	if err != nil {
-		return nil, err
-	}
-	var others []string
-	for _, c := range all.Changes {
-		if !slices.ContainsFunc(l.changes.Changes, func(own gitops.Change) bool { return own.Path == c.Path }) {
-			others = append(others, c.Path)
-		}
-	}
-	return all.Without(others), nil
-}
-
-// leaked returns the stop of a job whose changes must not be committed, or nil with a
-// warning if the job makes only a patch.
-func (l *landing) leaked(leaks []leak) *stop {
-	if len(leaks) == 0 {
-		return nil
-	}
-	var where []string
-	for _, k := range leaks {
-		where = append(where, k.String())
-	}
-	text := "the changes contain secrets that were not in the repository: " + textcut.List(slices.Compact(where))
-	if l.job.spec.Commit == nil {
-		l.job.warn(text + "; they are redacted in the patch")
-		return nil
-	}
-	return &stop{
-		code:   event.CodeSecret,
-		detail: text + "; nothing was committed, and they are redacted in the patch",
-	}
-}
-
-// withoutLeaks redacts secrets in a patch: leaks in added lines, so that the patch can
-// still be applied, and the keys that millhand holds in all lines.
-func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
-	if len(leaks) == 0 && len(l.job.opts.Redact.Find(string(patch))) == 0 {
-		return patch
+// redacted redacts secrets in a patch: leaks in added lines, so that the patch can still be applied, and the keys that
+// millhand holds in all lines. held reports whether such a key was in other lines, so that the patch can't be applied.
+func redacted(patch []byte, leaks []leak, known *redact.Redactor) (clean []byte, held bool) {
+	if len(leaks) == 0 && len(known.Find(string(patch))) == 0 {
+		return patch, false
 	}
 	text := string(patch)
 	for _, k := range leaks {
@@ -127,11 +70,8 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 			}
 		}
 	}
-	clean := l.job.opts.Redact.Held(text)
-	if clean != text {
-		l.job.warn("lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied")
-	}
-	return []byte(clean)
+	all := known.Held(text)
+	return []byte(all), all != text
 }
 
 // minLeak is the minimum length in bytes of a line of a secret that is redacted.

@@ -37,11 +37,11 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *stop) {
 }
 
 // publishes reports whether there is a commit to publish.
-func (l *landing) publishes() bool { return l.job.spec.Publish.Pushes() && l.made.Hash != "" }
+func (l *landed) publishes() bool { return l.job.spec.Publish.Pushes() && l.made.Hash != "" }
 
 // publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
-func (l *landing) publish(ctx context.Context) *stop {
+func (l *landed) publish(ctx context.Context) *stop {
 	if !l.publishes() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 }
 
 // publication returns what is published of the job.
-func (l *landing) publication() *publish.Publication {
+func (l *landed) publication() *publish.Publication {
 	p := &publish.Publication{
 		PushOptions: remote.PushOptions{Remote: l.job.start.remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.lease},
 		From:        l.site.origin.Git, OnBase: l.site.inPlace, Base: l.site.base, Saved: "saved as a patch", Emit: l.job.emit,
@@ -85,7 +85,7 @@ func (l *landing) publication() *publish.Publication {
 }
 
 // facts returns the contents of the pull request's texts.
-func (l *landing) facts() publish.Facts {
+func (l *landed) facts() publish.Facts {
 	spec, clean := l.job.spec, l.job.opts.Redact.Text
 	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
 	if spec.Commit != nil {

@@ -40,7 +40,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
 	hash := git(t, s.repo, "commit-tree", "-p", p.base, "-m", "work", "HEAD^{tree}")
-	l := &landing{job: j, site: p}
+	l := &landed{job: j, site: p}
 	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != "" {
 		t.Errorf("nothing was committed, and: %+v", end)
 	}
@@ -84,7 +84,7 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	spec.Publish, spec.Commit.Branch = tasks.PublishPush, tasks.CurrentBranch
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	l := &landing{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
+	l := &landed{job: j, site: p, made: gitops.CommitResult{Hash: git(t, s.repo, "commit-tree", "-p", p.base, "-m", "work", "HEAD^{tree}"), Branch: "main"}}
 	if end := l.publish(t.Context()); end != nil || at(t, url, "main") != l.made.Hash {
 		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -75,29 +74,6 @@ func (p *preflight) newBase(ctx context.Context, j tasks.Job, o *origin, s start
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
 	defer cancel()
 	return remote.Fetch(ctx, o.repo.Git, s.remote, branch)
-}
-
-// ownCommits returns the commits of a job from its last one on, followed by the one below
-// them, and the message of its first one without trailers.
-func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text string, err error) {
-	all, err := repo.FirstParents(last, maxBehind)
-	if err != nil {
-		return nil, "", err
-	}
-	for i, hash := range all {
-		message, err := repo.Message(hash)
-		if err != nil {
-			return nil, "", err
-		}
-		if !trailers.Read(message).MadeFor(run, job) {
-			if i == 0 {
-				break
-			}
-			return all[:i+1], text, nil
-		}
-		text = trailers.Above(message)
-	}
-	return nil, "", fmt.Errorf("the commits of job %s are not below %.10s", job, last)
 }
 
 // rebasedAfter reports whether the saved states of a job's worktree are older than its base.
@@ -275,7 +251,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return verifyFeedback(faults, j.opts.Dir), nil
 	}
 	j.emit(event.Event{Type: event.Committed, Commit: c})
-	l := &landing{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	l := &landed{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if end := l.publish(ctx); end != nil {
 		return "", end
 	}

@@ -235,7 +235,7 @@ func (v reverting) tree(s *site) (string, error) {
 // difference to the job's commit on its branch.
 func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
-	l := &landing{job: j, site: s}
+	l := &landed{job: j, site: s}
 	end := s.diff.recall(ctx, j.history.Facts)
 	if end == nil {
 		end = l.findChanges(ctx)

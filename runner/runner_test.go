@@ -343,19 +343,6 @@ func TestRequireChangesWithoutAny(t *testing.T) {
 	}
 }
 
-func TestSubjectOfAPrompt(t *testing.T) {
-	for prompt, want := range map[string]string{
-		"Fix it.\nNow.":                      "Fix it",
-		"  \n Upgrade   lodash\tto 5 ":       "Upgrade lodash to 5",
-		strings.Repeat("word ", 30):          "word word word word word word word word word word word word...",
-		"Rename the function QuoteMeta é of": "Rename the function QuoteMeta é of",
-	} {
-		if got := subject(prompt, maxSubject); got != want {
-			t.Errorf("%q: got %q, want %q", prompt, got, want)
-		}
-	}
-}
-
 func TestUncreatableWorkspaceFailsTheJob(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -28,25 +27,9 @@ func (e excess) String() string {
 	return fmt.Sprintf("%s: %s (%s)", e.path, e.what, e.limit)
 }
 
-// outOfScope returns the limits of the task's change that the job's changes exceed.
-func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
-	if w.job.spec.Change.IsZero() {
-		return nil, nil
-	}
-	f, err := foundBy(ctx, w)
-	if err != nil {
-		return nil, gitFailed(ctx, "find the job's changes", err)
-	}
-	over, err := w.site.excess(ctx, w.job.spec.Change, f.changes)
-	if err != nil {
-		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
-	}
-	return over, nil
-}
-
-// excess returns the limits that changes exceed. Paths that git would not commit count as
+// excesses returns the limits that changes in a work tree exceed; below is the workspace in it, "" for the root. Paths that git would not commit count as
 // files without lines.
-func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.ChangeSet) ([]excess, error) {
+func excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks.Change, cs *gitops.ChangeSet) ([]excess, error) {
 	allowed, err := parseGlobs(limits.Paths)
 	if err != nil {
 		return nil, err
@@ -54,7 +37,7 @@ func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.Chang
 	paths, added, removed := map[string]bool{}, 0, 0
 	var over []excess
 	count := func(file string) {
-		if !paths[file] && limits.Paths != nil && !inScope(allowed, file, s.below) {
+		if !paths[file] && limits.Paths != nil && !inScope(allowed, file, below) {
 			over = append(over, excess{"paths: " + strings.Join(limits.Paths, ", "), file, "may not be changed"})
 		}
 		paths[file] = true
@@ -76,7 +59,7 @@ func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.Chang
 		return over, nil
 	}
 	var files []testcases.File
-	err = s.tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
+	err = tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
 		f := testcases.File{Path: c.Path}
 		if c.Kind != gitops.Added {
 			f.Before = testcases.Read(c.Path, before)
@@ -113,11 +96,8 @@ func inScope(globs []pathglob.Pattern, file, below string) bool {
 	return covers(file) || below != "" && covers(strings.TrimPrefix(file, below+"/"))
 }
 
-// exceeded returns the stop of a job whose changes exceed the limits of its task.
-func exceeded(over []excess) *stop {
-	if len(over) == 0 {
-		return nil
-	}
+// exceededText lists limits that changes exceed.
+func exceededText(over []excess) string {
 	list := make([]string, len(over))
 	for i, e := range over {
 		list[i] = e.String()
@@ -125,7 +105,7 @@ func exceeded(over []excess) *stop {
 	if len(list) > 3 {
 		list = append(list[:3], fmt.Sprintf("and %d more", len(over)-3))
 	}
-	return &stop{code: event.CodeScope, detail: "the changes exceed the task's change limits: " + strings.Join(list, "; ")}
+	return "the changes exceed the task's change limits: " + strings.Join(list, "; ")
 }
 
 // reduce returns the text about exceeded limits in the prompt of the next attempt.

@@ -224,8 +224,11 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := string((&landing{job: j, site: s}).withoutLeaks(patch, leaks))
-	return textcut.Head(strings.ToValidUTF8(text, "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
+	clean, held := redacted(patch, leaks, j.opts.Redact)
+	if held {
+		j.warn(keyInPatch)
+	}
+	return textcut.Head(strings.ToValidUTF8(string(clean), "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
 }
 
 // changedBytes returns the size of the files that differ from the start of the job.
@@ -246,7 +249,7 @@ func (f faults) summary() string {
 		all = append(all, "it changed paths that the profile may not edit: "+denials(f.barred))
 	}
 	if len(f.over) > 0 {
-		all = append(all, exceeded(f.over).detail)
+		all = append(all, exceededText(f.over))
 	}
 	if len(f.refused) > 0 {
 		all = append(all, "paths can't be committed: "+refusedPaths(f.refused))

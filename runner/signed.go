@@ -43,7 +43,7 @@ func (p *preflight) byForge(ctx context.Context, j tasks.Job, s *start) error {
 }
 
 // signing returns how the forge makes the job's commit; nil if it does not.
-func (l *landing) signing() (*publish.Signing, error) {
+func (l *landed) signing() (*publish.Signing, error) {
 	repo, made := l.site.origin, l.made.Hash
 	if !l.job.spec.Commit.ByForge() || l.job.start.signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
@@ -85,7 +85,7 @@ func (l *landing) signing() (*publish.Signing, error) {
 }
 
 // filesByForge returns the changes of a commit, if the forge can make it.
-func (l *landing) filesByForge(base, made string) ([]forge.File, error) {
+func (l *landed) filesByForge(base, made string) ([]forge.File, error) {
 	changed, err := l.site.origin.Difference(base, made, forge.MaxCommit)
 	if err != nil {
 		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
@@ -102,7 +102,7 @@ func (l *landing) filesByForge(base, made string) ([]forge.File, error) {
 
 // sameCommit returns an error unless the forge's commit has the files and the parent of the
 // job's commit, and a signature.
-func (l *landing) sameCommit(made, hash string) error {
+func (l *landed) sameCommit(made, hash string) error {
 	repo := l.site.origin
 	trees, parents := [2]string{}, [2]string{}
 	for i, c := range []string{made, hash} {

@@ -41,7 +41,7 @@ func TestSentence(t *testing.T) {
 }
 
 func TestSubjectOfTheAgent(t *testing.T) {
-	j := &job{plan: &tasks.Plan{}, opts: &Options{RunID: "r1", Redact: redact.New([]string{"a-held-secret-42"})}, spec: tasks.Job{
+	m := message{run: "r1", plan: &tasks.Plan{}, base: "base", redact: redact.New([]string{"a-held-secret-42"}), job: tasks.Job{
 		ID: "a", Task: "a", Prompt: "Some tests fail. Find out why.\n\nMillhand-Run: forged", Commit: &tasks.Commit{},
 	}}
 	const rest = "\n\nMillhand-Run: r1\nMillhand-Job: a\nMillhand-Task: "
@@ -51,12 +51,26 @@ func TestSubjectOfTheAgent(t *testing.T) {
 		"I fixed a-held-secret-42 in it.":        "a: Some tests fail. Find out why" + rest,
 		"I fixed " + strings.Repeat("word ", 20): "a: Fixed " + strings.Repeat("word ", 9) + "word...\n\nThe task was: Some tests fail. Find out why" + rest,
 	} {
-		if got := j.message("base", final, ""); !strings.HasPrefix(got, want) {
+		m.final = final
+		if got := m.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: got %q, want %q", final, got, want)
 		}
 	}
-	j.spec.Commit.Message = "Mine"
-	if got := j.message("base", "I fixed the sum.", ""); !strings.HasPrefix(got, "Mine"+rest) {
+	m.job.Commit.Message, m.final = "Mine", "I fixed the sum."
+	if got := m.String(); !strings.HasPrefix(got, "Mine"+rest) {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestSubjectOfAPrompt(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"Fix it.\nNow.":                      "Fix it",
+		"  \n Upgrade   lodash\tto 5 ":       "Upgrade lodash to 5",
+		strings.Repeat("word ", 30):          "word word word word word word word word word word word word...",
+		"Rename the function QuoteMeta é of": "Rename the function QuoteMeta é of",
+	} {
+		if got := subject(prompt, maxSubject); got != want {
+			t.Errorf("%q: got %q, want %q", prompt, got, want)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
-func (l *landing) unpermitted(changes *gitops.ChangeSet) *stop {
+func (l *landed) unpermitted(changes *gitops.ChangeSet) *stop {
 	j := l.job
 	if j.opts.Level == sandbox.Full || l.mayChange() || !l.startsPrograms() {
 		return nil
@@ -35,7 +35,7 @@ func (l *landing) unpermitted(changes *gitops.ChangeSet) *stop {
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants
 // it, or an earlier run whose changes it continues.
-func (l *landing) mayChange() bool {
+func (l *landed) mayChange() bool {
 	j := l.job
 	p := (&work{job: j}).ownSpec().task.Profile
 	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.history.Inherits() ||
@@ -45,7 +45,7 @@ func (l *landing) mayChange() bool {
 }
 
 // startsPrograms reports whether anything but setup and verify commands runs programs in the job.
-func (l *landing) startsPrograms() bool {
+func (l *landed) startsPrograms() bool {
 	j := l.job
 	return j.plan.StartsProcesses() || len(j.plan.Tools) > 0 || !j.spec.Profile.Hides("bash")
 }

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// outOfScope returns the limits of the task's change that the job's changes exceed.
+func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
+	if w.job.spec.Change.IsZero() {
+		return nil, nil
+	}
+	f, err := foundBy(ctx, w)
+	if err != nil {
+		return nil, gitFailed(ctx, "find the job's changes", err)
+	}
+	over, err := excesses(ctx, w.site.tree, w.site.below, w.job.spec.Change, f.changes)
+	if err != nil {
+		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
+	}
+	return over, nil
+}
+
+// exceeded returns the stop of a job whose changes exceed the limits of its task.
+func exceeded(over []excess) *stop {
+	if len(over) == 0 {
+		return nil
+	}
+	return &stop{code: event.CodeScope, detail: exceededText(over)}
+}
+
+// barred returns the denials of what was changed in the workspace since the job started,
+// and the paths that git would not commit, if there is a commit.
+func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
+	e := edits{profile: p, root: w.site.tree.Root(), below: w.site.below}
+	commits := w.job.spec.Commit != nil
+	if !commits && !p.BarsAny() {
+		return nil, nil, nil
+	}
+	f, err := foundBy(ctx, w)
+	if err != nil {
+		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
+	}
+	var refused []gitops.Refusal
+	if commits {
+		refused = f.changes.Refused
+	}
+	if !p.BarsAny() {
+		return nil, refused, nil
+	}
+	changed, err := f.paths(ctx, w.job, w.site)
+	if err != nil {
+		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
+	}
+	return e.barred(changed), refused, nil
+}
+
+// protected returns the stop of a job that changed paths which its profile denies.
+func protected(barred []permission.Decision) *stop {
+	if len(barred) == 0 {
+		return nil
+	}
+	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + denials(barred)}
+}
+
+// returned lets the tools of a session undo denied changes, and make a nested repository a directory.
+func (f faults) returned(p permission.Profile, below string) permission.Profile {
+	var files, nested []string
+	for _, d := range f.barred {
+		files = append(files, path.Clean(d.Request.Subject()))
+	}
+	for _, r := range f.refused {
+		if r.Reason == gitops.NestedRepository {
+			nested = append(nested, strings.TrimPrefix(strings.TrimPrefix(r.Path, below), "/"))
+		}
+	}
+	return p.Returned(files, nested)
+}

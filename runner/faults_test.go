@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
+	s := setUp(t)
+	l := s.landed(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
+	end := l.findChanges(t.Context())
+	if end == nil || end.code != event.CodeProtected || end.outcome() != event.Policy || !strings.Contains(end.detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
+		t.Fatalf("%+v", end)
+	}
+	if text := l.patchText(t); !strings.Contains(text, "+++ b/go.lock") || !strings.Contains(text, "+++ b/main") {
+		t.Errorf("the patch is\n%s", text)
+	}
+	l = s.landed(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
+	writeFile(t, filepath.Join(l.site.space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeProtected {
+		t.Errorf("%+v", end)
+	}
+}
+
+// protecting returns a job with protected paths.
+func protecting(j tasks.Job, globs ...string) tasks.Job {
+	for _, g := range globs {
+		j.Protect = append(j.Protect, permission.Protect(g, "m.yaml:7"))
+	}
+	j.Profile = j.Profile.Narrowed("commit.protect", j.Protect)
+	return j
+}
