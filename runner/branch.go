@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -59,12 +60,12 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 		switch {
 		case b.current:
 			fix = "choose another commit.branch, or @current to commit on this one, which is checked out"
-		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && ours(s.origin, b.tip) == nil: // nothing of the user is lost
+		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && landing.Ours(s.origin, b.tip) == nil: // nothing of the user is lost
 			fix = "delete it (" + b.remove + "), " + fix
 		}
 		return refuse(event.CodeBranchExists, "branch %s already exists %s: %s", j.Commit.Branch, b.where, fix)
 	}
-	if err := ours(s.origin, b.tip); err != nil {
+	if err := landing.Ours(s.origin, b.tip); err != nil {
 		return refuse(event.CodeBranchForeign, "branch %s %s can't be changed: %w", j.Commit.Branch, b.where, err)
 	}
 	if b.remote {
@@ -94,7 +95,7 @@ func (p *preflight) unlocked(ctx context.Context, j tasks.Job, o *origin, s *sta
 		return err
 	}
 	err := waitUnlocked(ctx, git, branchFile(git, branch))
-	if commit := git.LockedFor(branch); err != nil && p.Reserve != "" && commit != "" && ours(o.repo, commit) == nil {
+	if commit := git.LockedFor(branch); err != nil && p.Reserve != "" && commit != "" && landing.Ours(o.repo, commit) == nil {
 		s.locked, err = branch, nil
 	}
 	return err

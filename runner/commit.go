@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -97,13 +98,13 @@ func (l *landed) findChanges(ctx context.Context) *stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := protected(edits{profile: l.job.spec.Profile, root: l.site.tree.Root(), below: l.site.below}.barred(paths)); end != nil {
+	if end := protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
 		return end
 	}
 	if end := l.unpermitted(cs); end != nil {
 		return end
 	}
-	over, err := excesses(ctx, l.site.tree, l.site.below, l.job.spec.Change, cs)
+	over, err := landing.Excesses(ctx, l.site.tree, l.site.below, l.job.spec.Change, cs)
 	if err != nil {
 		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -155,12 +156,12 @@ func (l *landed) warnMixedCommit(cs *gitops.ChangeSet) {
 
 const keyInPatch = "lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied"
 
-func (l *landed) keepPatch(ctx context.Context, leaks []leak) error {
-	patch, err := l.site.tree.Patch(ctx, l.changes.Without(opaque(leaks)))
+func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
+	patch, err := l.site.tree.Patch(ctx, l.changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return err
 	}
-	patch, held := redacted(patch, leaks, l.job.opts.Redact)
+	patch, held := landing.Redacted(patch, leaks, l.job.opts.Redact)
 	if held {
 		l.job.warn(keyInPatch)
 	}
@@ -293,7 +294,7 @@ func (l *landed) record(ctx context.Context, message string) error {
 		branch = "" // the checked-out branch
 	}
 	author, committer := l.job.signatures()
-	message = witnessed(message, l.job.spec.ID, l.job.opts.About.Head)
+	message = landing.Witnessed(message, l.job.spec.ID, l.job.opts.About.Head)
 	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
 	signature := ""
 	var sign func(context.Context, []byte) (string, error)
@@ -360,20 +361,20 @@ func (l *landed) message(unfinished event.Outcome) string {
 
 // message returns the message of the job's commit on a base. final is the final message of the agent, "" before it is known.
 func (j *job) message(base, final string, unfinished event.Outcome) string {
-	return message{
-		run: j.opts.RunID, plan: j.plan, job: j.spec, base: base, own: j.start.onto.text, asked: j.history.Asked(),
-		final: final, unfinished: unfinished, redact: j.opts.Redact,
+	return landing.Message{
+		Run: j.opts.RunID, Plan: j.plan, Job: j.spec, Base: base, Own: j.start.onto.text, Asked: j.history.Asked(),
+		Final: final, Unfinished: unfinished, Redact: j.opts.Redact,
 	}.String()
 }
 
 // findLeaks returns the secrets in the text that the job's changes add. A secret that
 // was in one of the changed files before is not a leak.
-func (l *landed) findLeaks(ctx context.Context) ([]leak, error) {
+func (l *landed) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 	changes, err := l.committed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return leaksIn(ctx, l.site.tree, changes, l.job.opts.Redact)
+	return landing.Leaks(ctx, l.site.tree, changes, l.job.opts.Redact)
 }
 
 // committed returns the job's changes as a commit would contain them: of files with
@@ -402,7 +403,7 @@ func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 
 // leaked returns the stop of a job whose changes must not be committed, or nil with a
 // warning if the job makes only a patch.
-func (l *landed) leaked(leaks []leak) *stop {
+func (l *landed) leaked(leaks []landing.Leak) *stop {
 	if len(leaks) == 0 {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -76,7 +77,7 @@ func (j *job) ground(s *site, p permission.Profile) (confinement.Env, error) {
 		g.Submodules = s.tree.Submodules(s.below)
 	}
 	if g.Level == sandbox.Full {
-		g.Locked = edits{profile: p, root: s.tree.Root(), below: s.below}.locked(s.tracked())
+		g.Locked = landing.Edits{Profile: p, Root: s.tree.Root(), Below: s.below}.Locked(s.tracked())
 	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
 		g.Readable = append(g.Readable, j.outputs().Path())

@@ -4,7 +4,7 @@
 // within the run's budget, and reports everything that happens as events.
 //
 // A job's phases pass values to each other: prepare returns a site (the workspace and
-// its sandbox), the session phase a result, and a landing saves the changes of the site
+// its sandbox), the session phase a result, and landed saves the changes of the site
 // as a patch, a commit and a push. The failure of a job, even a panic, is data in its
 // last event and never ends other jobs. The package writes transcripts, patches and
 // outputs, but no reports: these are made from the events.

@@ -8,13 +8,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
-
-// maxBehind is the maximum number of commits by which a remote's branch is recognised
-// as behind ours.
-const maxBehind = 256
 
 // unpushed reports whether a job only has to push its branch: an earlier run committed
 // the same work, and was killed before its push, or the push failed. It then sets s.
@@ -25,7 +22,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if tip == "" || !j.Publish.Pushes() || j.Commit.IfExists == tasks.ReplaceIfExists {
 		return false, nil
 	}
-	line, err := o.repo.FirstParents(tip, maxBehind)
+	line, err := o.repo.FirstParents(tip, landing.MaxBehind)
 	if err != nil {
 		return false, err
 	}
@@ -37,7 +34,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 		return false, nil
 	}
 	message, err := o.repo.Message(tip)
-	if err != nil || !trailers.Read(message).Finishes(taskHash(j, base)) {
+	if err != nil || !trailers.Read(message).Finishes(landing.TaskHash(j, base)) {
 		return false, err
 	}
 	if j.Commit.Signed() {
@@ -46,7 +43,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 		}
 	}
 	// Paths may have become protected since that run committed.
-	if touched, err := o.repo.Touched(base, tip); err != nil || len(editsOf(j, o.root(), o.below).barred(touched)) > 0 {
+	if touched, err := o.repo.Touched(base, tip); err != nil || len(landing.EditsOf(j, o.root(), o.below).Barred(touched)) > 0 {
 		return false, err
 	}
 	if !p.Local {

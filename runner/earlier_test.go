@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
@@ -32,7 +33,7 @@ func TestOnlyTheFinishedWorkOfTheSameJobIsPushedLater(t *testing.T) {
 		"another message": {made(func(j *tasks.Job) { j.Commit = &tasks.Commit{Message: "Hello"} }, ""), base, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := trailers.Read(c.message).Finishes(taskHash(spec, c.base)); got != c.want {
+			if got := trailers.Read(c.message).Finishes(landing.TaskHash(spec, c.base)); got != c.want {
 				t.Errorf("got %t for:\n%s", got, c.message)
 			}
 		})

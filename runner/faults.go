@@ -8,10 +8,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/landing"
 )
 
 // outOfScope returns the limits of the task's change that the job's changes exceed.
-func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
+func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *stop) {
 	if w.job.spec.Change.IsZero() {
 		return nil, nil
 	}
@@ -19,7 +20,7 @@ func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
 	if err != nil {
 		return nil, gitFailed(ctx, "find the job's changes", err)
 	}
-	over, err := excesses(ctx, w.site.tree, w.site.below, w.job.spec.Change, f.changes)
+	over, err := landing.Excesses(ctx, w.site.tree, w.site.below, w.job.spec.Change, f.changes)
 	if err != nil {
 		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -27,17 +28,17 @@ func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
 }
 
 // exceeded returns the stop of a job whose changes exceed the limits of its task.
-func exceeded(over []excess) *stop {
+func exceeded(over []landing.Excess) *stop {
 	if len(over) == 0 {
 		return nil
 	}
-	return &stop{code: event.CodeScope, detail: exceededText(over)}
+	return &stop{code: event.CodeScope, detail: landing.Exceeded(over)}
 }
 
 // barred returns the denials of what was changed in the workspace since the job started,
 // and the paths that git would not commit, if there is a commit.
 func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
-	e := edits{profile: p, root: w.site.tree.Root(), below: w.site.below}
+	e := landing.Edits{Profile: p, Root: w.site.tree.Root(), Below: w.site.below}
 	commits := w.job.spec.Commit != nil
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
@@ -57,7 +58,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if err != nil {
 		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}
-	return e.barred(changed), refused, nil
+	return e.Barred(changed), refused, nil
 }
 
 // protected returns the stop of a job that changed paths which its profile denies.
@@ -65,7 +66,7 @@ func protected(barred []permission.Decision) *stop {
 	if len(barred) == 0 {
 		return nil
 	}
-	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + denials(barred)}
+	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + landing.Denials(barred)}
 }
 
 // returned lets the tools of a session undo denied changes, and make a nested repository a directory.

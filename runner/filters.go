@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -26,12 +27,12 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	if j.Commit == nil || base == "" {
 		return nil
 	}
-	rules := editsOf(j, o.root(), o.below)
+	rules := landing.EditsOf(j, o.root(), o.below)
 	k := base + "\x00" + rules.String()
 	found, known := o.converted[k]
 	if !known {
 		var err error
-		if found, err = o.repo.Converted(ctx, base, o.below, func(path string) bool { return len(rules.barred([]string{path})) > 0 }); err != nil {
+		if found, err = o.repo.Converted(ctx, base, o.below, func(path string) bool { return len(rules.Barred([]string{path})) > 0 }); err != nil {
 			return err
 		}
 		o.converted[k] = found

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
@@ -67,7 +68,7 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 	if s.lease == "" || s.lease == c.Hash || p.History.Past.Made(j.ID, s.lease) {
 		return s, nil
 	}
-	line, err := o.repo.FirstParents(c.Hash, maxBehind)
+	line, err := o.repo.FirstParents(c.Hash, landing.MaxBehind)
 	if err != nil || slices.Contains(line, s.lease) {
 		return s, err
 	}

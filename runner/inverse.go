@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
@@ -45,15 +46,15 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 		return err
 	}
 	pushed := j.published.Hash
-	if !has(repo, pushed) { // its branch was deleted, and it was squashed
+	if !landing.Has(repo, pushed) { // its branch was deleted, and it was squashed
 		if _, err := p.commit(ctx, repo, id, j); err != nil {
 			return err
 		}
 	}
-	if !has(repo, pushed) {
+	if !landing.Has(repo, pushed) {
 		return fmt.Errorf("the commit %.10s that the run has pushed is not on %s any more", pushed, at)
 	}
-	line, text, err := ownCommits(repo, pushed, p.Run, id)
+	line, text, err := landing.OwnCommits(repo, pushed, p.Run, id)
 	if err != nil {
 		return err
 	}

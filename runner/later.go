@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
@@ -226,7 +227,7 @@ func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.P
 func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*gitops.Repo, error) {
 	if dir := j.start.Repository; dir != "" {
 		repo, err := gitops.Open(dir, p.Git)
-		if err == nil && has(repo, j.start.Base) {
+		if err == nil && landing.Has(repo, j.start.Base) {
 			at.Auth.Header, err = credentials.Authorization(repo.Git, at.URL)
 			return repo, err
 		}
@@ -237,7 +238,7 @@ func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*g
 	if err != nil {
 		return nil, err
 	}
-	if repo := gitops.New(git); has(repo, j.start.Base) {
+	if repo := gitops.New(git); landing.Has(repo, j.start.Base) {
 		return repo, nil
 	}
 	return nil, fmt.Errorf("the commit %.10s that the job started from is not on %s", j.start.Base, *at)
@@ -247,7 +248,7 @@ func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*g
 // the repository is made from the patch: it must have the hash that the run has reported, or
 // the patch the checksum.
 func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *SavedJob) (c *event.Commit, err error) {
-	made, at := j.commit != nil && has(repo, j.commit.Hash), j.start.Base
+	made, at := j.commit != nil && landing.Has(repo, j.commit.Hash), j.start.Base
 	if made {
 		at = j.commit.Hash
 	}
@@ -277,7 +278,7 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 		return j.commit, err
 	}
 	if j.commit == nil {
-		return j.remake(ctx, tree, changes, witnessed(j.landing().Message, id, p.Head))
+		return j.remake(ctx, tree, changes, landing.Witnessed(j.landing().Message, id, p.Head))
 	}
 	return j.remake(ctx, tree, changes, "")
 }
@@ -314,10 +315,10 @@ func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Cha
 		files = append(files, c.Path)
 	}
 	rules := tasks.Job{Profile: permission.Profile{Name: "policies"}.Narrowed("policies", p.Protected), Protect: p.Protected}
-	if barred := editsOf(rules, tree.Root(), below).barred(files); len(barred) > 0 {
-		return &publish.Failure{Code: event.CodeProtected, Detail: "the changes are not allowed by a policy: " + denials(barred)}
+	if barred := landing.EditsOf(rules, tree.Root(), below).Barred(files); len(barred) > 0 {
+		return &publish.Failure{Code: event.CodeProtected, Detail: "the changes are not allowed by a policy: " + landing.Denials(barred)}
 	}
-	leaks, err := leaksIn(ctx, tree, changes, p.Redact)
+	leaks, err := landing.Leaks(ctx, tree, changes, p.Redact)
 	if err != nil || len(leaks) == 0 {
 		return err
 	}
@@ -376,7 +377,7 @@ func (p Later) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, 
 	case err != nil || tip == commit:
 		return tip, err
 	}
-	if err := ours(repo, tip); err != nil {
+	if err := landing.Ours(repo, tip); err != nil {
 		return "", fmt.Errorf("branch %s %w: %w", branch, remote.ErrLease, err)
 	}
 	return tip, nil

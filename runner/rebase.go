@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -55,7 +56,7 @@ func (p *preflight) onto(ctx context.Context, j tasks.Job, o *origin, s start, e
 	} else { // killed
 		s.onto.commit, s.onto.turn, s.base = past.Start.Onto, past.Rebased, past.Start.Base
 	}
-	line, text, err := ownCommits(o.repo, s.onto.commit, p.History.Past.Run.ID, j.ID)
+	line, text, err := landing.OwnCommits(o.repo, s.onto.commit, p.History.Past.Run.ID, j.ID)
 	if err != nil {
 		return s, refuse(event.CodeBranchForeign, "%w", err)
 	}
@@ -170,7 +171,7 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 // replay makes the commits of the job again, on top of the new base, and returns the last one.
 func replay(ctx context.Context, j *job) (*event.Commit, error) {
 	repo, c := j.start.origin, &event.Commit{Hash: j.start.base, Branch: j.spec.Commit.Branch}
-	line, _, err := ownCommits(repo, j.start.onto.commit, j.opts.RunID, j.spec.ID)
+	line, _, err := landing.OwnCommits(repo, j.start.onto.commit, j.opts.RunID, j.spec.ID)
 	if err != nil {
 		return nil, err
 	}

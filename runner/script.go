@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -216,15 +217,15 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	leaks, err := leaksIn(ctx, s.tree, f.changes, j.opts.Redact)
+	leaks, err := landing.Leaks(ctx, s.tree, f.changes, j.opts.Redact)
 	if err != nil {
 		return "", err
 	}
-	patch, err := s.tree.Patch(ctx, f.changes.Without(opaque(leaks)))
+	patch, err := s.tree.Patch(ctx, f.changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return "", err
 	}
-	clean, held := redacted(patch, leaks, j.opts.Redact)
+	clean, held := landing.Redacted(patch, leaks, j.opts.Redact)
 	if held {
 		j.warn(keyInPatch)
 	}
@@ -246,10 +247,10 @@ func (s *site) changedBytes(ctx context.Context) (size int64, err error) {
 func (f faults) summary() string {
 	var all []string
 	if len(f.barred) > 0 {
-		all = append(all, "it changed paths that the profile may not edit: "+denials(f.barred))
+		all = append(all, "it changed paths that the profile may not edit: "+landing.Denials(f.barred))
 	}
 	if len(f.over) > 0 {
-		all = append(all, exceededText(f.over))
+		all = append(all, landing.Exceeded(f.over))
 	}
 	if len(f.refused) > 0 {
 		all = append(all, "paths can't be committed: "+refusedPaths(f.refused))

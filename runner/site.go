@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -68,7 +69,7 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 
 // protect adds the protected paths of the repository to the profiles of the job.
 func (j *job) protect(s *site) {
-	j.spec.Profile = inTree(j.spec, j.spec.Profile, s.tree.Root(), s.below)
+	j.spec.Profile = landing.InTree(j.spec, j.spec.Profile, s.tree.Root(), s.below)
 }
 
 // tracked returns the paths of the workspace that git has. The index of a tree that is

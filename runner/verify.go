@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -208,13 +209,13 @@ func exitText(v event.Verify) string {
 func (f faults) feedback(reports *files.Dir) string {
 	var b strings.Builder
 	if len(f.barred) > 0 {
-		b.WriteString(undo(f.barred) + "\n")
+		b.WriteString(landing.Undo(f.barred) + "\n")
 	}
 	if len(f.over) > 0 {
-		b.WriteString(reduce(f.over) + "\n")
+		b.WriteString(landing.Reduce(f.over) + "\n")
 	}
 	if len(f.refused) > 0 {
-		b.WriteString(uncommittable(f.refused) + "\n")
+		b.WriteString(landing.Uncommittable(f.refused) + "\n")
 	}
 	if len(f.marked) > 0 {
 		b.WriteString("Conflict markers are left in " + textcut.List(f.marked) + ". Resolve the conflicts, and finish again.\n")

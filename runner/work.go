@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -199,7 +200,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 				return last, end
 			}
 		}
-		text = main.prompted(ctx, text+baselineText(w.baseline, w.job.opts.Dir)+scopeText(w.job.spec.Change)+w.scriptText)
+		text = main.prompted(ctx, text+baselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }
@@ -226,7 +227,7 @@ func (w *work) firstPrompt(from *continuation) string {
 type faults struct {
 	failed  []ran
 	barred  []permission.Decision
-	over    []excess
+	over    []landing.Excess
 	refused []gitops.Refusal // paths that git would not commit
 	marked  []string         // paths with conflict markers, of a job that is rebased
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -24,11 +25,11 @@ func (p *preflight) workflows(ctx context.Context, j tasks.Job, s *start) error 
 	if s.origin != nil && s.origin.Root() != "" {
 		root = s.origin.Root()
 	}
-	e := editsOf(j, root, s.below)
+	e := landing.EditsOf(j, root, s.below)
 	tools := slices.ContainsFunc([]string{".yml", ".yaml"}, func(ext string) bool {
-		return e.profile.MayEdit(e.names(forge.WorkflowFiles + "/\x00" + ext)...)
+		return e.Profile.MayEdit(e.Names(forge.WorkflowFiles + "/\x00" + ext)...)
 	})
-	commands := !e.profile.Hides("bash") && !e.profile.Locks(true, e.names(forge.WorkflowFiles)...)
+	commands := !e.Profile.Hides("bash") && !e.Profile.Locks(true, e.Names(forge.WorkflowFiles)...)
 	if !tools && !commands {
 		return nil
 	}

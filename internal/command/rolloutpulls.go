@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -160,14 +160,14 @@ const maxAbove = 10
 
 // madeFor returns what the commits of a pull request show about a job: the head, or the last one
 // that was made for the job. They can be gone if it was merged or closed.
-func madeFor(ctx context.Context, client *forge.Client, source forge.Path, plan *tasks.Plan, j tasks.Job, pr forge.PullRequest) (made runner.Made, err error) {
+func madeFor(ctx context.Context, client *forge.Client, source forge.Path, plan *tasks.Plan, j tasks.Job, pr forge.PullRequest) (made landing.Made, err error) {
 	sha := pr.SHA
 	for range maxAbove {
 		c, err := client.CommitOf(ctx, source, sha)
 		if errors.Is(err, forge.ErrNotFound) {
 			err = nil
 		}
-		if made = runner.MadeFor(plan, j, c.Message, c.Parent); err != nil || made.Job || c.Parent == "" {
+		if made = landing.MadeFor(plan, j, c.Message, c.Parent); err != nil || made.Job || c.Parent == "" {
 			return made, err
 		}
 		sha = c.Parent

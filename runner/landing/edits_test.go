@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"errors"
@@ -26,10 +26,10 @@ func protects(j tasks.Job, globs ...string) tasks.Job {
 func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
 	build, _ := permission.Preset("build")
 	spec := protects(tasks.Job{Profile: build}, "*.lock", "x/**", "a*b/c/*.mod")
-	e := editsOf(spec, "/tree[1]", "a*b/c")
+	e := EditsOf(spec, "/tree[1]", "a*b/c")
 	changed := []string{"a*b/c/go.lock", "a*b/c/d/go.lock", "a*b/c/x/y", "a*b/c/main.go", "a*b/c/go.mod", "a*b/c/.github/x"}
 	var got []string
-	for _, d := range e.barred(changed) {
+	for _, d := range e.Barred(changed) {
 		got = append(got, d.Request.Subject())
 	}
 	if diff := cmp.Diff([]string{"go.lock", "x/y", "go.mod", ".github/x"}, got); diff != "" {
@@ -38,7 +38,7 @@ func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
 	if len(spec.Protect) != 3 || strings.Contains(spec.Protect[0].Pattern, "tree") {
 		t.Error("the plan's rules have changed")
 	}
-	if all := (edits{root: "/t"}).barred(changed); all != nil {
+	if all := (Edits{Root: "/t"}).Barred(changed); all != nil {
 		t.Errorf("without a rule: %v", all)
 	}
 }
@@ -68,7 +68,7 @@ func TestRepositoriesWithoutTheNameAreProtected(t *testing.T) {
 		"bare/config", "bare/refs/x", "bare/hooks/post-checkout", "bare/Info/attributes", "w/common/HEAD", "w/common/config", "fold/CONFIG", "sym/objects", "sym/config",
 	}
 	judge := func(p permission.Profile, below string) (got []string) {
-		for _, d := range (edits{profile: p, root: root, below: below}).barred(changed) {
+		for _, d := range (Edits{Profile: p, Root: root, Below: below}).Barred(changed) {
 			if !strings.Contains(d.By(), "**/.git/HEAD") || !strings.Contains(d.By(), "git uses ") {
 				t.Errorf("%s: %s", d.Request.Subject(), d.By())
 			}
@@ -93,7 +93,7 @@ func TestLockedPathsAreDirectoriesWherePossible(t *testing.T) {
 		"":    {"/t/.github", "/t/AGENTS.md", "/t/docs/AGENTS.md", "/t/web/AGENTS.md"},
 		"web": {"/t/web/.github", "/t/web/AGENTS.md"},
 	} {
-		if diff := cmp.Diff(want, edits{profile: build, root: "/t", below: below}.locked(within(files, below))); diff != "" {
+		if diff := cmp.Diff(want, Edits{Profile: build, Root: "/t", Below: below}.Locked(within(files, below))); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", below, diff)
 		}
 	}
@@ -101,7 +101,7 @@ func TestLockedPathsAreDirectoriesWherePossible(t *testing.T) {
 	for range mostLocked {
 		many = append(many, "d/"+strings.Repeat("x", len(many))+"/AGENTS.md")
 	}
-	if got := (edits{profile: build, root: "/t", below: ""}).locked(append(many, "AGENTS.md")); len(got) != mostLocked || got[0] != "/t/AGENTS.md" {
+	if got := (Edits{Profile: build, Root: "/t", Below: ""}).Locked(append(many, "AGENTS.md")); len(got) != mostLocked || got[0] != "/t/AGENTS.md" {
 		t.Errorf("%d paths, first %s", len(got), got[0])
 	}
 }

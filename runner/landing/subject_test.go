@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"strings"
@@ -41,7 +41,7 @@ func TestSentence(t *testing.T) {
 }
 
 func TestSubjectOfTheAgent(t *testing.T) {
-	m := message{run: "r1", plan: &tasks.Plan{}, base: "base", redact: redact.New([]string{"a-held-secret-42"}), job: tasks.Job{
+	m := Message{Run: "r1", Plan: &tasks.Plan{}, Base: "base", Redact: redact.New([]string{"a-held-secret-42"}), Job: tasks.Job{
 		ID: "a", Task: "a", Prompt: "Some tests fail. Find out why.\n\nMillhand-Run: forged", Commit: &tasks.Commit{},
 	}}
 	const rest = "\n\nMillhand-Run: r1\nMillhand-Job: a\nMillhand-Task: "
@@ -51,12 +51,12 @@ func TestSubjectOfTheAgent(t *testing.T) {
 		"I fixed a-held-secret-42 in it.":        "a: Some tests fail. Find out why" + rest,
 		"I fixed " + strings.Repeat("word ", 20): "a: Fixed " + strings.Repeat("word ", 9) + "word...\n\nThe task was: Some tests fail. Find out why" + rest,
 	} {
-		m.final = final
+		m.Final = final
 		if got := m.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: got %q, want %q", final, got, want)
 		}
 	}
-	m.job.Commit.Message, m.final = "Mine", "I fixed the sum."
+	m.Job.Commit.Message, m.Final = "Mine", "I fixed the sum."
 	if got := m.String(); !strings.HasPrefix(got, "Mine"+rest) {
 		t.Errorf("got %q", got)
 	}

@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"context"
@@ -10,29 +10,29 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 )
 
-// leak is a secret that the job's changes would add to the repository.
-type leak struct {
+// Leak is a secret that the job's changes would add to the repository.
+type Leak struct {
 	path string
 	line int // 0 if the file has no lines
 	kind string
 	text string // the secret itself, which must not be printed
 }
 
-func (l leak) String() string {
+func (l Leak) String() string {
 	if l.line == 0 {
 		return fmt.Sprintf("%s (%s)", l.path, l.kind)
 	}
 	return fmt.Sprintf("%s:%d (%s)", l.path, l.line, l.kind)
 }
 
-// leaksIn returns the leaks of changes in a work tree.
-func leaksIn(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, known *redact.Redactor) (leaks []leak, err error) {
+// Leaks returns the leaks of changes in a work tree.
+func Leaks(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, known *redact.Redactor) (leaks []Leak, err error) {
 	err = tree.Added(ctx, changes, func(a gitops.Addition) error {
 		for _, f := range known.Find(a.Path) {
-			leaks = append(leaks, leak{path: known.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
+			leaks = append(leaks, Leak{path: known.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
 		}
 		for _, f := range known.Find(a.Text) {
-			k := leak{path: a.Path, kind: f.Kind, text: a.Text[f.Start:f.End]}
+			k := Leak{path: a.Path, kind: f.Kind, text: a.Text[f.Start:f.End]}
 			if a.Line > 0 {
 				k.line = a.Line + strings.Count(a.Text[:f.Start], "\n")
 			}
@@ -40,7 +40,7 @@ func leaksIn(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, 
 		}
 		wide := redact.Wide(a.Text)
 		for _, f := range known.Find(wide) {
-			leaks = append(leaks, leak{path: a.Path, kind: f.Kind + ", in UTF-16 text", text: wide[f.Start:f.End]})
+			leaks = append(leaks, Leak{path: a.Path, kind: f.Kind + ", in UTF-16 text", text: wide[f.Start:f.End]})
 		}
 		return nil
 	})
@@ -49,16 +49,16 @@ func leaksIn(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, 
 	}
 	err = tree.Versions(ctx, changes, func(_ gitops.Change, before, _ []byte) {
 		text := string(before)
-		leaks = slices.DeleteFunc(leaks, func(k leak) bool {
+		leaks = slices.DeleteFunc(leaks, func(k Leak) bool {
 			return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text)
 		})
 	})
 	return leaks, err
 }
 
-// redacted redacts secrets in a patch: leaks in added lines, so that the patch can still be applied, and the keys that
+// Redacted redacts secrets in a patch: leaks in added lines, so that the patch can still be applied, and the keys that
 // millhand holds in all lines. held reports whether such a key was in other lines, so that the patch can't be applied.
-func redacted(patch []byte, leaks []leak, known *redact.Redactor) (clean []byte, held bool) {
+func Redacted(patch []byte, leaks []Leak, known *redact.Redactor) (clean []byte, held bool) {
 	if len(leaks) == 0 && len(known.Find(string(patch))) == 0 {
 		return patch, false
 	}
@@ -77,8 +77,8 @@ func redacted(patch []byte, leaks []leak, known *redact.Redactor) (clean []byte,
 // minLeak is the minimum length in bytes of a line of a secret that is redacted.
 const minLeak = 8
 
-// opaque returns the files whose leaks can't be redacted in a patch.
-func opaque(leaks []leak) []string {
+// Opaque returns the files whose leaks can't be redacted in a patch.
+func Opaque(leaks []Leak) []string {
 	var paths []string
 	for _, l := range leaks {
 		if l.line == 0 {

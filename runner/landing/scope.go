@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"context"
@@ -13,32 +13,32 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// excess is a limit of a task's change that a job exceeds.
-type excess struct {
+// Excess is a limit of a task's change that a job exceeds.
+type Excess struct {
 	limit string // as in a manifest
 	path  string // "" for all changes
 	what  string // what exceeds it
 }
 
-func (e excess) String() string {
+func (e Excess) String() string {
 	if e.path == "" {
 		return fmt.Sprintf("%s (%s)", e.what, e.limit)
 	}
 	return fmt.Sprintf("%s: %s (%s)", e.path, e.what, e.limit)
 }
 
-// excesses returns the limits that changes in a work tree exceed; below is the workspace in it, "" for the root. Paths that git would not commit count as
+// Excesses returns the limits that changes in a work tree exceed; below is the workspace in it, "" for the root. Paths that git would not commit count as
 // files without lines.
-func excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks.Change, cs *gitops.ChangeSet) ([]excess, error) {
+func Excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks.Change, cs *gitops.ChangeSet) ([]Excess, error) {
 	allowed, err := parseGlobs(limits.Paths)
 	if err != nil {
 		return nil, err
 	}
 	paths, added, removed := map[string]bool{}, 0, 0
-	var over []excess
+	var over []Excess
 	count := func(file string) {
 		if !paths[file] && limits.Paths != nil && !inScope(allowed, file, below) {
-			over = append(over, excess{"paths: " + strings.Join(limits.Paths, ", "), file, "may not be changed"})
+			over = append(over, Excess{"paths: " + strings.Join(limits.Paths, ", "), file, "may not be changed"})
 		}
 		paths[file] = true
 	}
@@ -50,10 +50,10 @@ func excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks
 		count(r.Path)
 	}
 	if n := len(paths); limits.MaxFiles > 0 && n > limits.MaxFiles {
-		over = append(over, excess{limit: fmt.Sprintf("max_files: %d", limits.MaxFiles), what: figures.Count(n, "file") + " changed"})
+		over = append(over, Excess{limit: fmt.Sprintf("max_files: %d", limits.MaxFiles), what: figures.Count(n, "file") + " changed"})
 	}
 	if n := added + removed; limits.MaxLines > 0 && n > limits.MaxLines {
-		over = append(over, excess{limit: fmt.Sprintf("max_lines: %d", limits.MaxLines), what: fmt.Sprintf("%s changed, %d added and %d removed", figures.Count(n, "line"), added, removed)})
+		over = append(over, Excess{limit: fmt.Sprintf("max_lines: %d", limits.MaxLines), what: fmt.Sprintf("%s changed, %d added and %d removed", figures.Count(n, "line"), added, removed)})
 	}
 	if !limits.NoDeletedTests {
 		return over, nil
@@ -70,7 +70,7 @@ func excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks
 		files = append(files, f)
 	})
 	for _, l := range testcases.Losses(files) {
-		over = append(over, excess{"no_deleted_tests", l.Path, l.What})
+		over = append(over, Excess{"no_deleted_tests", l.Path, l.What})
 	}
 	return over, err
 }
@@ -96,8 +96,8 @@ func inScope(globs []pathglob.Pattern, file, below string) bool {
 	return covers(file) || below != "" && covers(strings.TrimPrefix(file, below+"/"))
 }
 
-// exceededText lists limits that changes exceed.
-func exceededText(over []excess) string {
+// Exceeded lists limits that changes exceed.
+func Exceeded(over []Excess) string {
 	list := make([]string, len(over))
 	for i, e := range over {
 		list[i] = e.String()
@@ -108,8 +108,8 @@ func exceededText(over []excess) string {
 	return "the changes exceed the task's change limits: " + strings.Join(list, "; ")
 }
 
-// reduce returns the text about exceeded limits in the prompt of the next attempt.
-func reduce(over []excess) string {
+// Reduce returns the text about exceeded limits in the prompt of the next attempt.
+func Reduce(over []Excess) string {
 	var b strings.Builder
 	b.WriteString("Your changes exceed the limits of the task. Undo what is beyond them: restore the content of files that may not be changed and remove new ones, make the change smaller, restore tests that were deleted or skipped. Then finish again.\n")
 	for i, e := range over {
@@ -126,8 +126,8 @@ func reduce(over []excess) string {
 	return b.String()
 }
 
-// scopeText returns the text about the limits in the first prompt; "" for none.
-func scopeText(limits tasks.Change) string {
+// Scope returns the text about the limits in the first prompt; "" for none.
+func Scope(limits tasks.Change) string {
 	if limits.IsZero() {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"fmt"
@@ -11,23 +11,23 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// edits are the edit rules of a job, which hold for everything that it changes in a work
+// Edits are the edit rules of a job, which hold for everything that it changes in a work
 // tree, regardless of whether a tool, a command or a setup command changes it.
-type edits struct {
-	profile permission.Profile
-	root    string // of the work tree
-	below   string // the workspace in it, slash separated; "" for the root
+type Edits struct {
+	Profile permission.Profile
+	Root    string // of the work tree
+	Below   string // the workspace in it, slash separated; "" for the root
 }
 
-// editsOf returns the edit rules of a job. Its protected paths are those of the
+// EditsOf returns the edit rules of a job. Its protected paths are those of the
 // workspace and of the repository.
-func editsOf(j tasks.Job, root, below string) edits {
-	return edits{profile: inTree(j, j.Profile, root, below), root: root, below: below}
+func EditsOf(j tasks.Job, root, below string) Edits {
+	return Edits{Profile: InTree(j, j.Profile, root, below), Root: root, Below: below}
 }
 
-// inTree returns a profile of a job that also protects the paths of the repository, if
+// InTree returns a profile of a job that also protects the paths of the repository, if
 // the workspace is a directory in its work tree.
-func inTree(j tasks.Job, p permission.Profile, root, below string) permission.Profile {
+func InTree(j tasks.Job, p permission.Profile, root, below string) permission.Profile {
 	if below == "" || len(j.Protect) == 0 {
 		return p
 	}
@@ -39,9 +39,9 @@ func inTree(j tasks.Job, p permission.Profile, root, below string) permission.Pr
 }
 
 // String returns the rules of the profile and of all that limit it.
-func (e edits) String() string {
+func (e Edits) String() string {
 	var b strings.Builder
-	for p := &e.profile; p != nil; p = p.Max {
+	for p := &e.Profile; p != nil; p = p.Max {
 		fmt.Fprintln(&b, p.Rules)
 	}
 	return b.String()
@@ -50,26 +50,26 @@ func (e edits) String() string {
 // globMeta escapes a path for use in a pattern.
 var globMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
-// names returns the names of a path of the work tree that rules match.
-func (e edits) names(file string) []string {
+// Names returns the names of a path of the work tree that rules match.
+func (e Edits) Names(file string) []string {
 	rel := file
-	if e.below != "" {
-		rel = strings.TrimPrefix(file, e.below+"/")
+	if e.Below != "" {
+		rel = strings.TrimPrefix(file, e.Below+"/")
 	}
-	return []string{rel, e.root + "/" + file}
+	return []string{rel, e.Root + "/" + file}
 }
 
-// barred returns the denials of changes of paths of the work tree.
-func (e edits) barred(files []string) []permission.Decision {
-	if !e.profile.BarsAny() {
+// Barred returns the denials of changes of paths of the work tree.
+func (e Edits) Barred(files []string) []permission.Decision {
+	if !e.Profile.BarsAny() {
 		return nil
 	}
 	var all []permission.Decision
 	for _, file := range files {
-		d, barred := e.profile.Bars(e.names(file)...)
+		d, barred := e.Profile.Bars(e.Names(file)...)
 		if dir := e.repository(file); dir != "" && !barred {
-			if d, barred = e.profile.Bars(e.names(dir + "/.git/HEAD")...); barred {
-				d.Request, d.Why = permission.Need("edit", e.names(file)...), "git uses "+dir+" as a repository (for rules it is "+dir+"/.git/HEAD)"
+			if d, barred = e.Profile.Bars(e.Names(dir + "/.git/HEAD")...); barred {
+				d.Request, d.Why = permission.Need("edit", e.Names(file)...), "git uses "+dir+" as a repository (for rules it is "+dir+"/.git/HEAD)"
 			}
 		}
 		if barred {
@@ -81,13 +81,13 @@ func (e edits) barred(files []string) []permission.Decision {
 
 // repository returns the directory around a path that git uses as a repository without the name .git, as it does a
 // bare one: whoever runs git there runs programs of its configuration. "" if git finds no such directory.
-func (e edits) repository(file string) string {
+func (e Edits) repository(file string) string {
 	for i, c := range file {
-		if c != '/' || i < len(e.below) {
+		if c != '/' || i < len(e.Below) {
 			continue
 		}
 		name, _, _ := strings.Cut(file[i+1:], "/")
-		if gitops.InRepository(name) && gitops.IsRepository(filepath.Join(e.root, filepath.FromSlash(file[:i]))) {
+		if gitops.InRepository(name) && gitops.IsRepository(filepath.Join(e.Root, filepath.FromSlash(file[:i]))) {
 			return file[:i]
 		}
 	}
@@ -98,24 +98,24 @@ func (e edits) repository(file string) string {
 // of other paths are found when the agent reports completion.
 const mostLocked = 200
 
-// locked returns the absolute paths of those files, and of entire directories, that
+// Locked returns the absolute paths of those files, and of entire directories, that
 // commands may not change.
-func (e edits) locked(files []string) []string {
-	if !e.profile.BarsAny() {
+func (e Edits) Locked(files []string) []string {
+	if !e.Profile.BarsAny() {
 		return nil
 	}
-	locks := e.profile.Locker()
+	locks := e.Profile.Locker()
 	dirs, locked := map[string]bool{}, map[string]bool{}
 	for _, file := range files {
 		at, isDir := file, false
 		for i := range len(file) {
-			if file[i] != '/' || len(file[:i]) <= len(e.below) {
+			if file[i] != '/' || len(file[:i]) <= len(e.Below) {
 				continue
 			}
 			dir := file[:i]
 			lock, known := dirs[dir]
 			if !known {
-				lock = locks(true, e.names(dir)...)
+				lock = locks(true, e.Names(dir)...)
 				dirs[dir] = lock
 			}
 			if lock {
@@ -123,8 +123,8 @@ func (e edits) locked(files []string) []string {
 				break
 			}
 		}
-		if isDir || locks(false, e.names(file)...) {
-			locked[filepath.Join(e.root, filepath.FromSlash(at))] = true
+		if isDir || locks(false, e.Names(file)...) {
+			locked[filepath.Join(e.Root, filepath.FromSlash(at))] = true
 		}
 	}
 	list := make([]string, 0, len(locked))
@@ -140,8 +140,8 @@ func (e edits) locked(files []string) []string {
 	return list[:min(len(list), mostLocked)]
 }
 
-// denials lists paths with the rules that deny changing them.
-func denials(barred []permission.Decision) string {
+// Denials lists paths with the rules that deny changing them.
+func Denials(barred []permission.Decision) string {
 	list := make([]string, len(barred))
 	for i, d := range barred {
 		list[i] = fmt.Sprintf("%s, by rule %s", d.Request.Subject(), d.By())
@@ -155,9 +155,9 @@ func denials(barred []permission.Decision) string {
 // mostReturned is the maximum number of denied paths in the prompt of an attempt.
 const mostReturned = 50
 
-// uncommittable returns the text about paths that git would not commit, in the prompt of
+// Uncommittable returns the text about paths that git would not commit, in the prompt of
 // the next attempt.
-func uncommittable(refused []gitops.Refusal) string {
+func Uncommittable(refused []gitops.Refusal) string {
 	var b strings.Builder
 	b.WriteString("These paths can't be committed. Remove, rename or change them. Then finish again.\n")
 	if slices.ContainsFunc(refused, func(r gitops.Refusal) bool { return r.Reason == gitops.NestedRepository }) {
@@ -173,8 +173,8 @@ func uncommittable(refused []gitops.Refusal) string {
 	return b.String()
 }
 
-// undo returns the text about denied changes in the prompt of the next attempt.
-func undo(barred []permission.Decision) string {
+// Undo returns the text about denied changes in the prompt of the next attempt.
+func Undo(barred []permission.Decision) string {
 	var b strings.Builder
 	b.WriteString("These files were changed, and the profile does not allow to change them. Undo these changes: remove new files, restore the content of others. Then finish again.\n")
 	for i, d := range barred {

@@ -1,4 +1,4 @@
-package runner
+package landing
 
 import (
 	"cmp"
@@ -15,45 +15,45 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// message is what the message of a job's commit consists of.
-type message struct {
-	run        string
-	plan       *tasks.Plan
-	job        tasks.Job
-	base       string        // commit
-	own        string        // of earlier commits of the job, unless its task has one; "" for none
-	asked      string        // prompt that the job works on instead of that of its task; "" for none
-	final      string        // message of the agent; "" before it is known
-	unfinished event.Outcome // of a job that did not finish; "" for others
-	redact     *redact.Redactor
+// Message is what the message of a job's commit consists of.
+type Message struct {
+	Run        string
+	Plan       *tasks.Plan
+	Job        tasks.Job
+	Base       string        // commit
+	Own        string        // of earlier commits of the job, unless its task has one; "" for none
+	Asked      string        // prompt that the job works on instead of that of its task; "" for none
+	Final      string        // message of the agent; "" before it is known
+	Unfinished event.Outcome // of a job that did not finish; "" for others
+	Redact     *redact.Redactor
 }
 
 // String returns the message with its trailers.
-func (m message) String() string {
-	text := cmp.Or(strings.TrimSpace(m.job.Commit.Message), m.own)
+func (m Message) String() string {
+	text := cmp.Or(strings.TrimSpace(m.Job.Commit.Message), m.Own)
 	if text == "" {
-		asked := cmp.Or(m.asked, m.job.Prompt)
-		if text = m.job.Task + ": " + subject(asked, maxSubject); m.final != "" {
-			if about := sentence(m.redact.Text(m.final)); about != "" {
-				text = m.job.Task + ": " + subject(about, maxSubject) + "\n\nThe task was: " + subject(asked, maxAsked)
+		asked := cmp.Or(m.Asked, m.Job.Prompt)
+		if text = m.Job.Task + ": " + subject(asked, maxSubject); m.Final != "" {
+			if about := sentence(m.Redact.Text(m.Final)); about != "" {
+				text = m.Job.Task + ": " + subject(about, maxSubject) + "\n\nThe task was: " + subject(asked, maxAsked)
 			}
 		}
 	}
-	text = textcut.Plain(m.redact.Text(text))
-	lines := []string{trailers.Run.Of(m.run), trailers.Job.Of(m.job.ID), trailers.Task.Of(taskHash(m.job, m.base))}
-	if m.unfinished != "" {
+	text = textcut.Plain(m.Redact.Text(text))
+	lines := []string{trailers.Run.Of(m.Run), trailers.Job.Of(m.Job.ID), trailers.Task.Of(TaskHash(m.Job, m.Base))}
+	if m.Unfinished != "" {
 		text = "wip: " + text
-		lines = append(lines, trailers.Outcome.Of(string(m.unfinished)))
+		lines = append(lines, trailers.Outcome.Of(string(m.Unfinished)))
 	}
-	if m.plan.Rollout != nil {
-		lines = append(lines, trailers.Rollout.Of(textcut.OneLine(textcut.Plain(m.plan.Name))))
+	if m.Plan.Rollout != nil {
+		lines = append(lines, trailers.Rollout.Of(textcut.OneLine(textcut.Plain(m.Plan.Name))))
 	}
 	return gitops.WithTrailers(text, lines...)
 }
 
-// taskHash identifies the work: the same task on the same commit of the same
+// TaskHash identifies the work: the same task on the same commit of the same
 // repository has the same hash in every run.
-func taskHash(j tasks.Job, base string) string {
+func TaskHash(j tasks.Job, base string) string {
 	h := sha256.New()
 	for _, text := range []string{j.Repo.Name, base, j.Task, j.Prompt} {
 		fmt.Fprintf(h, "%d:%s\n", len(text), text)
@@ -61,9 +61,9 @@ func taskHash(j tasks.Job, base string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// witnessed adds the trailer to a message that ends with trailers. head returns the hash of
+// Witnessed adds the trailer to a message that ends with trailers. head returns the hash of
 // the last event of a job, "" without evidence; it may be nil.
-func witnessed(message, job string, head func(job string) string) string {
+func Witnessed(message, job string, head func(job string) string) string {
 	if head == nil {
 		return message
 	}
@@ -86,12 +86,12 @@ func MadeFor(plan *tasks.Plan, j tasks.Job, message, base string) Made {
 	t := trailers.Read(message)
 	return Made{
 		Job: t.Has(trailers.Job, j.ID), Rollout: t.Has(trailers.Rollout, textcut.OneLine(textcut.Plain(plan.Name))),
-		Task: t.Finishes(taskHash(j, base)), WIP: t.Unfinished(),
+		Task: t.Finishes(TaskHash(j, base)), WIP: t.Unfinished(),
 	}
 }
 
-// ours returns an error if a commit was not made by millhand.
-func ours(repo *gitops.Repo, commit string) error {
+// Ours returns an error if a commit was not made by millhand.
+func Ours(repo *gitops.Repo, commit string) error {
 	message, err := repo.Message(commit)
 	if err != nil {
 		return err
@@ -102,16 +102,16 @@ func ours(repo *gitops.Repo, commit string) error {
 	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, trailers.Task+":")
 }
 
-// has reports whether a repository has a commit.
-func has(repo *gitops.Repo, commit string) bool {
+// Has reports whether a repository has a commit.
+func Has(repo *gitops.Repo, commit string) bool {
 	_, err := repo.Message(commit)
 	return err == nil
 }
 
-// ownCommits returns the commits of a job from its last one on, followed by the one below
+// OwnCommits returns the commits of a job from its last one on, followed by the one below
 // them, and the message of its first one without trailers.
-func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text string, err error) {
-	all, err := repo.FirstParents(last, maxBehind)
+func OwnCommits(repo *gitops.Repo, last, run, job string) (line []string, text string, err error) {
+	all, err := repo.FirstParents(last, MaxBehind)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,3 +130,7 @@ func ownCommits(repo *gitops.Repo, last, run, job string) (line []string, text s
 	}
 	return nil, "", fmt.Errorf("the commits of job %s are not below %.10s", job, last)
 }
+
+// MaxBehind is the maximum number of commits by which a remote's branch is recognised
+// as behind ours.
+const MaxBehind = 256
