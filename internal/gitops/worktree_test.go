@@ -11,23 +11,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
-// bothWays runs a test with the git program and without it.
+// bothWays runs a test with the git program and without it; with -short in one of these ways.
 func bothWays(t *testing.T, test func(t *testing.T, s *gittest.Sandbox, env gitdir.Env)) {
 	t.Helper()
-	t.Run("with git", func(t *testing.T) {
-		s := gittest.NewSandbox(t)
-		test(t, s, envOf(s))
-	})
-	t.Run("without git", func(t *testing.T) {
-		s := gittest.NewSandbox(t)
-		env := envOf(s)
-		env.GitProgram = ""
-		test(t, s, env)
-	})
+	for _, way := range nightly.Sample([]string{"with git", "without git"}, 2, len(t.Name())%2) {
+		t.Run(way, func(t *testing.T) {
+			s := gittest.NewSandbox(t)
+			env := envOf(s)
+			if way == "without git" {
+				env.GitProgram = ""
+			}
+			test(t, s, env)
+		})
+	}
 }
 
 func TestAddWorktreeRunsNoHooks(t *testing.T) {
