@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,6 +35,11 @@ import (
 // would search /usr/local and /opt for private files, which can contain hundreds of thousands
 // of files of Go and other languages; it does so only in packages that change it.
 func Main(m *testing.M, change ...func(*command.World)) {
+	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
+		// As in the background of a shell script. Servers of scripts would ignore it, too, and a script waits
+		// for theirs to end.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }, sharedClock}, change...)
 	testscript.Main(m, map[string]func(){
 		"millhand":             func() { command.Start(signals.Catch(), command.SameSignal, change...) },
