@@ -13,9 +13,9 @@ import (
 // userScripts are run again as an ordinary user: what they hold must not depend
 // on being root. Some of them are run nightly only.
 func userScripts() string {
-	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit|verify_clean|output_own"
+	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit"
 	if nightly.On() {
-		names += "|disk_limit|signals|report_place|temporary_files|monorepo"
+		names += "|verify_clean|output_own|disk_limit|signals|report_place|temporary_files|monorepo"
 	}
 	return "^TestScripts$/^(" + names + ")$"
 }
