@@ -1,9 +1,11 @@
 package login
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -110,6 +112,34 @@ func (a *AWS) Ready(ctx context.Context) error {
 	return failed(limited, "AWS", err)
 }
 
+// expired are the errors of AWS for credentials that have ended, or were replaced: their types, and the texts
+// of responses without a type.
+var expired = []string{"ExpiredToken", "UnrecognizedClientException", "InvalidClientTokenId", "security token included in the request is"}
+
+// Rejected reports whether a response rejects the credentials, and drops them: Ready gets new ones.
+func (a *AWS) Rejected(resp *http.Response) bool {
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // what was read is enough
+	resp.Body = &restored{io.MultiReader(bytes.NewReader(said), resp.Body), resp.Body}
+	if text := resp.Header.Get("X-Amzn-Errortype") + string(said); !slices.ContainsFunc(expired, func(e string) bool { return strings.Contains(text, e) }) {
+		return false
+	}
+	limited, cancel := limit(resp.Request.Context())
+	defer cancel()
+	now, err := a.Config.Credentials.Retrieve(limited)
+	cached, ok := a.Config.Credentials.(interface{ Invalidate() })
+	// Another request may have replaced them meanwhile.
+	if ok && err == nil && strings.Contains(resp.Request.Header.Get("Authorization"), "Credential="+now.AccessKeyID+"/") {
+		cached.Invalidate()
+	}
+	return ok
+}
+
+// restored is a body whose start was read.
+type restored struct {
+	io.Reader
+	io.Closer
+}
+
 // webIdentity provides the credentials of a role for an OIDC token.
 type webIdentity struct {
 	Options
@@ -164,6 +194,13 @@ func (h *held) Retrieve(ctx context.Context) (aws.Credentials, error) {
 		h.last = now
 	}
 	return c, nil
+}
+
+// Invalidate drops the credentials, if they are cached.
+func (h *held) Invalidate() {
+	if cached, ok := h.CredentialsProvider.(interface{ Invalidate() }); ok {
+		cached.Invalidate()
+	}
 }
 
 // statusOf returns the HTTP status in an error of a cloud's SDK; 0 for none.

@@ -23,6 +23,7 @@ const (
 	loginTime   = time.Minute      // for credentials, however many requests and programs they require
 	requestTime = 20 * time.Second // of one request
 	maxIDToken  = 64 << 10         // bytes of the response with an OIDC token
+	maxRefusal  = 16 << 10         // bytes of a response that rejects credentials
 	early       = time.Minute      // how long before they expire credentials are replaced
 )
 

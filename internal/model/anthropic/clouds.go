@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
@@ -34,11 +35,16 @@ func Bedrock(o wire.Options, d Dialect, conf aws.Config) model.Model {
 }
 
 // Vertex returns a model of Google Cloud's Vertex AI in a project and region. The key of the
-// options is an access token. The base URL has no path.
-func Vertex(o wire.Options, d Dialect, region, project string) model.Model {
+// options is an access token. The base URL has no path. Variables of Google's library can be wrong.
+func Vertex(o wire.Options, d Dialect, region, project string) (made model.Model, err error) {
+	defer func() { // the SDK panics with the error of that library
+		if r := recover(); r != nil {
+			err = fmt.Errorf("connect to Google Cloud: %v; check the variables GOOGLE_API_USE_* and GOOGLE_CLOUD_UNIVERSE_DOMAIN", r)
+		}
+	}()
 	line, opts := connect(o, "")
 	credentials := &google.Credentials{TokenSource: tokens{o}}
-	return open(line, opts, o.Model, d, vertex.WithCredentials(context.Background(), region, project, credentials), option.WithBaseURL(line.Base))
+	return open(line, opts, o.Model, d, vertex.WithCredentials(context.Background(), region, project, credentials), option.WithBaseURL(line.Base)), nil
 }
 
 // tokens gives the SDK the access token that package wire has awaited before, within the time

@@ -42,7 +42,7 @@ func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Mod
 		if c.APIKey == "" && c.Keys == nil {
 			return nil, fmt.Errorf("provider kind %s requires a login or a token", kind.Name)
 		}
-		return anthropic.Vertex(o, d, c.Region, c.Project), nil
+		return anthropic.Vertex(o, d, c.Region, c.Project)
 	}
 	var conf aws.Config
 	if c.AWS != nil {
@@ -52,7 +52,7 @@ func (c Config) cloud(kind Kind, o wire.Options, d anthropic.Dialect) (model.Mod
 		if c.AWS == nil {
 			return nil, fmt.Errorf("provider kind %s requires a login or a key", kind.Name)
 		}
-		o.Ready = c.AWS.Ready
+		o.Ready, o.Rejected = c.AWS.Ready, c.AWS.Rejected
 	}
 	return anthropic.Bedrock(o, d, conf), nil
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -89,6 +90,69 @@ func TestBedrockWithoutCredentials(t *testing.T) {
 		if !errors.As(err, &e) || e.Class != test.class || !strings.Contains(err.Error(), test.err.Error()) {
 			t.Errorf("error %v, want %s", err, test.class)
 		}
+	}
+}
+
+// Credentials that have expired, or were replaced by others, are replaced once, and the request is sent again.
+func TestBedrockReplacesRejectedCredentials(t *testing.T) {
+	for _, test := range []struct {
+		name, kind, body string
+		accepted         bool // the second ones
+		requests         int
+	}{
+		{"expired", "ExpiredTokenException:http://internal.amazon.com/coral/com.amazon.coral.service/", `{"message":"The security token included in the request is expired"}`, true, 2},
+		{"unknown", "UnrecognizedClientException", `{"message":"The security token included in the request is invalid."}`, true, 2},
+		{"a response without a type", "", `{"message":"The security token included in the request is expired"}`, true, 2},
+		{"the new ones, too", "ExpiredTokenException", `{"message":"expired"}`, false, 2},
+		{"a right that is missing", "AccessDeniedException", `{"message":"User is not authorized"}`, true, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			requests, issued := 0, 0
+			clouds := logintest.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "data: "+`{"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}`+"\n\n"+
+					"data: "+`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}`+"\n\n"+"data: "+`{"type":"message_stop"}`+"\n\n")
+			}))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if requests++; requests > 1 && test.accepted {
+					clouds.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("X-Amzn-ErrorType", test.kind)
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			defer server.Close()
+			a := &login.AWS{Config: aws.Config{Region: "eu-central-1", Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				issued++
+				return aws.Credentials{AccessKeyID: logintest.AccessID, SecretAccessKey: logintest.Secret, SessionToken: logintest.Session, CanExpire: true, Expires: time.Now().Add(time.Hour)}, nil
+			}))}}
+			m, err := Open(Config{Kind: "bedrock", BaseURL: server.URL, Model: "anthropic.claude-sonnet-4-5", AWS: a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = m.Stream(t.Context(), hello, nil)
+			var e *model.Error
+			if ok := test.accepted && test.requests == 2; ok != (err == nil) || err != nil && (!errors.As(err, &e) || e.Class != model.ClassAuth) {
+				t.Errorf("error %v", err)
+			}
+			if requests != test.requests || issued != test.requests {
+				t.Errorf("%d requests with %d credentials, want %d", requests, issued, test.requests)
+			}
+			for _, p := range clouds.Problems() {
+				t.Error(p)
+			}
+		})
+	}
+}
+
+// Variables of Google's library that contradict each other are an error, not a panic.
+func TestVertexWithoutATransport(t *testing.T) {
+	t.Setenv("GOOGLE_CLOUD_UNIVERSE_DOMAIN", "example.com")
+	t.Setenv("GOOGLE_API_USE_MTLS_ENDPOINT", "always")
+	_, err := Open(Config{Kind: "vertex", BaseURL: "https://aiplatform.googleapis.com", Model: "claude-sonnet-4-5", Region: "global", Project: "p", APIKey: "t"})
+	if err == nil || !strings.Contains(err.Error(), "connect to Google Cloud: ") || !strings.Contains(err.Error(), "GOOGLE_CLOUD_UNIVERSE_DOMAIN") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -90,9 +90,10 @@ func (c *attempt) exchange(r *http.Request, next func(*http.Request) (*http.Resp
 }
 
 // send sends a request with a body, and with a key of the source, if there is one. If the
-// provider rejects the key, it sends it again with a new one.
+// provider rejects the key or the credentials, it sends it again with new ones.
 func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	last, to := "", *r.URL
+	renewed := false
 	for {
 		key := ""
 		if l.ready != nil {
@@ -115,14 +116,18 @@ func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*h
 			return nil, l.unreachable(r, err)
 		}
 		l.answered.Store(true)
-		if resp.StatusCode != http.StatusUnauthorized || key == last {
+		switch {
+		case l.reject != nil && !renewed && resp.StatusCode/100 == 4 && l.reject(resp):
+			renewed = true
+		case resp.StatusCode != http.StatusUnauthorized || key == last:
 			return resp, nil
+		default:
+			l.keys.Reject(r.Context(), key)
+			if last != "" { // a new key was rejected, too
+				return resp, nil
+			}
+			last = key
 		}
-		l.keys.Reject(r.Context(), key)
-		if last != "" { // a new key was rejected, too
-			return resp, nil
-		}
-		last = key
 		_, _ = io.CopyN(io.Discard, resp.Body, faultLimit) // to reuse the connection
 		resp.Body.Close()
 	}

@@ -34,6 +34,7 @@ type Endpoint struct {
 	url    *url.URL     // Base
 	keys   *keys.Source // nil for a key that the SDK sends, or none
 	ready  func(context.Context) error
+	reject func(*http.Response) bool
 	header limit
 	idle   limit
 	quiet  time.Duration
@@ -57,6 +58,7 @@ func NewEndpoint(o Options, api API) *Endpoint {
 		api:    api,
 		keys:   o.Keys,
 		ready:  o.Ready,
+		reject: o.Rejected,
 		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
 		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
 		quiet:  cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),

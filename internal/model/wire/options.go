@@ -32,6 +32,9 @@ type Options struct {
 	// Ready is called before each request of an SDK that signs requests itself: it gets the
 	// credentials, unless there are valid ones. It may be nil. Its errors are those of a key.
 	Ready func(context.Context) error
+	// Rejected is called with a response that is an error, and reports whether it rejects credentials which
+	// Ready can replace: the request is sent again, once. It may read the body, which it restores, and may be nil.
+	Rejected func(*http.Response) bool
 
 	UserAgent string // "" is millhand
 
