@@ -34,7 +34,7 @@ func TestBulkOnFullDisks(t *testing.T) {
 	var mu sync.Mutex
 	ended := counts{}
 	t.Run("disks", func(t *testing.T) {
-		for _, name := range writes[:nightly.Count(2, len(writes), len(writes))] {
+		for _, name := range writes[:nightly.Count(1, len(writes), len(writes))] {
 			moment := when(1+random.IntN(hits[name]), 0, name)
 			t.Run(moment, func(t *testing.T) {
 				t.Parallel()
@@ -70,7 +70,7 @@ func (b *bulk) endedOnSmallDisk(dir string, free int, variables ...string) int {
 func TestBulkWithoutReader(t *testing.T) {
 	template := bulkTemplate(t)
 	random := nightly.Random(t)
-	for range nightly.Count(2, 20, 100) {
+	for range nightly.Count(1, 20, 100) {
 		lines := random.IntN(40)
 		t.Run(fmt.Sprint(lines), func(t *testing.T) {
 			t.Parallel()

@@ -18,9 +18,9 @@ import (
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
-// bulkTasks is the number of tasks of a bulk run: with both repositories 8 jobs for every change,
+// bulkTasks is the number of tasks of a bulk run: with both repositories 6 jobs for every change,
 // 20 at night.
-func bulkTasks() int { return nightly.Count(4, 10, 10) }
+func bulkTasks() int { return nightly.Count(3, 10, 10) }
 
 // recorded is what undisturbed has counted: the runs are those of each test.
 var recorded struct {
@@ -189,7 +189,7 @@ func TestBulkInterrupted(t *testing.T) {
 	}
 	var mu sync.Mutex
 	t.Run("signals", func(t *testing.T) {
-		for range nightly.Count(2, 100, 500) {
+		for range nightly.Count(1, 100, 500) {
 			signal, gap := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)], time.Duration(0)
 			if random.IntN(3) == 0 {
 				gap = time.Duration(1 + random.Int64N(int64(200*time.Millisecond)))

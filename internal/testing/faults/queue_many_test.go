@@ -22,7 +22,7 @@ import (
 
 // TestQueueOfManyJobs runs many jobs of one request each, and logs the figures of docs/figures.md.
 func TestQueueOfManyJobs(t *testing.T) {
-	m := newMachines(t, 1, nightly.Count(100, 10000, 10000), "  - {id: j%[1]d, prompt: \"Do work j%[1]d in r0.\"}\n")
+	m := newMachines(t, 1, nightly.Count(50, 10000, 10000), "  - {id: j%[1]d, prompt: \"Do work j%[1]d in r0.\"}\n")
 	m.asked = func(string, int) *script.Turn { return &script.Turn{Text: "Done.", Finish: model.FinishStop} }
 	id := m.submit()
 	q, err := queue.Open(t.Context(), queue.Options{URL: m.url, Now: time.Now})
