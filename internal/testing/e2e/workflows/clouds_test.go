@@ -25,7 +25,7 @@ func TestTheExamplesOfCloudsNeedNoKey(t *testing.T) {
 	}
 	github := []string{"ACTIONS_ID_TOKEN_REQUEST_URL=https://example.com/token", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=t"}
 	for manifest, tt := range map[string]struct{ job, token, audience string }{
-		"aws.yaml": {}, "google.yaml": {},
+		"aws.yaml": {}, "google.yaml": {}, "azure.yaml": {},
 		"gitlab/aws.yaml":    {"aws", "AWS_ID_TOKEN", "sts.amazonaws.com"},
 		"gitlab/google.yaml": {"google", "GOOGLE_ID_TOKEN", "https://iam.googleapis.com/projects/42/locations/global/workloadIdentityPools/ci/providers/gitlab"},
 	} {

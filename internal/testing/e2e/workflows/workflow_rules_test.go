@@ -52,7 +52,7 @@ func workflowFiles(t *testing.T, ext string, count int) []string {
 
 func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 	t.Helper()
-	files := workflowFiles(t, "yml", 8)
+	files := workflowFiles(t, "yml", 9)
 	all := map[string]exampleWorkflow{}
 	for _, file := range files {
 		var w exampleWorkflow
@@ -67,7 +67,7 @@ func exampleWorkflows(t *testing.T) map[string]exampleWorkflow {
 // TestTheExamplesHaveTheLeastPermissions: who adds one has to say so here.
 func TestTheExamplesHaveTheLeastPermissions(t *testing.T) {
 	want := map[string]string{
-		"aws.yml look": "contents: read, id-token: write", "google.yml look": "contents: read, id-token: write",
+		"aws.yml look": "contents: read, id-token: write", "google.yml look": "contents: read, id-token: write", "azure.yml look": "contents: read, id-token: write",
 		"bulk.yml merge": "", "bulk.yml plan": "contents: read", "bulk.yml run": "contents: read",
 		"comment.yml work":    "contents: write, issues: write, pull-requests: write",
 		"evidence.yml attest": "attestations: write, id-token: write", "evidence.yml work": "contents: write",
