@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"compress/flate"
 	"fmt"
 	"io"
 	"slices"
@@ -30,9 +29,9 @@ type Fold struct {
 	jobs        []*entry  // in the order of the plan
 	byID        map[string]*entry
 	warnings    []Warning
-	made        *Report       // of the events so far; nil if it was not requested since the last one
-	final       bool          // made is by [Fold.Final]
-	deflate     *flate.Writer // nil until a job is packed
+	made        *Report // of the events so far; nil if it was not requested since the last one
+	final       bool    // made is by [Fold.Final]
+	packer      *packer // nil unless it is Compact, and before the first job
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
@@ -95,10 +94,10 @@ func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
 		f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
 		return
 	}
-	if f.Compact && f.deflate == nil {
-		f.deflate, _ = flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	if f.Compact && f.packer == nil {
+		f.packer = &packer{}
 	}
-	to.add(e, take, f.starts, f.Compact, f.deflate)
+	to.add(e, take, f.starts, f.packer)
 }
 
 // startRun adds the plan's jobs. A resumed run has another run.started event in the
@@ -184,7 +183,7 @@ func (f *Fold) report(final bool) *Report {
 	var unknown Report // has the warnings of unknown values
 	r.Run.Outcome = known(&unknown, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
 	for _, e := range f.jobs {
-		j := e.data()
+		j := e.data(f.packer)
 		r.Jobs = append(r.Jobs, f.reportOf(e, j, cancelled))
 		out, before := &r.Jobs[len(r.Jobs)-1], len(unknown.Warnings)
 		conform(&unknown, out)
@@ -193,6 +192,9 @@ func (f *Fold) report(final bool) *Report {
 			e.done = out // of the new list
 		case final && j.end != nil && len(unknown.Warnings) == before: // of unknown values, each report has to warn
 			e.job, e.packed, e.log, e.done = nil, nil, nil, out
+			if e.planned != nil && e.planned.Matrix != nil {
+				out.Matrix = e.planned.Matrix // both stay
+			}
 		}
 		if e.planned == nil && f.run != nil {
 			r.warn(e.id, "the job is not in the plan")
@@ -225,7 +227,7 @@ func (f *Fold) Job(id string) (Job, bool) {
 	if !ok {
 		return Job{}, false
 	}
-	r := f.reportOf(e, e.data(), false)
+	r := f.reportOf(e, e.data(f.packer), false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
 	return r, true
 }

@@ -473,7 +473,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
 	if len(plan.Jobs) >= manyJobs { // the reports need memory instead
-		plan.Jobs = nil
+		*plan = tasks.Plan{}
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -37,43 +38,43 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found
 	if detail == nil {
 		detail = func(*report.Job) Detail { return Detail{} }
 	}
-	var b bytes.Buffer
-	b.WriteString("<!doctype html>\n<html lang=\"en\">\n")
-	flush := func(nodes ...g.Node) error {
-		for _, n := range nodes {
-			if err := n.Render(&b); err != nil {
-				return err // unreachable: writes to a buffer do not fail
-			}
-			b.WriteByte('\n')
-		}
-		_, err := b.WriteTo(w)
-		return err
-	}
-	p := newPage(r)
-	p.found = found
-	if err := flush(p.head()); err != nil {
+	out := bufio.NewWriterSize(w, 64<<10) // the rows of thousands of jobs are megabytes
+	if err := write(out, r, detail, found); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}
-	b.WriteString("<body>\n")
-	if err := flush(p.header(), p.main(), p.footer()); err != nil {
-		return fmt.Errorf("write the HTML report: %w", err)
-	}
-	b.WriteString("<div id=\"details\" hidden><!--") // browsers read a comment faster than a script, and one element faster than thousands
-	blocks := newBlocks(len(r.Jobs), maxBlocks)
-	for i := range r.Jobs {
-		j := &r.Jobs[i]
-		if err := blocks.write(&b, r, j, detail(j)); err != nil {
-			return fmt.Errorf("write the HTML report: job %s: %w", j.ID, err)
-		}
-		if err := flush(); err != nil {
-			return fmt.Errorf("write the HTML report: %w", err)
-		}
-	}
-	b.WriteString("--></div>\n<script>" + script + "</script>\n</body>\n</html>\n")
-	if err := flush(); err != nil {
+	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}
 	return nil
+}
+
+func write(out *bufio.Writer, r *report.Report, detail func(*report.Job) Detail, found *patterns.Result) error {
+	p := newPage(r)
+	p.found = found
+	out.WriteString("<!doctype html>\n<html lang=\"en\">\n") //nolint:errcheck // a later write fails, too
+	for i, n := range []g.Node{p.head(), p.header(), p.main(), p.footer()} {
+		if i == 1 {
+			out.WriteString("<body>\n") //nolint:errcheck // as above
+		}
+		if err := n.Render(out); err != nil {
+			return err
+		}
+		out.WriteByte('\n') //nolint:errcheck // as above
+	}
+	out.WriteString("<div id=\"details\" hidden><!--") //nolint:errcheck // browsers read a comment faster than a script, and one element faster than thousands
+	blocks := newBlocks(len(r.Jobs), maxBlocks)
+	var b bytes.Buffer
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		if err := blocks.write(&b, r, j, detail(j)); err != nil {
+			return fmt.Errorf("job %s: %w", j.ID, err)
+		}
+		if _, err := b.WriteTo(out); err != nil {
+			return err
+		}
+	}
+	_, err := out.WriteString("--></div>\n<script>" + script + "</script>\n</body>\n</html>\n")
+	return err
 }
 
 // policy is the content security policy of the page.
