@@ -111,7 +111,7 @@ func brokenAgents() map[string]string {
 		"a/list.md":  "---\n- x\n---\n",
 		"a/open.md":  "---\npermission: {edit: deny}\n",
 		"a/plan.md":  "---\npermissionMode: plan\n---\n",
-		"c/huge.md":  "---\n---\n" + strings.Repeat("x", maxMarkdown),
+		"c/huge.md":  "---\n---\n" + strings.Repeat("x", 256<<10),
 	}
 }
 

@@ -45,7 +45,7 @@ func readAgentRule(v value) ([]writtenRule, bool) {
 		v.problem("a rule has action, resource and effect", `write {action: edit, resource: "*", effect: deny}`)
 		return nil, false
 	}
-	all := r.effect.rule(r.action, r.resource)
+	all := ruleOf(r.effect, r.action, r.resource)
 	if len(all) != 1 {
 		return nil, false
 	}

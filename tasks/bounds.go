@@ -1,19 +1,13 @@
 package tasks
 
 import (
-	"cmp"
 	"errors"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
-	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -46,21 +40,6 @@ func bounded(key policy.Key, f field) field {
 		if v.empty() || !v.refused(key, string(key)+" commands", string(key)) {
 			read(v)
 		}
-	}
-	return f
-}
-
-// signature makes a field refuse signatures that a policy refuses: the key is the operator's.
-// signed names what they are of.
-func signature(signed string, f field) field {
-	read := f.read
-	f.read = func(v value) {
-		t, ok := v.text()
-		if by, refused := v.src.policies.RefusesSign(t.s); ok && refused && t.s != "" && t.s != string(SignNone) {
-			v.refuse(signed+" signed by "+t.s, by)
-			return
-		}
-		read(v)
 	}
 	return f
 }
@@ -137,162 +116,4 @@ func realPath(path string) (string, error) {
 	}
 	real, err = realPath(parent)
 	return filepath.Join(real, filepath.Base(path)), err
-}
-
-// refused returns which rule refuses a repository, and what that is; "" if none
-// does.
-func (r repo) refused(policies policy.Set) (by policy.Rule, what string) {
-	if r.Kind == RepoURL {
-		return r.refusedURL(policies)
-	}
-	real, err := realPath(r.Dir)
-	if err != nil {
-		real = r.Dir
-	}
-	for _, check := range []func() (policy.Rule, bool){
-		func() (policy.Rule, bool) { return refusedPath(policies, r.Dir) },
-		func() (policy.Rule, bool) { return shifted(policies, real) },
-	} {
-		if by, refused := check(); refused {
-			return by, "the path " + problem.Quote(r.written)
-		}
-	}
-	if by, refused := policies.Refuses(policy.Repos, filepath.ToSlash(real)); refused {
-		return by, "the repository " + problem.Quote(r.written)
-	}
-	if hidden := strings.Contains(r.Ref, "stash") || strings.Contains(r.Ref, "@{"); hidden && policies.IsUntrusted() {
-		return policy.Rule{Key: policy.Paths, Source: policy.Untrusted}, "the ref " + problem.Quote(r.Ref)
-	}
-	return policy.Rule{}, ""
-}
-
-// shifted reports whether a directory of a repository would be read under other paths
-// than those that the maximum profile of the built-in policy denies.
-func shifted(policies policy.Set, dir string) (policy.Rule, bool) {
-	for _, p := range policies {
-		for _, r := range p.Rules {
-			if p.Name != policy.Untrusted || r.Key != policy.Paths || slices.Contains(r.Allow, dir) {
-				continue
-			}
-			for _, rule := range p.MaxProfile.Rules {
-				if rule.Effect == permission.Deny && strings.Contains(rule.Pattern, "/") {
-					return r, true
-				}
-			}
-		}
-	}
-	return policy.Rule{}, false
-}
-
-// refusedURL is refused for a repository on a server, or on this machine by a URL:
-// there, git would follow the repository's own configuration, so that the built-in
-// policy allows none.
-func (r repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
-	scheme, rest, _ := strings.Cut(strings.TrimPrefix(r.id, "url:"), "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	host := authority[strings.LastIndexByte(authority, '@')+1:]
-	written := "the repository " + problem.Quote(r.written)
-	if scheme == "file" {
-		u, err := url.Parse(r.URL)
-		if err != nil || policies.IsUntrusted() {
-			return policy.Rule{Key: policy.Hosts, Source: policy.Untrusted}, written
-		}
-		if by, refused := refusedPath(policies, filepath.FromSlash(u.Path)); refused {
-			return by, "the path " + problem.Quote(u.Path)
-		}
-	} else if by, refused := policies.Refuses(policy.Hosts, withPort(scheme, host)); refused {
-		return by, "the host " + problem.Quote(host)
-	}
-	by, refused := policies.Refuses(policy.Repos, host+"/"+path, scheme+"://"+host+"/"+path)
-	if !refused && strings.Contains(path, "%") { // what the server makes of it is its own affair
-		by, refused = policies.Refuses(policy.Repos)
-	}
-	if refused {
-		return by, written
-	}
-	return policy.Rule{}, ""
-}
-
-// withPort adds the default port of a scheme to a host without one.
-func withPort(scheme, host string) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), reach.DefaultPort(scheme))
-}
-
-// refusedRepo reports whether a policy refuses a repository, and records it.
-func (v value) refusedRepo(r repo) bool {
-	by, what := r.refused(v.src.policies)
-	if what != "" {
-		v.refuse(what, by)
-	}
-	return what != ""
-}
-
-// refusedModel returns which rule refuses a model, and what that is; "" if none
-// does.
-func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, what string) {
-	kind, file, _ := strings.Cut(m.ID, ":")
-	provider := prefixOf(m.Name)
-	if fileKind(kind) != "" {
-		if by, refused := refusedPath(policies, file); refused {
-			return by, "the path " + problem.Quote(strings.TrimPrefix(m.Name, kind+":"))
-		}
-		provider = kind
-	}
-	if by, refused := policies.Refuses(policy.Models, m.Name); refused {
-		return by, "the model " + problem.Quote(m.Name)
-	}
-	if by, refused := policies.Refuses(policy.Providers, provider); refused {
-		return by, "the provider " + problem.Quote(provider)
-	}
-	return policy.Rule{}, ""
-}
-
-// checkOutside records a rule that allows directories outside of the workspace
-// which a policy refuses.
-func (v value) checkOutside(name, pattern string, effect permission.Effect) {
-	outside := name == permission.ExternalDirectory || name == permission.ExternalRead
-	if effect != permission.Allow || !outside || !v.src.policies.States(policy.Paths) {
-		return
-	}
-	fixed, _, _ := strings.Cut(strings.NewReplacer("?", "*").Replace(pattern), "*")
-	if !strings.HasSuffix(fixed, "/") && fixed != pattern {
-		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
-	}
-	v.outside(cmp.Or(fixed, "/"), pattern)
-}
-
-// checkPrice records a price that a policy with a budget refuses: one that is
-// lower than is known, or unknown otherwise, would weaken the bound.
-func (b *builder) checkPrice(p price) {
-	known, ok := b.options.Policies.Price(p.model)
-	if !ok && b.options.Known != nil {
-		known, ok = b.options.Known(p.model)
-	}
-	if p.src.policies.IsUntrusted() || !ok || p.below(known) {
-		p.refused(policy.Budget, "a price for "+problem.Quote(p.model), "")
-	}
-}
-
-// below reports whether a price is lower than another one, for requests of any size.
-func (p price) below(known money.Price) bool {
-	sizes := []int64{0}
-	for _, t := range known.Tiers {
-		sizes = append(sizes, t.From+1)
-	}
-	for _, t := range p.Tiers {
-		sizes = append(sizes, t.From+1)
-	}
-	return slices.ContainsFunc(sizes, func(input int64) bool {
-		own, other := p.At(input), known.At(input)
-		return own.Input < other.Input || own.Output < other.Output || own.CacheRead < other.CacheRead || own.CacheWrite < other.CacheWrite
-	})
-}
-
-func (b *builder) checkUnknownPrices(m *manifest) {
-	if m.allowUnknownPrice {
-		m.unknown.refused(policy.Budget, "allow_unknown_price", "")
-	}
 }

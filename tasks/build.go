@@ -83,7 +83,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	}
 	p := b.assemble(paths, selected)
 	p.Rollout = rollout
-	b.inputs.uses.locate(drafts, b.manifests)
+	locate(b.inputs.uses, drafts, b.manifests)
 	p.Notes = slices.Concat(b.found.Notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil
@@ -158,7 +158,7 @@ func (b *builder) checkManifests() {
 func (b *builder) define() {
 	b.defineProviders()
 	b.defineForges()
-	b.forges = b.inputs.withHosts(b.forges)
+	b.forges = b.lists.withHosts(b.forges)
 	b.defineAgents()
 	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
@@ -252,7 +252,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	b.equip(p)
 	p.grantWorkspaces()
 	p.protectGranted()
-	p.Sources, p.uses = b.inputs.planned(), b.inputs.uses
+	p.Sources, p.uses = b.lists.planned(), b.inputs.uses
 	p.Hash = b.hash(p, drafts)
 	for i := range p.Tools {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)
@@ -278,4 +278,23 @@ func lower[T int | money.USD | time.Duration](a, b T) T {
 		return b
 	}
 	return a
+}
+
+// locate records the locations of what a queue may refuse.
+func locate(u *uses, drafts []*draft, manifests []*manifest) {
+	for _, d := range drafts {
+		u.places["output of "+d.job.ID] = d.task.value
+		u.places["job "+d.job.ID] = d.task.value
+		if d.repo != nil && d.repo.src != nil {
+			u.places["job "+d.job.ID] = d.repo.value
+		}
+	}
+	for _, m := range manifests {
+		if m.rollout != nil {
+			u.places["rollout"] = m.rollout.value
+		}
+		if m.proof.node != nil {
+			u.places["evidence"] = m.proof
+		}
+	}
 }

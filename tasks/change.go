@@ -36,13 +36,13 @@ func readChangePaths(v value) ([]template, bool) {
 func readChangePath(v value) (template, bool) {
 	t, ok := readTemplate(v)
 	if ok && t.literal() {
-		_, ok = v.changeGlob(t.segments[0].text)
+		_, ok = changeGlob(v, t.segments[0].text)
 	}
 	return t, ok
 }
 
 // changeGlob cleans a glob of change.paths, or records what is wrong with it.
-func (v value) changeGlob(glob string) (string, bool) {
+func changeGlob(v value, glob string) (string, bool) {
 	clean := strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	switch {
 	case !v.validGlob(glob):
@@ -70,7 +70,7 @@ func (c change) of(b *builder, s scope) Change {
 	for _, p := range c.paths {
 		glob := b.render(p, s)
 		if glob != "" { // else there is a problem
-			glob, _ = p.changeGlob(glob)
+			glob, _ = changeGlob(p.value, glob)
 		}
 		limits.Paths = append(limits.Paths, glob)
 	}
@@ -84,4 +84,12 @@ func (c *change) keys() keys {
 		{"max_lines", into(&c.MaxLines, positive()), "", "Number of added and removed lines"},
 		{"no_deleted_tests", into(&c.NoDeletedTests, boolForm), "false", "Whether tests may not be deleted, emptied or skipped"},
 	}
+}
+
+// ifPaths is change's key of a glob or a list of them.
+func ifPaths(v value) string {
+	if v.isList() {
+		return "paths"
+	}
+	return ""
 }

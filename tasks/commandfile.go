@@ -53,7 +53,7 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 		return nil, false
 	}
 	if !info.IsDir() {
-		c := v.commandFile(t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
+		c := commandFileOf(v, t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
 		return []*commandFile{c}, c != nil
 	}
 	dirs := []string{t.s}
@@ -68,7 +68,7 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 			return nil, false
 		}
 		for _, name := range names {
-			c := v.commandFile(filepath.Join(dir, filepath.FromSlash(name)), strings.TrimSuffix(name, ".md"))
+			c := commandFileOf(v, filepath.Join(dir, filepath.FromSlash(name)), strings.TrimSuffix(name, ".md"))
 			if c == nil {
 				return nil, false
 			}
@@ -99,9 +99,9 @@ func markdownBelow(dir string) (names []string, err error) {
 	return names, err
 }
 
-// commandFile reads one file; nil after a problem. What is wrong in it is reported if a task
+// commandFileOf reads one file; nil after a problem. What is wrong in it is reported if a task
 // uses it.
-func (v value) commandFile(file, name string) *commandFile {
+func commandFileOf(v value, file, name string) *commandFile {
 	src := v.markdownFile(file)
 	if src == nil {
 		return nil

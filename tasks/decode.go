@@ -3,12 +3,14 @@ package tasks
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -235,3 +237,73 @@ func (v value) mergeEntries() []value {
 	lists, _ := list(value.entries)(v)
 	return slices.Concat(lists...)
 }
+
+// named reports whether the key is a name that a template can refer to.
+func (v value) named() bool {
+	if !nameForm.MatchString(v.key.Value) {
+		v.keyProblem("invalid name "+v.name, "use letters, digits, _ and -, starting with a letter")
+		return false
+	}
+	return true
+}
+
+// ruleSource is where a rule stands: the line of its key.
+func (v value) ruleSource() string {
+	line := v.use.Line
+	if v.key != nil {
+		line = v.key.Line
+	}
+	return fmt.Sprintf("%s:%d", v.src.Name, line)
+}
+
+// expandHome replaces "~" or "$HOME" at the start of a pattern by the home
+// directory.
+func (v value) expandHome(pattern string) (string, bool) {
+	if pattern == "" {
+		v.keyProblem("an empty pattern matches nothing", `write "*" for everything`)
+		return "", false
+	}
+	for _, sign := range []string{"~", "$HOME"} {
+		rest, ok := strings.CutPrefix(pattern, sign)
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		if v.src.home == "" {
+			v.keyProblem(fmt.Sprintf("%s is the home directory, but HOME is not set", sign), "write the path of the directory")
+			return "", false
+		}
+		return strings.TrimSuffix(v.src.home, "/") + rest, true
+	}
+	return pattern, true
+}
+
+const maxDefined = 100 // agents, providers or tools of a manifest
+
+// definitions reads a mapping from the names of a few things to what they are.
+func (v value) definitions() ([]value, bool) {
+	entries, ok := v.entries()
+	if len(entries) > maxDefined {
+		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxDefined), "spread them over several manifests")
+		return nil, false
+	}
+	return entries, ok
+}
+
+// seenFrom describes the position of another value.
+func (v value) seenFrom(other value) string {
+	if v.src == other.src {
+		return fmt.Sprintf("on line %d", other.use.Line)
+	}
+	return "at " + other.source()
+}
+
+// refusedKeySource reports whether a policy does not list a source of keys, and records it.
+func (v value) refusedKeySource(what, name string) bool {
+	by, refused := v.src.policies.RefusesUnlisted(policy.KeySources, name)
+	if refused {
+		v.refuse(what, by)
+	}
+	return refused
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

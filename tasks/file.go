@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -104,4 +105,33 @@ func reason(err error) string {
 		return pathError.Err.Error()
 	}
 	return err.Error()
+}
+
+// inputs is what the files of one load share: standard input, which can be read
+// once, and how much was read of lists.
+type inputs struct {
+	ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
+	stdin   func() ([]byte, error)
+	taken   string // what standard input is read as; "" as long as it is not
+	ignored bool   // lists from standard input are passed over
+	lines   int
+	uses    *uses // of this machine
+}
+
+// realDir is a directory without symlinks.
+func realDir(dir string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return dir
+	}
+	return real
+}
+
+// resolvePath makes a path of a file absolute.
+func resolvePath(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
 }

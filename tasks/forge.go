@@ -146,15 +146,6 @@ func readKeyCommand(got map[string]value, command program, ttl time.Duration, di
 	return &KeySource{Command: command.args, Dir: dir, TTL: ttl}
 }
 
-// refusedKeySource reports whether a policy does not list a source of keys, and records it.
-func (v value) refusedKeySource(what, name string) bool {
-	by, refused := v.src.policies.RefusesUnlisted(policy.KeySources, name)
-	if refused {
-		v.refuse(what, by)
-	}
-	return refused
-}
-
 // defineForges resolves the git hosts of all manifests.
 func (b *builder) defineForges() {
 	for _, d := range gather(b.manifests, func(m *manifest) []definition[Forge] { return m.forges }) {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -19,16 +19,12 @@ import (
 var (
 	stringForm   = form[string]{Type{Name: "string"}, value.str}
 	textForm     = form[text]{Type{Name: "string"}, value.filled}
-	templateForm = form[template]{Type{Name: "string"}, readTemplate}
-	commandForm  = form[template]{scalarType(), readCommand}
 	boolForm     = form[bool]{Type{Name: "boolean"}, readBool}
 	durationForm = form[time.Duration]{Type{Name: "duration"}, readDuration}
 	bytesForm    = form[int64]{Type{Name: "bytes"}, readBytes}
 	tokensForm   = form[int64]{Type{Name: "integer", Min: 1}, readTokens}
 	priceForm    = form[money.USD]{Type{Name: "USD"}, readPrice}
 	costForm     = form[money.USD]{Type{Name: "USD"}, readCostLimit}
-	globForm     = form[string]{Type{Name: "string"}, readGlob}
-	protectForm  = form[[]permission.Rule]{listOf(globForm).Type, readProtect}
 )
 
 // positive is the form of an integer from 1.
@@ -280,3 +276,8 @@ func (t Type) listOr() Type {
 	t.Or = &Type{Name: "list", Elem: &one}
 	return t
 }
+
+const maxCommands = 100 // in setup or verify
+
+// idForm is what ids of tasks and names of profiles look like.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)

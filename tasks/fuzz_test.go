@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ func FuzzLoad(f *testing.F) {
 	if err := os.Chmod(filepath.Join(dir, "bin", "echo.sh"), 0o755); err != nil {
 		f.Fatal(err)
 	}
+	lineBreak := regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := options(dir)
 		o.Stdin = func() ([]byte, error) { return data, nil }

@@ -42,32 +42,6 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	return e.pickFound(found)
 }
 
-// search returns what a pattern of a manifest finds; it records what is wrong with the pattern, or
-// that a policy refuses a directory that it searches.
-func (t text) search(kind, pattern string, s pathglob.Search) (found []string, ok bool) {
-	p, err := pathglob.Parse(pattern)
-	if err != nil {
-		t.invalidGlob(kind, t.s, err)
-		return nil, false
-	}
-	for _, base := range p.Bases() {
-		if t.outside(resolvePath(t.src.dir, base), pattern) {
-			return nil, false
-		}
-	}
-	s.Dir = t.src.dir
-	found, err = p.Find(t.src.inputs.ctx, s)
-	switch tooMany := (pathglob.TooManyFiles{}); {
-	case errors.As(err, &tooMany):
-		t.problem(fmt.Sprintf("%s %s %s", kind, problem.Quote(t.s), tooMany), "start it with a directory, or use fewer **")
-	case err != nil:
-		t.problem(fmt.Sprintf("%s %s: %s", kind, problem.Quote(t.s), err), "write no / in brackets")
-	default:
-		return found, true
-	}
-	return nil, false
-}
-
 // pickFound makes repositories of the directories that were found.
 func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	var all []repo

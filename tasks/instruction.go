@@ -74,7 +74,7 @@ func readInstructionFile(v value, path string) (Instruction, bool) {
 const maxInstructions = 4 << 20
 
 // onlyOnce drops files that are named twice, by two patterns for example.
-func (v value) onlyOnce(all []Instruction) []Instruction {
+func onlyOnce(v value, all []Instruction) []Instruction {
 	var once []Instruction
 	size := 0
 	for _, i := range all {

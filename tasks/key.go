@@ -31,13 +31,6 @@ type Type struct {
 	keys         func() keys
 }
 
-// Keys returns the keys of a manifest, each before the keys below it, in the
-// order of the tables.
-func Keys() []Key { return new(manifest).keys().below("") }
-
-// PolicyKeys returns the keys of a policy file, like [Keys].
-func PolicyKeys() []Key { return new(policyFile).keys().below("") }
-
 // keys is the table of a mapping, which alone defines its keys, one line each: name, type and
 // destination, default, meaning. Decoding, the suggestions for unknown keys and [Keys] use
 // the tables, which are beside the readers of their mappings.

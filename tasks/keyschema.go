@@ -8,18 +8,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ManifestSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the
-// tables of keys. It accepts every valid manifest, except that keys without a value count
-// as missing there. What depends on several keys, or on files, only [Load] checks.
-func ManifestSchema() map[string]any {
-	return schemaDocument("manifest", new(manifest).keys())
-}
-
-// PolicySchema returns the JSON Schema of a policy file, like [ManifestSchema].
-func PolicySchema() map[string]any {
-	return schemaDocument("policy", new(policyFile).keys())
-}
-
 func schemaDocument(name string, ks keys) map[string]any {
 	doc := ks.schema()
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"

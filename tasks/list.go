@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,20 +24,6 @@ const (
 	maxAllLines  = 1_000_000 // of all that a load reads
 	maxLineBytes = 8 << 10
 )
-
-// inputs is what the files of one load share: standard input, which can be read
-// once, and how much was read of lists.
-type inputs struct {
-	ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
-	run     *runNames
-	stdin   func() ([]byte, error)
-	taken   string // what standard input is read as; "" as long as it is not
-	ignored bool   // lists from standard input are passed over
-	lines   int
-	lists   []Listed      // of sources
-	uses    *uses         // of this machine
-	sources []sourceEntry // so far
-}
 
 // drivePath begins an absolute path of Windows.
 var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
@@ -133,16 +118,6 @@ func beforeComment(s string) string {
 		}
 	}
 	return s
-}
-
-// isPath reports whether a line without quotes names a path, and not a URL:
-// nothing before its first slash ends in a colon.
-func isPath(s string) bool {
-	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
-		return true
-	}
-	first, _, _ := strings.Cut(s, "/")
-	return !strings.Contains(first, ":")
 }
 
 // Location returns the repository as a line of a list that [ParseRepoLine]

@@ -63,7 +63,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	if err := l.found.Err(); err != nil {
 		return nil, err
 	}
-	if run := l.inputs.run; run.used && run.id != anyRun {
+	if run := l.run; run.used && run.id != anyRun {
 		err = plan.hashForAnyRun(ctx, paths, o)
 	}
 	return plan, err
@@ -74,6 +74,8 @@ type loader struct {
 	options Options
 	found   *problem.Collector
 	inputs  *inputs
+	run     *runNames
+	lists   *lists
 	read    []string // manifests so far, absolute
 	sums    []string // their SHA-256, in hexadecimal
 	names   vocabulary
@@ -88,7 +90,7 @@ func newLoader(ctx context.Context, o Options) *loader {
 	used.home, used.root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
 	o.Getenv = used.recording(o.Getenv)
-	return &loader{options: o, found: problem.NewCollector(), inputs: &inputs{ctx: ctx, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, stdin: o.Stdin, lists: o.Lists, uses: used}}
+	return &loader{options: o, found: problem.NewCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, uses: used}, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, lists: &lists{given: o.Lists}}
 }
 
 func (l *loader) source(name, dir string) *source {
@@ -104,7 +106,7 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	m := readManifest(root)
+	m := readManifest(root, l.lists)
 	l.names.add(m)
 	return m, nil
 }
@@ -168,15 +170,6 @@ func (l *loader) refusedManifest(path, abs, top string) bool {
 		l.found.Add(problem.Problem{File: path, What: what, Fix: fix})
 	}
 	return refused
-}
-
-// realDir is a directory without symlinks.
-func realDir(dir string) string {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return dir
-	}
-	return real
 }
 
 func (l *loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {

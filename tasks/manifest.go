@@ -20,6 +20,7 @@ const maxParallel = 256
 // without the other files and the command line.
 type manifest struct {
 	value
+	lists             *lists
 	name              string
 	models            modelChain
 	sampling          Sampling
@@ -71,12 +72,12 @@ type price struct {
 
 // readManifest reads a manifest. References between its parts, other manifests
 // and the command line are checked later.
-func readManifest(v value) *manifest {
-	m := &manifest{value: v, profiles: newProfiles()}
+func readManifest(v value, l *lists) *manifest {
+	m := &manifest{value: v, lists: l, profiles: newProfiles()}
 	m.keys().read(v)
 	v.src.notePassedOver()
 	m.agents = append(m.agents, laterFiles(m.agentFiles)...)
-	m.instructions = v.onlyOnce(m.instructions)
+	m.instructions = onlyOnce(v, m.instructions)
 	m.instructed = digest(m.instructions)
 	for _, t := range m.tasks {
 		t.manifest = m
@@ -178,8 +179,8 @@ func (m *manifest) keys() keys {
 		{"clones", into(&m.clones, between(1, maxParallel)), "4", "Number of repositories that are fetched concurrently"},
 		{"vars", into(&m.vars, varsForm), "", "Variables for ${{ vars.NAME }}"},
 		{"profiles", into(&m.profiles, profilesForm), "", "Permission profiles by name"},
-		{"repos", into(&m.repos, reposForm), "", "Repositories that tasks run on (the current repository if absent)"},
-		{"tasks", into(&m.tasks, upTo(maxJobs, listOf(taskForm))), "", "Tasks to run, at least one"},
+		{"repos", into(&m.repos, m.lists.repos()), "", "Repositories that tasks run on (the current repository if absent)"},
+		{"tasks", into(&m.tasks, upTo(maxJobs, listOf(taskForm(m.lists)))), "", "Tasks to run, at least one"},
 		{"allow_dirty", into(&m.allowDirty, boolForm), "false", "Accept uncommitted changes in repositories that are changed in place"},
 		{"allow_unknown_price", noting(&m.unknown, into(&m.allowUnknownPrice, boolForm)), "false", "Accept models without a known price under a cost limit"},
 		{"instructions", into(&m.instructions, upTo(maxCommands, flat(instructionForm))), "", "Files or globs whose text every session gets as instructions, relative to the manifest"},
@@ -244,4 +245,23 @@ func (p *price) keys() keys {
 		{"cache_write", into(&p.CacheWrite, priceForm), "", cacheWriteDoc},
 		{"tiers", into(&p.tiers, tiersForm), "", tiersDoc},
 	}
+}
+
+// Keys returns the keys of a manifest, each before the keys below it, in the
+// order of the tables.
+func Keys() []Key { return new(manifest).keys().below("") }
+
+// PolicyKeys returns the keys of a policy file, like [Keys].
+func PolicyKeys() []Key { return new(policyFile).keys().below("") }
+
+// ManifestSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the
+// tables of keys. It accepts every valid manifest, except that keys without a value count
+// as missing there. What depends on several keys, or on files, only [Load] checks.
+func ManifestSchema() map[string]any {
+	return schemaDocument("manifest", new(manifest).keys())
+}
+
+// PolicySchema returns the JSON Schema of a policy file, like [ManifestSchema].
+func PolicySchema() map[string]any {
+	return schemaDocument("policy", new(policyFile).keys())
 }

@@ -3,7 +3,6 @@ package tasks
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/millhand/millhand/tasks/problem"
@@ -37,17 +36,6 @@ const (
 	maxCells = 1_000  // entries of include or exclude
 	maxKeys  = 50     // of a matrix, or of one of these entries
 )
-
-var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-
-// named reports whether the key is a name that a template can refer to.
-func (v value) named() bool {
-	if !nameForm.MatchString(v.key.Value) {
-		v.keyProblem("invalid name "+v.name, "use letters, digits, _ and -, starting with a letter")
-		return false
-	}
-	return true
-}
 
 var (
 	matrixForm = form[matrix]{matrixType(), readMatrix}

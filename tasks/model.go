@@ -3,7 +3,6 @@ package tasks
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -175,13 +174,4 @@ func usableChain(b *builder, t *task) bool {
 		t.models.names = slices.DeleteFunc(slices.Clone(t.models.names), func(name text) bool { return !usable(b, name) })
 	}
 	return len(t.models.names) > 0
-}
-
-// resolvePath makes a path of a file absolute.
-func resolvePath(dir, path string) string {
-	path = filepath.FromSlash(path)
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

@@ -114,3 +114,5 @@ func (c *cursor) find(r rune) bool {
 	}
 	return false
 }
+
+const opening = "${{"

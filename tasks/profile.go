@@ -66,7 +66,7 @@ func (p *profileBody) readGit(v value) { p.rules = append(p.rules, readGitRule(v
 func (p *profileBody) rulesOf(v value) []writtenRule {
 	switch {
 	case v.node.Value != "":
-		return v.rule("*", "*")
+		return ruleOf(v, "*", "*")
 	case v.isList():
 		v.wrong("allow, deny or a mapping from permissions to them", "write for example {edit: allow}")
 		return nil
@@ -89,18 +89,18 @@ func (p *profileBody) rulesUnder(e value) (all []writtenRule) {
 	case e.isList():
 		e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
 	case e.isScalar():
-		return e.rule(name, "*")
+		return ruleOf(e, name, "*")
 	default:
 		patterns, _ := e.entries()
 		for _, pattern := range patterns {
-			all = append(all, pattern.rule(name, pattern.key.Value)...)
+			all = append(all, ruleOf(pattern, name, pattern.key.Value)...)
 		}
 	}
 	return all
 }
 
-// rule reads an effect and makes the rule of it; none after a problem.
-func (v value) rule(permissionName, pattern string) []writtenRule {
+// ruleOf reads an effect and makes the rule of it; none after a problem.
+func ruleOf(v value, permissionName, pattern string) []writtenRule {
 	effect, ok := readEffect(v)
 	if !ok {
 		return nil
@@ -109,18 +109,9 @@ func (v value) rule(permissionName, pattern string) []writtenRule {
 	if !ok {
 		return nil
 	}
-	v.checkOutside(permissionName, expanded, effect)
+	checkOutside(v, permissionName, expanded, effect)
 	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.ruleSource()}
 	return []writtenRule{{r, pattern}}
-}
-
-// ruleSource is where a rule stands: the line of its key.
-func (v value) ruleSource() string {
-	line := v.use.Line
-	if v.key != nil {
-		line = v.key.Line
-	}
-	return fmt.Sprintf("%s:%d", v.src.Name, line)
 }
 
 // readEffect reads allow or deny.
@@ -152,27 +143,6 @@ func readGitRule(v value) []writtenRule {
 		return nil
 	}
 	return []writtenRule{{r, "*"}}
-}
-
-// expandHome replaces "~" or "$HOME" at the start of a pattern by the home
-// directory.
-func (v value) expandHome(pattern string) (string, bool) {
-	if pattern == "" {
-		v.keyProblem("an empty pattern matches nothing", `write "*" for everything`)
-		return "", false
-	}
-	for _, sign := range []string{"~", "$HOME"} {
-		rest, ok := strings.CutPrefix(pattern, sign)
-		if !ok || rest != "" && rest[0] != '/' {
-			continue
-		}
-		if v.src.home == "" {
-			v.keyProblem(fmt.Sprintf("%s is the home directory, but HOME is not set", sign), "write the path of the directory")
-			return "", false
-		}
-		return strings.TrimSuffix(v.src.home, "/") + rest, true
-	}
-	return pattern, true
 }
 
 // judged reports whether a rule of this name can ever be looked for. One whose

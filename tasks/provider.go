@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	maxDefined = 100 // agents, providers or tools of a manifest
-	maxHeaders = 50  // headers or query parameters of a provider
+	maxHeaders = 50 // headers or query parameters of a provider
 )
 
 // provider is an endpoint as a manifest has it, its headers and parameters
@@ -64,16 +63,6 @@ func readProviders(v value) ([]definition[provider], bool) {
 		}
 	}
 	return all, ok
-}
-
-// definitions reads a mapping from the names of a few things to what they are.
-func (v value) definitions() ([]value, bool) {
-	entries, ok := v.entries()
-	if len(entries) > maxDefined {
-		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxDefined), "spread them over several manifests")
-		return nil, false
-	}
-	return entries, ok
 }
 
 // readProvider reads one endpoint.

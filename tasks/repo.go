@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -34,16 +33,17 @@ type repoList struct {
 	incorrect bool   // a problem is recorded, and repos is incomplete
 }
 
-var (
-	reposForm = form[repoList]{Type{Name: "list", Elem: &repoForm.Type}, readRepos}
-	repoForm  = short(form[[]repo]{typeOf((*repoEntry).keys), readRepoEntry}, Type{Name: "string"}, repoKey)
-)
+// repos is the form of the repositories of a manifest or a task.
+func (l *lists) repos() form[repoList] {
+	one := short(form[[]repo]{typeOf((*repoEntry).keys), l.readRepoEntry}, Type{Name: "string"}, repoKey)
+	return form[repoList]{listOf(one).Type, func(v value) (repoList, bool) { return readRepos(v, one) }}
+}
 
 // readRepos reads the repositories of a manifest or a task. Duplicates are a problem:
 // their jobs would have the same names.
-func readRepos(v value) (repoList, bool) {
+func readRepos(v value, one form[[]repo]) (repoList, bool) {
 	reported := v.src.Found.Reported
-	all, _ := upTo(maxJobs, flat(repoForm)).read(v)
+	all, _ := upTo(maxJobs, flat(one)).read(v)
 	if len(all) > maxJobs {
 		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
 		return repoList{incorrect: true}, true
@@ -61,17 +61,10 @@ func readRepos(v value) (repoList, bool) {
 	return repoList{all, v.src.Found.Reported > reported}, true
 }
 
-// seenFrom describes the position of another value.
-func (v value) seenFrom(other value) string {
-	if v.src == other.src {
-		return fmt.Sprintf("on line %d", other.use.Line)
-	}
-	return "at " + other.source()
-}
-
 // repoEntry is one entry of repos: one repository, or where to find several.
 type repoEntry struct {
 	value
+	lists   *lists
 	target  text // the value of path, copy, url, file or glob
 	ref     string
 	depth   int
@@ -81,8 +74,8 @@ type repoEntry struct {
 }
 
 // readRepoEntry reads one entry of repos.
-func readRepoEntry(v value) ([]repo, bool) {
-	e := repoEntry{value: v}
+func (l *lists) readRepoEntry(v value) ([]repo, bool) {
+	e := repoEntry{value: v, lists: l}
 	got := e.keys().read(v)
 	ways := slices.DeleteFunc(append([]string{"path", "copy", "url", "file", "glob"}, sourceKeys()...), func(key string) bool {
 		_, ok := got[key]
@@ -151,7 +144,7 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	if r.Kind == RepoURL {
 		made = repo{value: e.value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
 		made.top = made.id
-		return made, e.picks(made), !e.picks(made) || !at.refusedRepo(made)
+		return made, e.picks(made), !e.picks(made) || !refusedRepo(at, made)
 	}
 	abs := resolvePath(e.src.dir, r.Dir)
 	made = newRepo(r.Kind, r.Dir, abs)
@@ -159,7 +152,7 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	if !e.picks(made) {
 		return made, false, true
 	}
-	if at.refusedRepo(made) {
+	if refusedRepo(at, made) {
 		return made, true, false
 	}
 	info, err := os.Stat(abs)
@@ -217,34 +210,6 @@ func readRevision(v value) (string, bool) {
 // one word of a list and never an option.
 func isRevision(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-}
-
-// readGlob reads a pattern for paths.
-func readGlob(v value) (string, bool) {
-	t, ok := v.filled()
-	if ok && strings.Contains(t.s, opening) {
-		v.problem("glob "+problem.Quote(t.s)+": variables are not supported here", "write the path itself")
-		return "", false
-	}
-	return t.s, ok && v.validGlob(t.s)
-}
-
-// validGlob reports whether a glob is valid, or records that it is not.
-func (v value) validGlob(glob string) bool {
-	_, err := pathglob.Parse(glob)
-	if err != nil {
-		v.invalidGlob("glob", glob, err)
-	}
-	return err == nil
-}
-
-// invalidGlob records why a glob can't be parsed.
-func (v value) invalidGlob(kind, glob string, err error) {
-	if errors.Is(err, pathglob.ErrTooMany) {
-		v.problem(fmt.Sprintf("invalid %s %s: %s", kind, problem.Quote(glob), err), "write several patterns, or use wildcards")
-		return
-	}
-	v.problem(fmt.Sprintf("invalid %s %s", kind, problem.Quote(glob)), "close its brackets")
 }
 
 // readProtect reads globs of paths that nothing may change.
@@ -355,4 +320,29 @@ func (e *repoEntry) keys() keys {
 		{"include", into(&e.include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories of file or glob"},
 		{"exclude", into(&e.exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories of file or glob"},
 	}
+}
+
+var protectForm = form[[]permission.Rule]{listOf(globForm).Type, readProtect}
+
+// isPath reports whether a line without quotes names a path, and not a URL:
+// nothing before its first slash ends in a colon.
+func isPath(s string) bool {
+	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
+		return true
+	}
+	first, _, _ := strings.Cut(s, "/")
+	return !strings.Contains(first, ":")
+}
+
+// repoKey is the key of a repository that is written as a path or a URL, in the same way as in a
+// line of a list.
+func repoKey(v value) string {
+	s := v.node.Value
+	switch {
+	case ifString("path")(v) == "" || strings.TrimSpace(s) == "":
+		return ""
+	case isPath(s):
+		return "path"
+	}
+	return "url"
 }

@@ -170,19 +170,25 @@ var sourceHostForm = form[string]{Type{Name: "string"}, func(v value) (string, b
 	return host, valid
 }}
 
+// lists are the lists of sources that one load is given, and the sources that it has read.
+type lists struct {
+	given   []Listed
+	sources []sourceEntry
+}
+
 // sourced returns the repositories of a source: those of the list that was made of it, or
 // without one a repository in their stead, so that everything else can be checked.
 func (e repoEntry) sourced(s Source) ([]repo, bool) {
-	in := e.src.inputs
+	in := e.lists
 	in.sources = append(in.sources, sourceEntry{e.value, s})
-	at := slices.IndexFunc(in.lists, func(l Listed) bool { return s.Same(l.Source) })
+	at := slices.IndexFunc(in.given, func(l Listed) bool { return s.Same(l.Source) })
 	if at < 0 {
 		name := fmt.Sprintf("%s/repositories-%d", s.Owner, len(in.sources))
 		r := e.fromSource(s, ListedRepo{Name: name})
 		r.Unlisted = true
 		return []repo{r}, true
 	}
-	l := in.lists[at]
+	l := in.given[at]
 	if len(l.Repos) == 0 {
 		left := ""
 		if text := l.LeftOut.String(); text != "" {
@@ -255,7 +261,7 @@ func withoutRepeated(v value, all []repo) []repo {
 
 // withHosts checks that sources and forges agree what the hosts are, and adds the hosts
 // that only sources name.
-func (in *inputs) withHosts(forges []Forge) []Forge {
+func (in *lists) withHosts(forges []Forge) []Forge {
 	for _, s := range in.sources {
 		at := slices.IndexFunc(forges, func(f Forge) bool { return f.Host == s.Host })
 		switch {
@@ -269,7 +275,7 @@ func (in *inputs) withHosts(forges []Forge) []Forge {
 }
 
 // planned returns the sources with their lists, each once.
-func (in *inputs) planned() []Listed {
+func (in *lists) planned() []Listed {
 	var all []Listed
 	for _, s := range in.sources {
 		same := func(l Listed) bool { return s.Same(l.Source) }
@@ -277,8 +283,8 @@ func (in *inputs) planned() []Listed {
 			continue
 		}
 		one := Listed{Source: s.Source, Unlisted: true}
-		if at := slices.IndexFunc(in.lists, same); at >= 0 {
-			one = in.lists[at]
+		if at := slices.IndexFunc(in.given, same); at >= 0 {
+			one = in.given[at]
 			one.At = s.At
 		}
 		all = append(all, one)

@@ -2,7 +2,7 @@ package tasks
 
 import (
 	"fmt"
-	"regexp"
+	"net/mail"
 	"slices"
 	"strings"
 
@@ -16,6 +16,7 @@ import (
 type task struct {
 	value
 	manifest *manifest
+	lists    *lists
 
 	id             text
 	named          bool // the id is there, and no task before has it
@@ -68,15 +69,13 @@ type commit struct {
 	exists   value // of if_exists
 }
 
-const maxCommands = 100 // in setup or verify
+func taskForm(l *lists) form[*task] {
+	return form[*task]{typeOf((*task).keys), func(v value) (*task, bool) { return readTask(v, l) }}
+}
 
-// idForm is what ids of tasks and names of profiles look like.
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-var taskForm = form[*task]{typeOf((*task).keys), readTask}
-
-func readTask(v value) (*task, bool) {
+func readTask(v value, l *lists) (*task, bool) {
 	t := withDefaults((*task).keys)
+	t.lists = l
 	t.value, t.commit, t.publish = v, withDefaults((*commit).keys), withDefaults((*publish).keys)
 	got := t.keys().read(v)
 	switch {
@@ -242,7 +241,7 @@ func (t *task) keys() keys {
 		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
 		{"profile", into(&t.profile, optional(textForm)), "", "Profile (the manifest's if absent)"},
 		{"limits", into(&t.limits, mapping((*Limits).keys)), "", "Limits of each job of the task; keys that are absent are taken from the manifest"},
-		{"repos", into(&t.repos, reposForm), "", "Repositories (the manifest's if absent)"},
+		{"repos", into(&t.repos, t.lists.repos()), "", "Repositories (the manifest's if absent)"},
 		{"vars", into(&t.vars, varsForm), "", "Variables for ${{ vars.NAME }}, added to those of the manifest"},
 		{"matrix", into(&t.matrix, matrixForm), "", "Lists of values by name; the task runs once for each combination"},
 		{"needs", into(&t.needs, listOf(textForm)), "", "Ids of tasks whose jobs must pass first"},
@@ -295,4 +294,27 @@ func (p *Person) keys() keys {
 		{"name", required("name: NAME", into(&p.Name, stringForm)), "", "Name of the author"},
 		{"email", required("email: ADDRESS", into(&p.Email, stringForm)), "", "Email address of the author"},
 	}
+}
+
+// ifFindings is output's key of the name of the built-in schema. Another string could be the
+// path of either of its files.
+func ifFindings(v value) string {
+	if v.isScalar() && v.node.Value == findings.Name {
+		return "schema"
+	}
+	return ""
+}
+
+// addressed is the author of a commit that is written as git does: NAME <EMAIL>.
+func addressed(v value) (Person, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return Person{}, false
+	}
+	a, err := mail.ParseAddress(t.s)
+	if err != nil || a.Name == "" {
+		v.problem("invalid author "+problem.Quote(t.s), "write NAME <EMAIL>, or {name: NAME, email: EMAIL}")
+		return Person{}, false
+	}
+	return Person{Name: a.Name, Email: a.Address}, true
 }

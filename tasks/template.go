@@ -44,8 +44,6 @@ type segment struct {
 // maxRendered bounds one text with its variables filled in.
 const maxRendered = 1 << 20
 
-const opening = "${{"
-
 var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost|report|patterns)$`)
 
 // readTemplate reads a text with variables. A mistake in the form of one is
@@ -235,3 +233,7 @@ func (t template) pick(p segment, group map[string]string, name, listing, none s
 }
 
 func (t template) unknown(p segment, what, fix string) { t.src.Report(p.line, p.column, what, fix) }
+
+var templateForm = form[template]{Type{Name: "string"}, readTemplate}
+
+var commandForm = form[template]{scalarType(), readCommand}
