@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/redact"
@@ -49,7 +50,7 @@ func annotatePulls(ctx context.Context, open func(remote string) (*forge.Client,
 }
 
 func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), j *report.Job, text string) error {
-	server, _, err := forgeOf(j.Published.Remote)
+	server, _, err := forges.Server(j.Published.Remote)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, 
 	if err != nil {
 		return err
 	}
-	return publish.Annotate(ctx, client, pullPath(j.PullRequest.URL, server, path), j.PullRequest.Number, text)
+	return publish.Annotate(ctx, client, forges.PullPath(j.PullRequest.URL, server, path), j.PullRequest.Number, text)
 }
 
 // reposOf returns the repositories of the jobs of a report.

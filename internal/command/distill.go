@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
@@ -123,17 +124,17 @@ func distillRun(ctx context.Context, w World, o distillOptions) error {
 
 // open finds the accepted patches and loads the plan of their run.
 func (d *distillery) open(ctx context.Context) error {
-	saved, err := loadRun(d.given.run)
+	saved, err := savedrun.Load(d.given.run)
 	if err != nil {
 		return err
 	}
-	if d.dir, err = filepath.Abs(saved.dir); err != nil {
+	if d.dir, err = filepath.Abs(saved.Dir); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	if err := d.chooseTask(saved.report.Jobs); err != nil {
+	if err := d.chooseTask(saved.Report.Jobs); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	jobs := distill.Candidates(saved.report.Jobs, d.given.task)
+	jobs := distill.Candidates(saved.Report.Jobs, d.given.task)
 	if d.given.merged {
 		if jobs, err = mergedJobs(ctx, d.world, d.dir, jobs); err != nil {
 			return err
@@ -142,7 +143,7 @@ func (d *distillery) open(ctx context.Context) error {
 	if d.examples, err = d.accepted(jobs); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	past, _, err := readPast(d.dir)
+	past, _, err := savedrun.Past(d.dir)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
@@ -108,7 +109,7 @@ func followPulls(ctx context.Context, w World, o followOptions) error {
 
 // followedRuns returns the absolute directories of the runs, the newest first.
 func followedRuns(w World, o followOptions) ([]string, error) {
-	if dir, err := findRun(o.of); err == nil {
+	if dir, err := savedrun.Find(o.of); err == nil {
 		return []string{dir}, nil
 	}
 	manifest, err := filepath.Abs(o.of)
@@ -124,7 +125,7 @@ func followedRuns(w World, o followOptions) ([]string, error) {
 	}
 	var dirs []string
 	for _, s := range saved {
-		past, dir, err := readPast(s.Dir)
+		past, dir, err := savedrun.Past(s.Dir)
 		if err != nil || past.Run.Invocation == nil {
 			continue // in use by another process, or damaged
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
@@ -77,14 +79,14 @@ func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt strin
 
 // again reads the run after a session.
 func (p *followedPull) again() error {
-	saved, err := loadRun(p.dir)
+	saved, err := savedrun.Load(p.dir)
 	if err != nil {
 		return err
 	}
-	if p.past, _, err = readPast(p.dir); err != nil {
+	if p.past, _, err = savedrun.Past(p.dir); err != nil {
 		return err
 	}
-	for _, j := range saved.report.Jobs {
+	for _, j := range saved.Report.Jobs {
 		if j.ID == p.job.ID {
 			p.job = j
 		}
@@ -189,7 +191,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	known := p.world.Redactor(c.plan, c.key.Secret())
 	one := c
 	one.plan = &only
-	pulls := &pullClients{world: p.world, hosts: forges(p.world, c.plan, known.Hold), notify: p.note}
+	pulls := &forges.Clients{World: p.world, Hosts: forges.Hosts(p.world, c.plan, known.Hold), Notify: p.note}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
 		ready, err = preflight(ctx, p.world, one, starting{id: r.past.Run.ID, history: rebased}, true, known, pulls)
@@ -199,7 +201,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err != nil {
 		return done, err
 	}
-	if err := proveSaved(ctx, p.world, r.out, r.past.Run); err != nil {
+	if err := savedrun.ProveAgain(ctx, p.world, r.out, r.past.Run); err != nil {
 		return done, err
 	}
 	trees := ready.Trees(&only)

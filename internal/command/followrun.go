@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -35,7 +36,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 	}
 	defer lock.Close()
 	r := &followedRun{options: o, self: map[string]string{}, writers: map[string]bool{}}
-	if r.past, _, err = readPast(dir); err != nil {
+	if r.past, _, err = savedrun.Past(dir); err != nil {
 		return nil, err
 	}
 	if !r.past.Ended {
@@ -49,7 +50,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 	if r.publishedRun, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, true); err != nil {
 		return nil, err
 	}
-	if r.past, _, err = readPast(dir); err != nil {
+	if r.past, _, err = savedrun.Past(dir); err != nil {
 		return nil, err
 	}
 	if err := r.load(ctx); err != nil {

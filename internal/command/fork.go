@@ -12,12 +12,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/runner/history"
 )
 
 // forkOptions are the options of "millhand session fork".
@@ -66,7 +66,7 @@ func forkSession(ctx context.Context, w World, given forkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	past, dir, err := readPast(given.run)
+	past, dir, err := savedrun.Past(given.run)
 	if err != nil {
 		return err
 	}
@@ -133,31 +133,6 @@ func forkReports(given, other string) (string, error) {
 		return "", fmt.Errorf("--report-dir %s is that of the run to fork: choose another", given)
 	}
 	return abs, nil
-}
-
-// readPast reads the events of a run that is not in progress, without changing its
-// files.
-func readPast(run string) (past *history.Past, dir string, err error) {
-	if dir, err = findRun(run); err != nil {
-		return nil, "", fault.Wrap(event.ExitUsage, err)
-	}
-	if err := rundir.NotInUse(dir); err != nil {
-		return nil, "", fault.Wrap(event.ExitUsage, err)
-	}
-	f, err := rundir.OpenEvents(dir)
-	if err != nil {
-		return nil, "", fault.New(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
-	}
-	defer f.Close()
-	past = &history.Past{}
-	_, err = event.Read(f, past.Emit)
-	switch {
-	case err != nil:
-		return nil, "", fault.New(event.ExitUsage, "read %s: %w", f.Name(), err)
-	case past.Run == nil:
-		return nil, "", fault.New(event.ExitUsage, "%s: the run has no events", f.Name())
-	}
-	return past, dir, nil
 }
 
 // named checks that a job of a run is named, and not one of its subagents.

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/pricetable"
@@ -147,9 +148,9 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 // number of jobs for which the run would be refused. With local it contacts no remote.
 func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
 	known := w.Redactor(plan)
-	hosts := forges(w, plan, known.Hold)
+	hosts := forges.Hosts(w, plan, known.Hold)
 	at := look(w, hosts)
-	at.Forge = (&pullClients{world: w, hosts: hosts}).open
+	at.Forge = (&forges.Clients{World: w, Hosts: hosts}).Open
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
 	if ctx.Err() != nil {

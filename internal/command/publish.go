@@ -14,6 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -96,7 +98,7 @@ type publishRow struct {
 type publishing struct {
 	world   World
 	options publishOptions
-	saved   *savedRun
+	saved   *savedrun.Run
 	state   finishedRun
 	jobs    []report.Job
 	known   *redact.Redactor
@@ -109,16 +111,16 @@ type publishing struct {
 func publishRun(ctx context.Context, w World, o publishOptions) error {
 	p := &publishing{world: w, options: o}
 	var err error
-	if p.saved, err = loadRun(o.run); err != nil {
+	if p.saved, err = savedrun.Load(o.run); err != nil {
 		return err
 	}
-	if p.saved.dir, err = filepath.Abs(p.saved.dir); err != nil {
+	if p.saved.Dir, err = filepath.Abs(p.saved.Dir); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	if p.jobs, err = selectJobs(p.saved.report.Jobs, o.jobs); err != nil {
+	if p.jobs, err = selectJobs(p.saved.Report.Jobs, o.jobs); err != nil {
 		return err
 	}
-	out, err := rundir.Reopen(ctx, p.saved.dir, w.Clock())
+	out, err := rundir.Reopen(ctx, p.saved.Dir, w.Clock())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -172,7 +174,7 @@ func (p *publishing) plan() (pending []int) {
 
 // open checks the policies, and finds the credentials for the remotes.
 func (p *publishing) open(ctx context.Context, pending []int) error {
-	plan, err := accessOf(ctx, p.world, p.saved.dir, p.options.policyOptions)
+	plan, err := accessOf(ctx, p.world, p.saved.Dir, p.options.policyOptions)
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 		}
 		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
 			host := at.Host
-			if server, _, err := forgeOf(row.Remote); err == nil && server.Port() == "" {
+			if server, _, err := forges.Server(row.Remote); err == nil && server.Port() == "" {
 				host = server.Hostname() + ":" + reach.DefaultPort(server.Scheme)
 			}
 			if by, refused := plan.Policies.Refuses(policy.Hosts, host); refused {
@@ -198,14 +200,14 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 		plan.Forges = withKind(plan.Forges, row.Remote, p.state.jobs[row.Job].Forge())
 	}
 	p.known = p.world.Redactor(plan)
-	hosts := forges(p.world, plan, p.known.Hold)
+	hosts := forges.Hosts(p.world, plan, p.known.Hold)
 	auth, err := hosts.ForRemotes(remotes)
 	if err != nil {
 		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
 	}
-	clients := &pullClients{world: p.world, hosts: hosts, notify: p.note}
+	clients := &forges.Clients{World: p.world, Hosts: hosts, Notify: p.note}
 	p.later = runner.Later{
-		Git: p.world.GitEnv(), Reports: p.saved.dir, Mirrors: look(p.world, hosts).Mirrors, Auth: auth, Proxy: p.world.Proxy, Forge: clients.open,
+		Git: p.world.GitEnv(), Reports: p.saved.Dir, Mirrors: p.world.Mirrors(), Auth: auth, Proxy: p.world.Proxy, Forge: clients.Open,
 		Redact: p.known, Protected: plan.Policies.Protected(),
 	}
 	return nil
@@ -213,7 +215,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 
 // withKind adds the kind of the forge of a remote to a list that lacks it.
 func withKind(list []tasks.Forge, address, kind string) []tasks.Forge {
-	server, _, err := forgeOf(address)
+	server, _, err := forges.Server(address)
 	if err != nil || kind == "" || slices.ContainsFunc(list, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, server.Host) }) {
 		return list
 	}
@@ -226,7 +228,7 @@ func (p *publishing) note(text string) {
 
 // publish publishes jobs, and completes the events and reports of the run.
 func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int) error {
-	if err := proveSaved(ctx, p.world, out, p.state.run); err != nil {
+	if err := savedrun.ProveAgain(ctx, p.world, out, p.state.run); err != nil {
 		return err
 	}
 	if err := out.Begin(p.state.run.ID, sandbox.None, nil, len(pending)); err != nil {
@@ -249,7 +251,7 @@ func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	})
 	started := *p.state.run
 	started.Resumed = &event.Resumed{Finished: len(started.Jobs) - len(pending)}
-	if cost := p.saved.report.Run.Totals.CostUSD; cost != nil {
+	if cost := p.saved.Report.Run.Totals.CostUSD; cost != nil {
 		started.Resumed.CostUSD = *cost
 	}
 	elapsed := p.state.end.ElapsedMS
@@ -343,7 +345,7 @@ func (p *publishing) one(ctx context.Context, row publishRow, j report.Job, save
 
 // facts returns the contents of the texts of a job's pull request.
 func (p *publishing) facts(j report.Job) publish.Facts {
-	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Compared: publish.Compares(reposOf(p.saved.report)), Session: &publish.Session{
+	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Compared: publish.Compares(reposOf(p.saved.Report)), Session: &publish.Session{
 		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
 	}}
 	if by := p.state.run.StartedBy; by != nil {

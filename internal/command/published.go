@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -51,7 +52,7 @@ type publishedRun struct {
 	world    World
 	id, dir  string       // of the run
 	jobs     []report.Job // the selected ones
-	clients  *pullClients
+	clients  *forges.Clients
 	auth     func(url string) remote.Auth
 	policies policy.Set
 	known    *redact.Redactor
@@ -61,15 +62,15 @@ type publishedRun struct {
 // --resume, or of the environment if they can't be read any more. With change, the policies
 // must allow pull requests.
 func openPublished(ctx context.Context, w World, o publishedOptions, change bool) (*publishedRun, error) {
-	saved, err := loadRun(o.run)
+	saved, err := savedrun.Load(o.run)
 	if err != nil {
 		return nil, err
 	}
-	r := &publishedRun{world: w, id: saved.report.Run.ID, dir: saved.dir}
-	if r.jobs, err = selectJobs(saved.report.Jobs, o.jobs); err != nil {
+	r := &publishedRun{world: w, id: saved.Report.Run.ID, dir: saved.Dir}
+	if r.jobs, err = selectJobs(saved.Report.Jobs, o.jobs); err != nil {
 		return nil, err
 	}
-	plan, err := accessOf(ctx, w, saved.dir, o.policyOptions)
+	plan, err := accessOf(ctx, w, saved.Dir, o.policyOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 	if by, refused := plan.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && change {
 		return nil, fault.New(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
 	}
-	hosts := forges(w, plan, r.known.Hold)
+	hosts := forges.Hosts(w, plan, r.known.Hold)
 	var remotes []string
 	for _, j := range r.jobs {
 		if j.PullRequest != nil && j.Published != nil {
@@ -87,7 +88,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, change bool
 	if r.auth, err = hosts.ForRemotes(remotes); err != nil {
 		return nil, fault.New(event.ExitAuth, "%s", r.known.Text(err.Error()))
 	}
-	r.clients = &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.known.Text(text))) }}
+	r.clients = &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.known.Text(text))) }}
 	return r, nil
 }
 
@@ -155,7 +156,7 @@ func invoked(run *event.Run) (runOptions, error) {
 
 // open returns the client of the forge with a job's pull request, and the repository there.
 func (r *publishedRun) open(j report.Job) (*forge.Client, forge.Path, error) {
-	server, path, err := forgeOf(j.Published.Remote)
+	server, path, err := forges.Server(j.Published.Remote)
 	if err != nil {
 		return nil, path, err
 	}
@@ -166,26 +167,8 @@ func (r *publishedRun) open(j report.Job) (*forge.Client, forge.Path, error) {
 	if by, refused := r.policies.Refuses(policy.Hosts, host); refused {
 		return nil, path, fmt.Errorf("the host %s is not allowed by %s", server.Host, by.By())
 	}
-	client, path, err := r.clients.open(j.Published.Remote)
-	return client, pullPath(j.PullRequest.URL, server, path), err
-}
-
-// pullPath returns the repository of a pull request, which is not the one with its branch
-// if that is a fork. The server of its URL must be that of the branch.
-func pullPath(address string, server *url.URL, pushed forge.Path) forge.Path {
-	u, err := url.Parse(address)
-	if err != nil || !strings.EqualFold(u.Hostname(), server.Hostname()) {
-		return pushed
-	}
-	for _, form := range []string{"/-/merge_requests/", "/pulls/", "/pull/"} {
-		if i := strings.LastIndex(u.Path, form); i > 0 {
-			full := strings.Trim(u.Path[:i], "/")
-			if slash := strings.LastIndexByte(full, '/'); slash > 0 {
-				return forge.Path{Owner: full[:slash], Name: full[slash+1:]}
-			}
-		}
-	}
-	return pushed
+	client, path, err := r.clients.Open(j.Published.Remote)
+	return client, forges.PullPath(j.PullRequest.URL, server, path), err
 }
 
 // withoutPull returns why a job has no pull request.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 
@@ -36,25 +35,6 @@ func TestOnlyReadyPullRequestsAreMerged(t *testing.T) {
 		c.change(&pr)
 		if got := notReady(pr, j, c.without); got != c.want {
 			t.Errorf("%+v: %q, want %q", pr, got, c.want)
-		}
-	}
-}
-
-func TestTheRepositoryOfAPullRequestIsInItsURL(t *testing.T) {
-	server, pushed := &url.URL{Scheme: "https", Host: "git.example.com"}, forge.Path{Owner: "bot", Name: "api"}
-	acme := forge.Path{Owner: "acme", Name: "api"}
-	for address, want := range map[string]forge.Path{
-		"https://git.example.com/acme/api/pull/7":                 acme,
-		"https://Git.example.com/acme/api/pulls/7":                acme,
-		"https://git.example.com:8443/a/b/api/-/merge_requests/7": {Owner: "a/b", Name: "api"},
-		"https://git.example.com/acme/pull/pull/7":                {Owner: "acme", Name: "pull"},
-		"https://evil.example.com/acme/api/pull/7":                pushed,
-		"https://git.example.com/api/pull/7":                      pushed,
-		"https://git.example.com/acme/api/issues/7":               pushed,
-		"::": pushed,
-	} {
-		if got := pullPath(address, server, pushed); got != want {
-			t.Errorf("%s: %v, want %v", address, got, want)
 		}
 	}
 }

@@ -70,11 +70,11 @@ func (v *revertingPulls) open(ctx context.Context) (err error) {
 		return err
 	}
 	v.later = runner.Later{
-		Git: v.world.GitEnv(), Reports: dir, Mirrors: look(v.world, v.clients.hosts).Mirrors, Work: v.out.Work(), Auth: v.auth, Proxy: v.world.Proxy, Forge: v.clients.open,
+		Git: v.world.GitEnv(), Reports: dir, Mirrors: v.world.Mirrors(), Work: v.out.Work(), Auth: v.auth, Proxy: v.world.Proxy, Forge: v.clients.Open,
 		Redact: v.known, Protected: v.policies.Protected(), Run: v.id, Now: v.world.Now,
 		Emit: func(e event.Event) {
 			if e.Warning != nil {
-				v.clients.notify("warning: " + e.Warning.Message)
+				v.clients.Notify("warning: " + e.Warning.Message)
 			}
 		},
 	}

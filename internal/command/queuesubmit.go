@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
@@ -139,7 +140,7 @@ func queueRefused(err error) error {
 // submitPreflight checks the repositories.
 func submitPreflight(ctx context.Context, w World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
 	known := w.Redactor(plan)
-	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	ready, err := preflight(ctx, w, checked{plan: plan, models: set}, starting{id: id}, quiet, known, pulls)
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func policyFiles(policies policy.Set) []string {
 
 // queuedJobs returns the jobs of a plan for the queue.
 func queuedJobs(w World, plan *tasks.Plan, set *models.Set) []queue.Job {
-	hosts := forges(w, plan, func(string) {})
+	hosts := forges.Hosts(w, plan, func(string) {})
 	keys, seen := map[string]string{}, map[string]int{}
 	for _, j := range plan.Jobs {
 		keys[j.ID] = j.Hash

@@ -7,20 +7,20 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/tasks"
 )
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *pullClients) (*runner.PreflightResult, error) {
+func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
 	plan := c.plan
-	look := look(w, pulls.hosts)
-	look.Forge = pulls.open
+	look := look(w, pulls.Hosts)
+	look.Forge = pulls.Open
 	look.Signing = signs(w, c.key)
 	look.Run, look.History = s.id, s.history
 	if s.queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
@@ -40,7 +40,7 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 	for s.fork != nil && err != nil && s.fork.NextBranch(plan, err) {
 		ready, err = runner.Preflight(ctx, plan, look)
 	}
-	plan.Notes = append(plan.Notes, pulls.warnings()...)
+	plan.Notes = append(plan.Notes, pulls.Warnings()...)
 	var interrupt runner.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
@@ -57,13 +57,5 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 
 // look returns the options of a preflight.
 func look(w World, f *credentials.Forges) runner.PreflightOptions {
-	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: filepath.Join(w.CacheDir(), "mirrors"), Auth: f.ForRemotes, Proxy: w.Proxy}
-}
-
-// forges returns the credentials of the git hosts of a plan. In an untrusted run, the
-// manifest does not decide which server gets a token.
-func forges(w World, plan *tasks.Plan, hold func(token string)) *credentials.Forges {
-	return credentials.NewForges(plan.Forges, credentials.Options{
-		Getenv: w.Getenv, Environ: w.Environ(), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Sleep: w.Sleep, Hold: hold, Proxy: w.Proxy,
-	})
+	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: w.Mirrors(), Auth: f.ForRemotes, Proxy: w.Proxy}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -118,7 +119,7 @@ func alone(write func(io.Writer, *report.Report) error) func(io.Writer, *report.
 }
 
 func printReport(w World, o reportOptions, write func(io.Writer, *report.Report, fs.FS) error) error {
-	file, err := findEvents(o.run)
+	file, err := savedrun.OpenEvents(o.run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -137,14 +138,4 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report,
 		return fault.New(event.ExitInternal, "print the report: %w", err)
 	}
 	return err
-}
-
-// findEvents opens the events of a run. It is named by its directory, or by its id
-// if it is below the current directory.
-func findEvents(run string) (*os.File, error) {
-	dir, err := findRun(run)
-	if err != nil {
-		return nil, err
-	}
-	return rundir.OpenEvents(dir)
 }

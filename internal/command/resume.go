@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"
@@ -35,7 +35,7 @@ func startedWith(ctx context.Context) *event.Invocation {
 
 // resume continues a run in its report directory.
 func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err error) {
-	dir, err := findRun(o.resume)
+	dir, err := savedrun.Find(o.resume)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -91,7 +91,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
-	if err := sameEvidence(past.Run, c.plan); err != nil {
+	if err := savedrun.SameEvidence(past.Run, c.plan); err != nil {
 		return err
 	}
 	if o.onlyFailed && past.Run.ForkedFrom != nil {
@@ -152,20 +152,6 @@ func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Orde
 		}
 	}
 	return continued, nil
-}
-
-// findRun returns the directory of a run, which is named by its directory, a file in it, or
-// its id if it is below the current directory.
-func findRun(run string) (string, error) {
-	if st, err := os.Stat(run); err == nil && !st.IsDir() {
-		run = filepath.Dir(run)
-	}
-	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
-		if rundir.Resumable(dir) {
-			return filepath.Abs(dir)
-		}
-	}
-	return "", fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", run)
 }
 
 // resumed returns the options of a run that is resumed: those that it was started with,

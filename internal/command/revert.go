@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -75,7 +77,7 @@ type reopened struct {
 // reopen locks the report directory of a run and reads its events. The caller closes the
 // directory.
 func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
-	if r.dir, err = findRun(run); err != nil {
+	if r.dir, err = savedrun.Find(run); err != nil {
 		return r, fault.Wrap(event.ExitUsage, err)
 	}
 	if r.out, err = rundir.Reopen(ctx, r.dir, w.Clock()); err != nil {
@@ -177,7 +179,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 		return done, err
 	}
 	known := w.Redactor(plan, key.Secret())
-	at := look(w, forges(w, plan, known.Hold))
+	at := look(w, forges.Hosts(w, plan, known.Hold))
 	at.Local, at.History, at.Signing = true, to, signs(w, key)
 	ready, err := runner.Preflight(ctx, &only, at)
 	if err != nil {
@@ -185,7 +187,7 @@ func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks
 	}
 	defer ready.Close()
 	trees := ready.Trees(&only)
-	prove(ctx, r.out, plan.Evidence, key)
+	savedrun.Prove(ctx, r.out, plan.Evidence, key)
 	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
 		return done, fault.Wrap(event.ExitUsage, err)
 	}

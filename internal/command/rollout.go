@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -57,7 +58,7 @@ func findWaves(w World, name, reportDir string, after []string, except string) (
 	}
 	for _, run := range after {
 		dir, named := run, ""
-		if found, err := findRun(run); err == nil {
+		if found, err := savedrun.Find(run); err == nil {
 			dir, named = found, found
 			all.named[found] = true
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
@@ -21,8 +22,8 @@ import (
 // pullRequests asks the forges for the pull requests of a plan's jobs.
 func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
 	known := w.Redactor(plan)
-	hosts := forges(w, plan, known.Hold)
-	clients := &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	hosts := forges.Hosts(w, plan, known.Hold)
+	clients := &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	remotes := map[string]string{}
 	var urls []string
 	for _, j := range plan.Jobs {
@@ -49,7 +50,7 @@ func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]ro
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && failed == nil {
-			failed = listFailure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("find the pull request of job %s: %v", j.ID, err))), err)
+			failed = forges.Failure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("find the pull request of job %s: %v", j.ID, err))), err)
 		}
 		if p != nil {
 			found[j.ID] = *p
@@ -96,8 +97,8 @@ func remoteOf(w World, j tasks.Job) (string, error) {
 }
 
 // pullOf returns the pull request of a job; nil if it has none that shows anything.
-func pullOf(ctx context.Context, clients *pullClients, plan *tasks.Plan, j tasks.Job, address string) (*rollout.Pull, error) {
-	client, at, err := clients.open(address)
+func pullOf(ctx context.Context, clients *forges.Clients, plan *tasks.Plan, j tasks.Job, address string) (*rollout.Pull, error) {
+	client, at, err := clients.Open(address)
 	if err != nil {
 		return nil, err
 	}

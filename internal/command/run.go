@@ -17,11 +17,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
@@ -318,7 +320,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	ctx, cancel := timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan, c.key.Secret())
-	pulls := &pullClients{world: w, hosts: forges(w, plan, known.Hold), notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
 		ready, err = preflight(ctx, w, c, s, o.log.Quiet, known, pulls)
@@ -343,7 +345,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	case o.log.Quiet:
 		print = printBrief
 	}
-	prove(ctx, out, plan.Evidence, c.key)
+	savedrun.Prove(ctx, out, plan.Evidence, c.key)
 	ledger := s.join(out)
 	if err := out.Begin(s.id, level, trees, len(plan.Jobs)); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -434,7 +436,7 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 const manyJobs = 500
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *pullClients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
+func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *forges.Clients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
@@ -477,7 +479,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}
-	annotatePulls(ctx, pulls.open, fold.Final(), out.Files().FS(), o.Redact, pulls.notify)
+	annotatePulls(ctx, pulls.Open, fold.Final(), out.Files().FS(), o.Redact, pulls.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,8 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc"
@@ -114,43 +112,6 @@ func (o *sessionOptions) parse(args []string) error {
 	return nil
 }
 
-// savedRun is a saved run with its directory.
-type savedRun struct {
-	dir    string
-	report *report.Report
-}
-
-func loadRun(run string) (*savedRun, error) {
-	file, err := findEvents(run)
-	if err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
-	}
-	defer file.Close()
-	rep, err := report.Load(file)
-	if err != nil {
-		return nil, fault.New(event.ExitUsage, "%s: %w", file.Name(), err)
-	}
-	return &savedRun{filepath.Dir(file.Name()), rep}, nil
-}
-
-// session reads the conversation of a session. The error is [fs.ErrNotExist] if the run did
-// not save it.
-func (r *savedRun) session(about report.Session) (*transcript.Session, error) {
-	s := &transcript.Session{Name: about.Name(), About: about}
-	f, err := files.OpenIn(r.dir, path.Join("sessions", s.Name+".jsonl")) // the name is from a file
-	if err != nil {
-		return nil, fmt.Errorf("open the session %s: %w", s.Name, err)
-	}
-	defer f.Close()
-	if s.State, _, err = journal.Read(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	if len(s.State.History) == 0 {
-		return nil, fmt.Errorf("%s: no conversation found: the run was killed at its start, or is of an earlier release", f.Name())
-	}
-	return s, nil
-}
-
 // sessionRow is a session in the list of a run.
 type sessionRow struct {
 	Job      string     `json:"job"`
@@ -163,15 +124,15 @@ type sessionRow struct {
 }
 
 func listSessions(w World, o sessionOptions) error {
-	run, err := loadRun(o.run)
+	run, err := savedrun.Load(o.run)
 	if err != nil {
 		return err
 	}
 	rows := []sessionRow{}
-	for _, j := range run.report.Jobs {
+	for _, j := range run.Report.Jobs {
 		for _, about := range j.Sessions {
 			row := sessionRow{Job: j.ID, Session: about.Name(), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
-			switch s, err := run.session(about); {
+			switch s, err := run.Session(about); {
 			case err == nil:
 				row.Messages = new(len(s.Messages()))
 			case !errors.Is(err, fs.ErrNotExist):
@@ -184,7 +145,7 @@ func listSessions(w World, o sessionOptions) error {
 		return writeJSON(w.Out, struct {
 			Run      string       `json:"run"`
 			Sessions []sessionRow `json:"sessions"`
-		}{run.report.Run.ID, rows})
+		}{run.Report.Run.ID, rows})
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(w.Err, "millhand: the run has no sessions")
@@ -209,13 +170,13 @@ func listSessions(w World, o sessionOptions) error {
 	return t.Flush()
 }
 
-// find returns the session with a name, for "" that of the only job.
-func (r *savedRun) find(name string) (job string, s *report.Session, err error) {
+// findSession returns the session with a name, for "" that of the only job.
+func findSession(r *savedrun.Run, name string) (job string, s *report.Session, err error) {
 	var names []string
-	for _, j := range r.report.Jobs {
+	for _, j := range r.Report.Jobs {
 		for i := range j.Sessions {
 			s := &j.Sessions[i]
-			if s.Name() == name || name == "" && s.Parent == nil && len(r.report.Jobs) == 1 {
+			if s.Name() == name || name == "" && s.Parent == nil && len(r.Report.Jobs) == 1 {
 				return j.ID, s, nil
 			}
 			names = append(names, s.Name())
@@ -229,7 +190,7 @@ func (r *savedRun) find(name string) (job string, s *report.Session, err error) 
 	case len(names) == 0:
 		return "", nil, fault.New(event.ExitUsage, "the run has no sessions")
 	case name == "":
-		return "", nil, fault.New(event.ExitUsage, "the run has %s: choose one of %s", figures.Count(len(r.report.Jobs), "job"), list)
+		return "", nil, fault.New(event.ExitUsage, "the run has %s: choose one of %s", figures.Count(len(r.Report.Jobs), "job"), list)
 	}
 	return "", nil, fault.New(event.ExitUsage, "session %q not found in the run; it has %s", name, list)
 }
@@ -249,21 +210,21 @@ type sessionDocument struct {
 }
 
 func showSession(ctx context.Context, w World, o sessionOptions) error {
-	run, err := loadRun(o.run)
+	run, err := savedrun.Load(o.run)
 	if err != nil {
 		return err
 	}
-	job, about, err := run.find(o.job)
+	job, about, err := findSession(run, o.job)
 	if err != nil {
 		return err
 	}
-	s, err := run.session(*about)
+	s, err := run.Session(*about)
 	switch {
 	case err != nil:
 		return fault.Wrap(event.ExitUsage, err)
 	case o.json:
 		return writeJSON(w.Out, sessionDocument{
-			run.report.Run.ID, job, s.Name, *about, s.State.Session.System, append([]string{}, s.State.Session.Tools...), s.Messages(),
+			run.Report.Run.ID, job, s.Name, *about, s.State.Session.System, append([]string{}, s.State.Session.Tools...), s.Messages(),
 		})
 	case o.markdown:
 		return transcript.Markdown(w.Out, s)

@@ -3,12 +3,12 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"
@@ -122,7 +122,7 @@ func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.S
 	defer cancel()
 	known := w.Redactor(plan)
 	say := func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }
-	hosts := forges(w, plan, known.Hold)
+	hosts := forges.Hosts(w, plan, known.Hold)
 	var urls []string
 	for _, j := range plan.Jobs { // those of the sources, too
 		if j.Repo.Kind == tasks.RepoURL {
@@ -132,12 +132,12 @@ func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.S
 	if _, err := hosts.ForRemotes(urls); err != nil {
 		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
-	clients := &pullClients{world: w, hosts: hosts, notify: say, anonymous: true}
+	clients := &forges.Clients{World: w, Hosts: hosts, Notify: say, Anonymous: true}
 	var all []tasks.Listed
 	for _, s := range sources {
 		l, err := listSource(ctx, clients, s)
 		if err != nil {
-			return nil, listFailure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("%s: %v", s.At, err))), err)
+			return nil, forges.Failure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("%s: %v", s.At, err))), err)
 		}
 		if !quiet {
 			say("listed " + summary(l))
@@ -148,8 +148,8 @@ func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.S
 }
 
 // listSource asks a forge for the repositories of a source.
-func listSource(ctx context.Context, clients *pullClients, s tasks.Source) (tasks.Listed, error) {
-	client, _, err := clients.open(s.URL(s.Owner + "/x"))
+func listSource(ctx context.Context, clients *forges.Clients, s tasks.Source) (tasks.Listed, error) {
+	client, _, err := clients.Open(s.URL(s.Owner + "/x"))
 	if err != nil {
 		return tasks.Listed{}, err
 	}
@@ -164,23 +164,6 @@ func listSource(ctx context.Context, clients *pullClients, s tasks.Source) (task
 		l.Repos = append(l.Repos, tasks.ListedRepo{Name: name, DefaultBranch: r.DefaultBranch})
 	}
 	return l, err
-}
-
-// listFailure returns the exit code and text of a list that failed.
-func listFailure(ctx context.Context, text, err error) error {
-	var interrupt runner.Interrupt
-	exit := event.ExitUsage
-	switch {
-	case errors.As(context.Cause(ctx), &interrupt):
-		return fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
-	case ctx.Err() != nil:
-		return fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
-	case errors.Is(err, forge.ErrDenied):
-		exit = event.ExitAuth
-	case errors.Is(err, forge.ErrLimited) || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrIncomplete):
-		exit = event.ExitUnavailable
-	}
-	return fault.New(exit, "%w; nothing was run", text)
 }
 
 // summary describes a list in a line.

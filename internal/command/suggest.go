@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/suggest"
@@ -103,7 +104,7 @@ type usedCall struct {
 
 // read adds the events of a run.
 func (u *usage) read(run string) error {
-	file, err := findEvents(run)
+	file, err := savedrun.OpenEvents(run)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -147,13 +148,13 @@ func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error
 		return nil, err
 	}
 	known := w.Redactor(&tasks.Plan{})
-	hosts := forges(w, &tasks.Plan{}, known.Hold)
+	hosts := forges.Hosts(w, &tasks.Plan{}, known.Hold)
 	auth, err := hosts.ForRemotes([]string{name})
 	if err != nil {
 		return nil, err
 	}
 	at := remote.Repo{URL: name, Auth: auth(name), Proxy: w.Proxy}
-	dir := filepath.Join(look(w, hosts).Mirrors, "verify-"+outputsOf(name))
+	dir := filepath.Join(w.Mirrors(), "verify-"+outputsOf(name))
 	git, err := remote.Mirror(ctx, dir, at, remote.MirrorOptions{}, w.GitEnv())
 	if err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ func (w World) UserCacheDir() string {
 	return ""
 }
 
+// Mirrors is the directory of the mirrors of repositories that are elsewhere.
+func (w World) Mirrors() string { return filepath.Join(w.CacheDir(), "mirrors") }
+
 // StateDir is the directory of data between runs that can't be re-created.
 func (w World) StateDir() (string, error) {
 	for _, dir := range []struct{ env, below string }{{"XDG_STATE_HOME", "millhand"}, {"HOME", ".local/state/millhand"}} {

@@ -1,19 +1,20 @@
-package command
+package savedrun
 
 import (
 	"context"
 
 	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/tasks"
 )
 
-// prove makes a run leave evidence, if its manifest has it. key signs it; nil for no
+// Prove makes a run leave evidence, if its manifest has it. key signs it; nil for no
 // signature.
-func prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *signing.Key) {
+func Prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *signing.Key) {
 	if settings == nil {
 		return
 	}
@@ -26,8 +27,8 @@ func prove(ctx context.Context, out *rundir.Dir, settings *tasks.Evidence, key *
 	out.Prove(e)
 }
 
-// proveSaved is prove for a saved run that gets more events.
-func proveSaved(ctx context.Context, w World, out *rundir.Dir, run *event.Run) error {
+// ProveAgain is [Prove] for a saved run that gets more events.
+func ProveAgain(ctx context.Context, w world.World, out *rundir.Dir, run *event.Run) error {
 	if run.Evidence == nil {
 		return nil
 	}
@@ -39,12 +40,12 @@ func proveSaved(ctx context.Context, w World, out *rundir.Dir, run *event.Run) e
 			return fault.New(event.ExitAuth, "evidence.sign: %w; nothing was changed", err)
 		}
 	}
-	prove(ctx, out, settings, key)
+	Prove(ctx, out, settings, key)
 	return nil
 }
 
-// sameEvidence refuses to resume a run with other evidence than it was started with.
-func sameEvidence(run *event.Run, plan *tasks.Plan) error {
+// SameEvidence refuses to resume a run with other evidence than it was started with.
+func SameEvidence(run *event.Run, plan *tasks.Plan) error {
 	was, is := "", ""
 	if run.Evidence != nil {
 		was = run.Evidence.Sign

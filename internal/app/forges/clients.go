@@ -1,0 +1,89 @@
+// Package forges has the clients of the forges that a plan names, and their credentials. It
+// decides nothing about pull requests, and knows neither runs nor the command line.
+package forges
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Clients are the clients of the forges of a run, one for each host, which paces its
+// requests.
+type Clients struct {
+	World  world.World
+	Hosts  *credentials.Forges
+	Notify func(text string)
+
+	Anonymous bool // requests to hosts without a token are sent
+
+	mu       sync.Mutex
+	clients  map[string]*forge.Client
+	workflow bool // the workflow's own token was used
+}
+
+// Open returns the client of a remote's forge and the repository there.
+func (c *Clients) Open(address string) (*forge.Client, forge.Path, error) {
+	server, path, err := Server(address)
+	if err != nil {
+		return nil, path, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.clients[server.String()]; known != nil {
+		return known, path, nil
+	}
+	kind := c.Hosts.Kind(server.Host)
+	if kind == "" {
+		return nil, path, fmt.Errorf("the kind of %s is unknown: add it to forges, such as forges: {%s: {kind: gitea}}", server.Host, server.Host)
+	}
+	client, err := forge.NewClient(forge.Options{
+		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.World.Proxy, UserAgent: "millhand/" + c.World.Version, Now: c.World.Now, Sleep: c.World.Sleep, Notify: c.Notify,
+		Token: func(ctx context.Context, owner string) (string, error) {
+			token, err := c.Hosts.Token(ctx, server.Host, owner)
+			if credentials.Unavailable(err) {
+				err = fmt.Errorf("%w: %w", forge.ErrUnreachable, err)
+			}
+			if err == nil && token == "" && !c.Anonymous {
+				err = fmt.Errorf("no token for %s: add it to forges, or set %s", server.Host, credentials.TokenVariable)
+			}
+			c.note(kind, token)
+			return token, err
+		},
+		Reject:      func(ctx context.Context, owner, token string) { c.Hosts.Reject(ctx, server.Host, owner, token) },
+		Permissions: func(owner string) map[string]string { return c.Hosts.Permissions(server.Host, owner) },
+	})
+	if err != nil {
+		return nil, path, err
+	}
+	if c.clients == nil {
+		c.clients = map[string]*forge.Client{}
+	}
+	c.clients[server.String()] = client
+	return client, path, nil
+}
+
+// note notes the use of a token that GitHub has created for a workflow.
+func (c *Clients) note(kind tasks.ForgeKind, token string) {
+	if kind != tasks.GitHub || token == "" || c.World.Getenv("GITHUB_ACTIONS") != "true" || token != c.World.Getenv("GITHUB_TOKEN") {
+		return
+	}
+	c.mu.Lock()
+	c.workflow = true
+	c.mu.Unlock()
+}
+
+// Warnings returns what the user should know about the tokens that were used.
+func (c *Clients) Warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.workflow {
+		return nil
+	}
+	return []string{"pull requests are created with the workflow's own token (GITHUB_TOKEN), so GitHub starts no workflows for them: use a token of a GitHub App or of a user, in forges"}
+}
