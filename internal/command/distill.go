@@ -245,7 +245,7 @@ func (d *distillery) checkOutput() error {
 
 // mergedJobs returns the jobs whose pull requests are merged.
 func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]report.Job, error) {
-	r, err := openPublished(ctx, w, publishedOptions{run: dir}, false)
+	r, err := openPublished(ctx, w, publishedOptions{run: dir}, order{})
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]
 		if j.PullRequest == nil {
 			continue
 		}
-		row := r.status(ctx, j)
+		row := r.take(ctx, j)
 		if row.PullRequest == nil {
 			return nil, fault.New(event.ExitPublish, "job %s: %s", j.ID, row.Reason)
 		}

@@ -47,7 +47,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 			return nil, err
 		}
 	}
-	if r.publishedRun, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, true); err != nil {
+	if r.publishedRun, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, order{verb: shut}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/report"
+)
+
+// verb is what is to become of the pull requests of a run.
+type verb int
+
+// The verbs.
+const (
+	show   verb = iota // only read them
+	merge              // those that are ready
+	shut               // without merging them
+	revert             // merged ones by an inverse, others as with shut
+)
+
+// order is a verb with its options.
+type order struct {
+	verb          verb
+	method        forge.MergeMethod // of merge
+	withoutChecks bool              // merge those that have no checks at all
+	deleteBranch  bool              // of shut and revert
+	comment       string            // likewise: the reason for people
+	dryRun        bool              // change nothing
+}
+
+// pullAction is what is done with a pull request.
+type pullAction int
+
+// The actions.
+const (
+	stay     pullAction = iota // the row is complete
+	askAgain                   // the forge is finding out: read the pull request again
+	doMerge                    // open → merged
+	doShut                     // open → closed
+	doInvert                   // merged → an inverse pull request
+)
+
+// transition is the next transition of a pull request, or why there is none.
+type transition struct {
+	do     pullAction
+	result string // of the row, after the transition
+	reason string
+	exit   event.Exit
+	last   bool // with stay: its branch can be deleted if that was ordered
+}
+
+// next returns the transition of a pull request in its present state. It is the only place that decides what a verb
+// means in a state:
+//
+//	        open              merged    closed
+//	show    stay              stay      stay
+//	merge   askAgain or doMerge  stay      stay
+//	shut    doShut            stay      stay, delete the branch
+//	revert  doShut            doInvert  stay, delete the branch
+func (o order) next(pr forge.PullRequest, j report.Job) transition {
+	switch {
+	case o.verb == show:
+		return transition{reason: reasonOpen(pr, j)}
+	case o.verb == merge:
+		return o.nextMerge(pr, j)
+	case pr.State == forge.Merged && o.verb == revert:
+		return transition{do: doInvert, result: "reverted"}
+	case pr.State == forge.Merged:
+		return transition{result: "merged", reason: "it was merged before"}
+	case pr.Head.Branch != j.Published.Branch:
+		return transition{result: "not closed", reason: fmt.Sprintf("it is for branch %s, but the run pushed %s", pr.Head.Branch, j.Published.Branch), exit: event.ExitFailed}
+	case pr.State == forge.Closed:
+		return transition{result: "closed", reason: "it was closed before", last: true}
+	case o.dryRun:
+		return transition{result: "would close"}
+	}
+	return transition{do: doShut, result: "closed"}
+}
+
+// nextMerge is next for merge.
+func (o order) nextMerge(pr forge.PullRequest, j report.Job) transition {
+	switch pr.State {
+	case forge.Merged:
+		return transition{result: "merged", reason: "it was merged before"}
+	case forge.Closed:
+		return transition{result: "closed", reason: "it was closed before, without merging it"}
+	case forge.Open:
+	}
+	switch reason := notReady(pr, j, o.withoutChecks); {
+	case reason == undecided:
+		if pr.Conflict {
+			reason = "it has conflicts with " + pr.Base + ", or the forge has not yet checked it"
+		}
+		return transition{do: askAgain, result: "not ready", reason: reason, exit: event.ExitFailed}
+	case reason != "":
+		return transition{result: "not ready", reason: reason, exit: event.ExitFailed}
+	case o.dryRun:
+		return transition{result: "would merge"}
+	}
+	return transition{do: doMerge, result: "merged"}
+}
+
+// deletes reports whether the branch of a pull request is deleted that has nothing else left to do.
+func (o order) deletes() bool { return o.deleteBranch && !o.dryRun }
+
+// How often, and after which time, a pull request is read again whose forge is still
+// finding out whether it can be merged.
+const (
+	mergeableTries = 5
+	mergeableWait  = 2 * time.Second
+)
+
+// undecided is why a pull request is not ready whose forge is finding out.
+const undecided = "the forge has not yet found out whether it can be merged: try again"
+
+// notReady returns why an open pull request must not be merged; "" if it may.
+func notReady(pr forge.PullRequest, j report.Job, withoutChecks bool) string {
+	switch {
+	case pr.SHA != j.Published.Hash:
+		return foreignHead(pr, j) + ": review and merge it yourself"
+	case pr.Draft:
+		return "it is a draft: mark it as ready for review"
+	case pr.Checks == forge.ChecksFailed:
+		return "its checks failed"
+	case pr.Checks == forge.ChecksPending:
+		return "its checks have not completed"
+	case pr.Checks == forge.NoChecks && !withoutChecks:
+		return "it has no checks: merge it with --without-checks"
+	case pr.Mergeable == forge.MergeUnknown:
+		return undecided
+	case pr.Conflict:
+		return "it has conflicts with " + pr.Base
+	case pr.Mergeable != forge.CanMerge:
+		return cmp.Or(pr.Blocked, "a rule of the repository blocks it, such as a required review, or it is behind "+pr.Base)
+	}
+	return ""
+}
+
+// reasonOpen returns what people should know about an open pull request; "" for nothing.
+func reasonOpen(pr forge.PullRequest, j report.Job) string {
+	switch {
+	case pr.State != forge.Open:
+		return ""
+	case pr.SHA != j.Published.Hash:
+		return foreignHead(pr, j)
+	}
+	return pr.Blocked
+}
+
+// foreignHead describes a head that is not the commit that the run has pushed.
+func foreignHead(pr forge.PullRequest, j report.Job) string {
+	return fmt.Sprintf("its head is at %.10s, but the run pushed %.10s", pr.SHA, j.Published.Hash)
+}
