@@ -159,14 +159,14 @@ func TestLeaksAreSecretsThatWereNotThereBefore(t *testing.T) {
 		t.Errorf("files without lines (-want +got):\n%s", diff)
 	}
 	patch := "+" + held + "\n context\n"
-	if clean, kept := Redacted([]byte(patch), leaks, known); string(clean) != "+[redacted]\n context\n" || kept {
-		t.Errorf("%q, %t", clean, kept)
+	if clean, left := Redacted([]byte(patch), leaks, known); string(clean) != "+[redacted]\n context\n" || left {
+		t.Errorf("%q, %t", clean, left)
 	}
-	if clean, kept := Redacted([]byte(" "+old+"\n"), nil, known); strings.Contains(string(clean), old) || !kept {
-		t.Errorf("a key in another line: %q, %t", clean, kept)
+	if clean, left := Redacted([]byte(" "+old+"\n"), nil, known); strings.Contains(string(clean), old) || !left {
+		t.Errorf("a key in another line: %q, %t", clean, left)
 	}
-	if clean, kept := Redacted([]byte(" x\n"), nil, known); string(clean) != " x\n" || kept {
-		t.Errorf("nothing to redact: %q, %t", clean, kept)
+	if clean, left := Redacted([]byte(" x\n"), nil, known); string(clean) != " x\n" || left {
+		t.Errorf("nothing to redact: %q, %t", clean, left)
 	}
 }
 
