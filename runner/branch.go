@@ -184,7 +184,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 	}
 	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remove: removeOnRemote(s.remote, j.Commit.Branch), remote: true}
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
-		ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+		ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 		defer cancel()
 		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.remote, j.Commit.Branch); err != nil {
 			s.skip, err = cannotAsk(err)
@@ -202,22 +202,4 @@ func cannotAsk(err error) (*stop, error) {
 		return nil, err
 	}
 	return notFetched("list the branches of the remote", err), nil
-}
-
-// mirrorName returns the name of the directory of a url repository's mirror.
-func mirrorName(r tasks.Repo) string {
-	_, path, found := strings.Cut(r.URL, "://")
-	if !found {
-		path = r.URL
-	}
-	name := dirName(strings.TrimSuffix(path, ".git"))
-	const most = 80
-	if len(name) > most {
-		name = name[len(name)-most:]
-	}
-	name = fmt.Sprintf("%s-%s", name, digest(r.URL)[:12])
-	if r.Depth > 0 {
-		name += fmt.Sprintf("-depth%d", r.Depth)
-	}
-	return name + ".git"
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -66,23 +66,13 @@ func (c *copies) make(ctx context.Context, src, dst string) (*gitops.Repo, error
 
 // name returns an unused directory name derived from a repository's name.
 func (c *copies) name(repo string) string {
-	base := dirName(repo)
+	base := remote.DirName(repo)
 	name := base
 	for n := 2; name == "" || c.names[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	c.names[name] = true
 	return name
-}
-
-// dirName returns a plain directory name for a repository's name or URL.
-func dirName(repo string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, repo), ".-")
 }
 
 // digest returns the hexadecimal SHA-256 of a text.

@@ -107,7 +107,7 @@ func (p *preflight) mirroredTip(ctx context.Context, j tasks.Job, o *origin, s *
 	if f.branches[j.Commit.Branch] == "" {
 		return "", nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	if tip, err = remote.Fetch(ctx, o.repo.Git, f.remote, j.Commit.Branch); err != nil {
 		s.skip, err = cannotAsk(err)

@@ -37,7 +37,7 @@ type Inverse struct {
 // [gitops.ErrMerge].
 func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) error {
 	l := j.landing()
-	if l == nil || j.published == nil {
+	if l == nil || j.Published == nil {
 		return errors.New("the run is of an earlier release")
 	}
 	at := remote.Repo{URL: l.Remote, Auth: p.Auth(l.Remote), Proxy: p.Proxy}
@@ -45,7 +45,7 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 	if err != nil {
 		return err
 	}
-	pushed := j.published.Hash
+	pushed := j.Published.Hash
 	if !landing.Has(repo, pushed) { // its branch was deleted, and it was squashed
 		if _, err := p.commit(ctx, repo, id, j); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 	}
 	before := line[len(line)-1]
 	subject, _, _ := strings.Cut(text, "\n")
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	tip, err := remote.Fetch(ctx, repo.Git, at, i.Target.Base)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) er
 	if err != nil {
 		return err
 	}
-	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", textcut.Plain(subject)), trailers.Run.Of(p.Run), trailers.Job.Of(id), trailers.Task.Of(digest(pushed)), trailers.Reverts.Of(pushed))
+	message := gitops.WithTrailers(fmt.Sprintf("Revert \"%s\"", textcut.Plain(subject)), trailers.Run.Of(p.Run), trailers.Job.Of(id), trailers.Task.Of(hashOf([]byte(pushed))), trailers.Reverts.Of(pushed))
 	commit, err := p.merged(ctx, repo, merging{id: id, at: tip, from: pushed, to: before, message: message, below: l.Below})
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ type merging struct {
 
 // merged makes the commit, which no branch has, after checking its changes.
 func (p Later) merged(ctx context.Context, repo *gitops.Repo, m merging) (hash string, err error) {
-	dir := filepath.Join(p.Work, "merge-"+digest(m.id)[:12])
+	dir := filepath.Join(p.Work, "merge-"+hashOf([]byte(m.id))[:12])
 	tree, err := repo.AddWorktree(ctx, dir, m.at)
 	if err != nil {
 		return "", fmt.Errorf("check out the commit %.10s: %w", m.at, err)

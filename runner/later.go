@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,43 +23,20 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
-// SavedJob is a job of a saved run, from its events, with what is required to publish it
-// later. It is an [event.Sink] of the events of the job; its zero value is ready to use.
-type SavedJob struct {
-	End *event.JobEnd // nil if it did not end
-
-	start     *event.JobStart
-	ended     time.Time
-	commit    *event.Commit
-	published *event.Published
-	announced bool   // its pull request
-	reverted  string // commit of the last revert; empty for none
-}
+// SavedJob is a job of a saved run, with what is required to publish it later. It is an
+// [event.Sink] of the events of the job; its zero value is ready to use.
+type SavedJob struct{ history.Landing }
 
 // Emit adds an event of the job. It always returns nil.
 func (j *SavedJob) Emit(e event.Event) error {
-	switch {
-	case e.JobStart != nil:
-		*j = SavedJob{start: e.JobStart}
-	case e.JobEnd != nil:
-		j.End, j.ended = e.JobEnd, e.Time
-	case e.Type == event.Committed && e.Commit != nil:
-		if j.commit == nil || j.commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
-			j.commit = e.Commit
-		}
-	case e.Type == event.CommitPublished && e.Published != nil:
-		j.published = e.Published
-	case e.Type == event.PullRequestStarted:
-		j.announced = true
-	case e.Type == event.Reverted && e.Revert != nil && e.Revert.Commit != "":
-		j.reverted = e.Revert.Commit
-	}
+	j.Add(e)
 	return nil
 }
 
@@ -80,10 +58,10 @@ func (j *SavedJob) Forge() string {
 }
 
 func (j *SavedJob) landing() *event.Landing {
-	if j.start == nil {
+	if j.Start == nil {
 		return nil
 	}
-	return j.start.Landing
+	return j.Start.Landing
 }
 
 // Remote is the URL that the job is pushed to, and Branch the branch; both are empty for a
@@ -114,11 +92,11 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return strings.TrimSuffix(string(end.Outcome)+": "+end.Reason, ": "), false
 	case end.Code == event.CodeHook:
 		return end.Reason, false
-	case j.pushed() && (mode == tasks.PublishPush || j.published.PullRequest != nil):
+	case j.pushed() && (mode == tasks.PublishPush || j.Published.PullRequest != nil):
 		return "published before", true
-	case j.start == nil:
+	case j.Start == nil:
 		return "its commit is of an earlier run", false
-	case j.commit == nil && end.Patch == "":
+	case j.Commit == nil && end.Patch == "":
 		return "it has no changes", false
 	case l == nil:
 		return "its changes were not to be committed (commit: false), or the run is of an earlier release", false
@@ -126,13 +104,13 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return "its repository has no branch or no remote to push to", false
 	case l.PullRequest != nil && l.PullRequest.Fork != "":
 		return "its branch is in the fork " + l.PullRequest.Fork + " (publish.fork), which is not supported yet: use millhand run --resume", false
-	case j.start.Base == "":
+	case j.Start.Base == "":
 		return "it started in a repository without commits", false
 	case l.Sign == string(tasks.SignAPI) && !j.pushed():
 		return "its commit is made and signed by the forge (commit.sign: api), which only a run can do: use publish.mode: push or pr, or millhand run --resume", false
-	case l.Sign != "" && j.commit == nil:
+	case l.Sign != "" && j.Commit == nil:
 		return "its commit is to be signed (commit.sign: " + l.Sign + "), and the run has made none: use publish.mode: branch", false
-	case j.commit == nil && end.PatchSHA256 == "":
+	case j.Commit == nil && end.PatchSHA256 == "":
 		return "the checksum of its patch is unknown", false
 	}
 	return "", false
@@ -140,12 +118,12 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 
 // pushed reports whether the newest commit of the job was pushed.
 func (j *SavedJob) pushed() bool {
-	return j.published != nil && (j.commit == nil || j.commit.Hash == j.published.Hash)
+	return j.Published != nil && (j.Commit == nil || j.Commit.Hash == j.Published.Hash)
 }
 
 // finished reports whether the job has committed its complete work.
 func (j *SavedJob) finished() bool {
-	return j.commit != nil && !trailers.Read(j.commit.Message).Unfinished()
+	return j.Commit != nil && !trailers.Read(j.Commit.Message).Unfinished()
 }
 
 // Later has what publishing the jobs of a saved run requires.
@@ -200,16 +178,16 @@ func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.P
 	if err != nil {
 		return nil, err
 	}
-	if j.commit == nil {
+	if j.Commit == nil {
 		emit(event.Event{Type: event.Committed, Commit: commit})
 	}
 	pub := &publish.Publication{
 		PushOptions: remote.PushOptions{Remote: at, Commit: commit.Hash, Branch: l.Branch, Expect: l.Lease},
-		From:        repo.Git, OnBase: l.OnBase, Base: j.start.Base, Saved: "saved as a patch", Emit: emit,
+		From:        repo.Git, OnBase: l.OnBase, Base: j.Start.Base, Saved: "saved as a patch", Emit: emit,
 	}
 	switch {
-	case j.published != nil: // only its pull request is missing, or it was reverted since
-		pub.Expect, pub.OnBase = j.published.Hash, false
+	case j.Published != nil: // only its pull request is missing, or it was reverted since
+		pub.Expect, pub.OnBase = j.Published.Hash, false
 	case !tasks.PublishMode(l.Publish).Pushes() && l.Exists == string(tasks.ReplaceIfExists):
 		if pub.Expect, err = p.replaced(ctx, repo, at, l.Branch, commit.Hash); err != nil {
 			return nil, err
@@ -225,48 +203,48 @@ func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.P
 // repository returns a repository with the base of a job: that of the job if it is on this
 // machine, else a mirror of the remote.
 func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*gitops.Repo, error) {
-	if dir := j.start.Repository; dir != "" {
+	if dir := j.Start.Repository; dir != "" {
 		repo, err := gitops.Open(dir, p.Git)
-		if err == nil && landing.Has(repo, j.start.Base) {
+		if err == nil && landing.Has(repo, j.Start.Base) {
 			at.Auth.Header, err = credentials.Authorization(repo.Git, at.URL)
 			return repo, err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
-	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(tasks.Repo{URL: at.URL})), *at, remote.MirrorOptions{}, p.Git)
+	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, remote.MirrorName(at.URL, 0)), *at, remote.MirrorOptions{}, p.Git)
 	if err != nil {
 		return nil, err
 	}
-	if repo := gitops.New(git); landing.Has(repo, j.start.Base) {
+	if repo := gitops.New(git); landing.Has(repo, j.Start.Base) {
 		return repo, nil
 	}
-	return nil, fmt.Errorf("the commit %.10s that the job started from is not on %s", j.start.Base, *at)
+	return nil, fmt.Errorf("the commit %.10s that the job started from is not on %s", j.Start.Base, *at)
 }
 
 // commit returns the commit of a job after checking its changes. A commit that is missing in
 // the repository is made from the patch: it must have the hash that the run has reported, or
 // the patch the checksum.
 func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *SavedJob) (c *event.Commit, err error) {
-	made, at := j.commit != nil && landing.Has(repo, j.commit.Hash), j.start.Base
+	made, at := j.Commit != nil && landing.Has(repo, j.Commit.Hash), j.Start.Base
 	if made {
-		at = j.commit.Hash
+		at = j.Commit.Hash
 	}
-	dir := filepath.Join(p.Work, "publish-"+digest(id)[:12])
+	dir := filepath.Join(p.Work, "publish-"+hashOf([]byte(id))[:12])
 	tree, err := repo.AddWorktree(ctx, dir, at)
 	if err != nil {
 		return nil, fmt.Errorf("check out the commit %.10s: %w", at, err)
 	}
 	defer func() { err = errors.Join(err, repo.RemoveWorktree(context.WithoutCancel(ctx), dir)) }()
-	if !made && j.commit != nil && j.commit.Hash == j.reverted {
-		return nil, fmt.Errorf("the commit %.10s of session revert is not in %s, and no patch has it: publish it where the session was reverted", j.reverted, repo.Git.Common)
+	if !made && j.Commit != nil && j.Commit.Hash == j.Reverted {
+		return nil, fmt.Errorf("the commit %.10s of session revert is not in %s, and no patch has it: publish it where the session was reverted", j.Reverted, repo.Git.Common)
 	}
 	if !made {
 		if err := p.apply(ctx, tree, j); err != nil {
 			return nil, err
 		}
 	}
-	base, err := tree.SnapshotOf(j.start.Base)
+	base, err := tree.SnapshotOf(j.Start.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -275,9 +253,9 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 		return nil, err
 	}
 	if err := p.check(ctx, tree, changes, j.landing().Below); err != nil || made {
-		return j.commit, err
+		return j.Commit, err
 	}
-	if j.commit == nil {
+	if j.Commit == nil {
 		return j.remake(ctx, tree, changes, landing.Witnessed(j.landing().Message, id, p.Head))
 	}
 	return j.remake(ctx, tree, changes, "")
@@ -293,7 +271,7 @@ func (p Later) apply(ctx context.Context, tree *gitops.Repo, j *SavedJob) error 
 	if err != nil {
 		return fmt.Errorf("read the patch: %w", err)
 	}
-	if sum := j.End.PatchSHA256; sum != "" && sum != digest(string(patch)) {
+	if sum := j.End.PatchSHA256; sum != "" && sum != hashOf(patch) {
 		return fmt.Errorf("%s was changed after the run", j.End.Patch)
 	}
 	file := tree.Root() + ".patch" // a copy: what was checked is what is applied
@@ -302,10 +280,13 @@ func (p Later) apply(ctx context.Context, tree *gitops.Repo, j *SavedJob) error 
 	}
 	defer os.Remove(file)
 	if err := tree.Apply(ctx, file); err != nil {
-		return fmt.Errorf("apply %s to commit %.10s: %w", j.End.Patch, j.start.Base, err)
+		return fmt.Errorf("apply %s to commit %.10s: %w", j.End.Patch, j.Start.Base, err)
 	}
 	return nil
 }
+
+// hashOf returns the hexadecimal SHA-256 of data.
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // check checks changes that were checked by the run, because policies and secrets may be
 // others now.
@@ -334,13 +315,13 @@ func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Cha
 func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, message string) (*event.Commit, error) {
 	l := j.landing()
 	c := event.Commit{Branch: l.Branch, Message: message}
-	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.ended.UTC()}
+	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.Ended.UTC()}
 	author := committer
 	if l.Author != "" {
 		author.Name, author.Email, _ = strings.Cut(strings.TrimSuffix(l.Author, ">"), " <")
 	}
-	if j.commit != nil {
-		c = *j.commit
+	if j.Commit != nil {
+		c = *j.Commit
 		var err error
 		if author, err = gitops.ParseSignature(c.Author); err == nil {
 			committer, err = gitops.ParseSignature(c.Committer)
@@ -350,7 +331,7 @@ func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitop
 		}
 	}
 	c.Author, c.Committer = author.String(), committer.String()
-	o := gitops.CommitOptions{Parent: j.start.Base, Message: c.Message, Author: author, Committer: committer}
+	o := gitops.CommitOptions{Parent: j.Start.Base, Message: c.Message, Author: author, Committer: committer}
 	if c.Signature != "" {
 		o.Sign = func(context.Context, []byte) (string, error) { return c.Signature, nil }
 	}
@@ -368,7 +349,7 @@ func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitop
 // replaced returns the commit that a branch is at on the remote, if millhand made it, for a
 // job that replaces it. The run has not asked for it.
 func (p Later) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, branch, commit string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	tip, err := remote.Fetch(ctx, repo.Git, at, branch)
 	switch {
@@ -408,7 +389,7 @@ func (p Later) pull(ctx context.Context, j *SavedJob, facts publish.Facts) (*pub
 	if err := pr.Check(l.Branch); err != nil {
 		return nil, err
 	}
-	if j.announced || pr.Spec.IfExists != tasks.FailIfExists && pr.Spec.IfExists != tasks.SkipIfExists {
+	if j.Announced || pr.Spec.IfExists != tasks.FailIfExists && pr.Spec.IfExists != tasks.SkipIfExists {
 		return pr, nil
 	}
 	open, err := pr.Open(ctx, l.Branch)

@@ -164,9 +164,9 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
-	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), remote.MirrorOptions{Depth: r.Depth}, p.Git)
+	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, remote.MirrorName(r.URL, r.Depth)), p.at(r.URL), remote.MirrorOptions{Depth: r.Depth}, p.Git)
 	if o.err = err; err == nil {
 		o.repo = gitops.New(git)
 	}

@@ -192,11 +192,8 @@ func refuse(code event.Code, format string, args ...any) error {
 	return &Refusal{Code: code, Err: fmt.Errorf(format, args...)}
 }
 
-// The timeouts of a preflight for remotes.
-const (
-	fetchTimeout     = 15 * time.Minute
-	referenceTimeout = time.Minute
-)
+// referenceTimeout is how long a remote may take to list its branches.
+const referenceTimeout = time.Minute
 
 // Preflight checks the repository of every selected job before anything runs or money is
 // spent: it fetches remote repositories, resolves the commit that each job starts from,

@@ -72,7 +72,7 @@ func (p *preflight) newBase(ctx context.Context, j tasks.Job, o *origin, s start
 		}
 		return "", refuse(event.CodeBase, "branch %s, the base of the pull request, not found on %s", branch, s.remote)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	return remote.Fetch(ctx, o.repo.Git, s.remote, branch)
 }

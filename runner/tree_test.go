@@ -92,17 +92,7 @@ func TestExistingBranch(t *testing.T) {
 	}
 }
 
-func TestNamesOfMirrorsAndCopies(t *testing.T) {
-	one, two := mirrorName(tasks.Repo{URL: "https://host/a/b.git"}), mirrorName(tasks.Repo{URL: "https://host/a-b.git"})
-	if one == two || !strings.HasPrefix(one, "host-a-b-") || !strings.HasSuffix(one, ".git") {
-		t.Errorf("%s, %s", one, two)
-	}
-	if deep := mirrorName(tasks.Repo{URL: "https://host/a/b.git", Depth: 3}); deep != strings.TrimSuffix(one, ".git")+"-depth3.git" {
-		t.Error(deep)
-	}
-	if long := mirrorName(tasks.Repo{URL: "git@host:" + strings.Repeat("x", 300)}); len(long) > 100 {
-		t.Error(long)
-	}
+func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 	c := &copies{names: map[string]bool{}}
 	var got []string
 	for _, name := range []string{"a/b", "a-b", "a b", "..", "é"} {

@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -151,7 +152,7 @@ func (p *publishing) plan() (pending []int) {
 		row := publishRow{Job: j.ID, Repo: j.Repo, PullRequest: j.PullRequest}
 		saved := p.state.jobs[j.ID]
 		if saved == nil {
-			saved = &runner.SavedJob{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}
+			saved = &runner.SavedJob{Landing: history.Landing{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
 		}
 		row.Mode, row.Remote, row.Branch = tasks.PublishMode(cmp.Or(p.options.mode, string(saved.Mode()))), saved.Remote(), saved.Branch()
 		if j.Published != nil {

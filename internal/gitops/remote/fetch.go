@@ -8,11 +8,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
+
+// FetchTimeout is how long a fetch of a repository may take.
+const FetchTimeout = 15 * time.Minute
 
 // fetch packs what is missing into another object store.
 func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request) ([]plumbing.Hash, error) {
