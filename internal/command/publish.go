@@ -29,6 +29,7 @@ import (
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
+	savedjob "github.com/millhand/millhand/runner/savedrun"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -57,7 +58,7 @@ type finishedRun struct {
 	run  *event.Run
 	end  *event.RunEnd
 	seq  int64
-	jobs map[string]*runner.SavedJob
+	jobs map[string]*savedjob.Job
 }
 
 // Emit adds an event. It always returns nil.
@@ -70,10 +71,10 @@ func (r *finishedRun) Emit(e event.Event) error {
 		r.end = e.RunEnd
 	case e.Job != "":
 		if r.jobs == nil {
-			r.jobs = map[string]*runner.SavedJob{}
+			r.jobs = map[string]*savedjob.Job{}
 		}
 		if r.jobs[e.Job] == nil {
-			r.jobs[e.Job] = &runner.SavedJob{}
+			r.jobs[e.Job] = &savedjob.Job{}
 		}
 		return r.jobs[e.Job].Emit(e)
 	}
@@ -104,7 +105,7 @@ type publishing struct {
 	jobs    []report.Job
 	known   *redact.Redactor
 	rows    []publishRow
-	later   runner.Later
+	later   savedjob.Run
 	failOn  event.FailOn
 }
 
@@ -152,7 +153,7 @@ func (p *publishing) plan() (pending []int) {
 		row := publishRow{Job: j.ID, Repo: j.Repo, PullRequest: j.PullRequest}
 		saved := p.state.jobs[j.ID]
 		if saved == nil {
-			saved = &runner.SavedJob{Landing: history.Landing{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
+			saved = &savedjob.Job{Landing: history.Landing{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
 		}
 		row.Mode, row.Remote, row.Branch = tasks.PublishMode(cmp.Or(p.options.mode, string(saved.Mode()))), saved.Remote(), saved.Branch()
 		if j.Published != nil {
@@ -207,7 +208,7 @@ func (p *publishing) open(ctx context.Context, pending []int) error {
 		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
 	}
 	clients := &forges.Clients{World: p.world, Hosts: hosts, Notify: p.note}
-	p.later = runner.Later{
+	p.later = savedjob.Run{
 		Git: p.world.GitEnv(), Reports: p.saved.Dir, Mirrors: p.world.Mirrors(), Auth: auth, Proxy: p.world.Proxy, Forge: clients.Open,
 		Redact: p.known, Protected: plan.Policies.Protected(),
 	}
@@ -313,7 +314,7 @@ func (p *publishing) ends() (ends []event.JobEnd) {
 
 // one publishes one job. It reports the end of a job that did not pass only because it was
 // not published.
-func (p *publishing) one(ctx context.Context, row publishRow, j report.Job, saved *runner.SavedJob) publishRow {
+func (p *publishing) one(ctx context.Context, row publishRow, j report.Job, saved *savedjob.Job) publishRow {
 	if ctx.Err() != nil {
 		row.Result, row.Reason = "skipped", context.Cause(ctx).Error()
 		return row

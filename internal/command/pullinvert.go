@@ -12,8 +12,8 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/publish"
+	savedjob "github.com/millhand/millhand/runner/savedrun"
 )
 
 // inverses is what inverse pull requests are made from. Nothing is recorded in the run: the forge has the state, so
@@ -21,7 +21,7 @@ import (
 type inverses struct {
 	out   *rundir.Dir
 	state finishedRun
-	later runner.Later
+	later savedjob.Run
 }
 
 // openInverses opens the report directory of the run, for the commits of its jobs.
@@ -44,7 +44,7 @@ func (r *publishedRun) openInverses(ctx context.Context) error {
 	if err := v.out.Begin(r.id, sandbox.None, nil, 1); err != nil {
 		return err
 	}
-	v.later = runner.Later{
+	v.later = savedjob.Run{
 		Git: r.world.GitEnv(), Reports: dir, Mirrors: r.world.Mirrors(), Work: v.out.Work(), Auth: r.auth, Proxy: r.world.Proxy, Forge: r.clients.Open,
 		Redact: r.known, Protected: r.policies.Protected(), Run: r.id, Now: r.world.Now,
 		Emit: func(e event.Event) {
@@ -76,11 +76,11 @@ func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr
 	if saved == nil {
 		return r.failed(row, errors.New("the run has no events of the job")), false
 	}
-	err = r.inverses.later.Revert(ctx, j.ID, saved, runner.Inverse{
+	err = r.inverses.later.Revert(ctx, j.ID, saved, savedjob.Inverse{
 		Target: publish.Target{Client: client, Repo: at, Base: pr.Base}, Title: publish.RevertTitle(pr.Title), Body: publish.RevertBody(pr.URL, r.id, r.order.comment),
 	})
 	switch {
-	case runner.IsUnchanged(err):
+	case savedjob.IsUnchanged(err):
 		row.Reason = "nothing is left to revert"
 		return row, true
 	case errors.Is(err, gitops.ErrMerge):
@@ -89,7 +89,7 @@ func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr
 	case err != nil:
 		return r.failed(row, err), false
 	}
-	if inverse, err = client.Find(ctx, at, forge.Head{Branch: runner.RevertBranch(j.Published.Branch)}); err != nil {
+	if inverse, err = client.Find(ctx, at, forge.Head{Branch: savedjob.RevertBranch(j.Published.Branch)}); err != nil {
 		return r.failed(row, err), false
 	}
 	row.Reason = "by " + inverse.URL
@@ -99,13 +99,13 @@ func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr
 // inverseOf returns the pull request that reverts the commit that a run has pushed to a branch. The
 // error is [forge.ErrNotFound] if there are only those that revert commits of other runs.
 func inverseOf(ctx context.Context, client *forge.Client, at forge.Path, branch, pushed string) (forge.PullRequest, error) {
-	all, err := client.FindAll(ctx, at, forge.Head{Branch: runner.RevertBranch(branch)})
+	all, err := client.FindAll(ctx, at, forge.Head{Branch: savedjob.RevertBranch(branch)})
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
 	for _, inverse := range all {
 		c, err := client.CommitOf(ctx, at, inverse.SHA)
-		if err != nil || runner.Reverts(c.Message, pushed) {
+		if err != nil || savedjob.Reverts(c.Message, pushed) {
 			return inverse, err
 		}
 	}

@@ -1,4 +1,4 @@
-package runner
+package savedrun
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type Inverse struct {
 // to the branch [RevertBranch], and creates a pull request for it. Changes that were made since
 // then are not affected: if the inverse conflicts with them, the error matches
 // [gitops.ErrMerge].
-func (p Later) Revert(ctx context.Context, id string, j *SavedJob, i Inverse) error {
+func (p Run) Revert(ctx context.Context, id string, j *Job, i Inverse) error {
 	l := j.landing()
 	if l == nil || j.Published == nil {
 		return errors.New("the run is of an earlier release")
@@ -92,7 +92,7 @@ type merging struct {
 }
 
 // merged makes the commit, which no branch has, after checking its changes.
-func (p Later) merged(ctx context.Context, repo *gitops.Repo, m merging) (hash string, err error) {
+func (p Run) merged(ctx context.Context, repo *gitops.Repo, m merging) (hash string, err error) {
 	dir := filepath.Join(p.Work, "merge-"+hashOf([]byte(m.id))[:12])
 	tree, err := repo.AddWorktree(ctx, dir, m.at)
 	if err != nil {

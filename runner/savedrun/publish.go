@@ -1,4 +1,4 @@
-package runner
+package savedrun
 
 import (
 	"context"
@@ -30,19 +30,19 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// SavedJob is a job of a saved run, with what is required to publish it later. It is an
+// Job is a job of a saved run, with what is required to publish it later. It is an
 // [event.Sink] of the events of the job; its zero value is ready to use.
-type SavedJob struct{ history.Landing }
+type Job struct{ history.Landing }
 
 // Emit adds an event of the job. It always returns nil.
-func (j *SavedJob) Emit(e event.Event) error {
+func (j *Job) Emit(e event.Event) error {
 	j.Add(e)
 	return nil
 }
 
 // Mode is how the job is published unless a mode is given: as its manifest states, else by
 // a pull request.
-func (j *SavedJob) Mode() tasks.PublishMode {
+func (j *Job) Mode() tasks.PublishMode {
 	if l := j.landing(); l != nil && tasks.PublishMode(l.Publish).Pushes() {
 		return tasks.PublishMode(l.Publish)
 	}
@@ -50,14 +50,14 @@ func (j *SavedJob) Mode() tasks.PublishMode {
 }
 
 // Forge is the kind of the remote's forge; "" if it is unknown.
-func (j *SavedJob) Forge() string {
+func (j *Job) Forge() string {
 	if l := j.landing(); l != nil {
 		return l.Forge
 	}
 	return ""
 }
 
-func (j *SavedJob) landing() *event.Landing {
+func (j *Job) landing() *event.Landing {
 	if j.Start == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (j *SavedJob) landing() *event.Landing {
 
 // Remote is the URL that the job is pushed to, and Branch the branch; both are empty for a
 // job that can't be published.
-func (j *SavedJob) Remote() string {
+func (j *Job) Remote() string {
 	if l := j.landing(); l != nil {
 		return l.Remote
 	}
@@ -74,7 +74,7 @@ func (j *SavedJob) Remote() string {
 }
 
 // Branch is described at Remote.
-func (j *SavedJob) Branch() string {
+func (j *Job) Branch() string {
 	if l := j.landing(); l != nil {
 		return l.Branch
 	}
@@ -83,7 +83,7 @@ func (j *SavedJob) Branch() string {
 
 // Done returns why a job is not published; done reports that it was published before. The
 // reason is empty for a job that can be published.
-func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
+func (j *Job) Done(mode tasks.PublishMode) (reason string, done bool) {
 	end, l := j.End, j.landing()
 	switch {
 	case end == nil:
@@ -117,17 +117,17 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 }
 
 // pushed reports whether the newest commit of the job was pushed.
-func (j *SavedJob) pushed() bool {
+func (j *Job) pushed() bool {
 	return j.Published != nil && (j.Commit == nil || j.Commit.Hash == j.Published.Hash)
 }
 
 // finished reports whether the job has committed its complete work.
-func (j *SavedJob) finished() bool {
+func (j *Job) finished() bool {
 	return j.Commit != nil && !trailers.Read(j.Commit.Message).Unfinished()
 }
 
-// Later has what publishing the jobs of a saved run requires.
-type Later struct {
+// Run has what publishing the jobs of a saved run requires.
+type Run struct {
 	Git           gitdir.Env
 	Reports       string // directory of the run's reports
 	Mirrors, Work string // see PreflightOptions and Options
@@ -145,7 +145,7 @@ type Later struct {
 // Publish re-creates the commit of a job if its repository does not have it, checks it
 // again, pushes it and publishes its pull request. For the mode push, facts are not used.
 // The error is a [*publish.Failure] or the cause of ctx.
-func (p Later) Publish(ctx context.Context, id string, j *SavedJob, mode tasks.PublishMode, facts publish.Facts) error {
+func (p Run) Publish(ctx context.Context, id string, j *Job, mode tasks.PublishMode, facts publish.Facts) error {
 	pub, err := p.prepare(ctx, id, j, mode, facts)
 	if err == nil {
 		err = pub.Publish(ctx)
@@ -164,7 +164,7 @@ func (p Later) Publish(ctx context.Context, id string, j *SavedJob, mode tasks.P
 	return &publish.Failure{Code: code, Detail: err.Error()}
 }
 
-func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.PublishMode, facts publish.Facts) (*publish.Publication, error) {
+func (p Run) prepare(ctx context.Context, id string, j *Job, mode tasks.PublishMode, facts publish.Facts) (*publish.Publication, error) {
 	l, emit := j.landing(), func(e event.Event) {
 		e.Job = id
 		p.Emit(e)
@@ -202,7 +202,7 @@ func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.P
 
 // repository returns a repository with the base of a job: that of the job if it is on this
 // machine, else a mirror of the remote.
-func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*gitops.Repo, error) {
+func (p Run) repository(ctx context.Context, j *Job, at *remote.Repo) (*gitops.Repo, error) {
 	if dir := j.Start.Repository; dir != "" {
 		repo, err := gitops.Open(dir, p.Git)
 		if err == nil && landing.Has(repo, j.Start.Base) {
@@ -225,7 +225,7 @@ func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*g
 // commit returns the commit of a job after checking its changes. A commit that is missing in
 // the repository is made from the patch: it must have the hash that the run has reported, or
 // the patch the checksum.
-func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *SavedJob) (c *event.Commit, err error) {
+func (p Run) commit(ctx context.Context, repo *gitops.Repo, id string, j *Job) (c *event.Commit, err error) {
 	made, at := j.Commit != nil && landing.Has(repo, j.Commit.Hash), j.Start.Base
 	if made {
 		at = j.Commit.Hash
@@ -263,7 +263,7 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 
 // apply applies the patch of a job, whose checksum must be that of the events if no commit
 // identifies its contents.
-func (p Later) apply(ctx context.Context, tree *gitops.Repo, j *SavedJob) error {
+func (p Run) apply(ctx context.Context, tree *gitops.Repo, j *Job) error {
 	if j.End.Patch == "" {
 		return errors.New("the commit is not in the repository, and the run has saved no patch")
 	}
@@ -290,7 +290,7 @@ func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 
 // check checks changes that were checked by the run, because policies and secrets may be
 // others now.
-func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, below string) error {
+func (p Run) check(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, below string) error {
 	files := make([]string, 0, len(changes.Changes))
 	for _, c := range changes.Changes {
 		files = append(files, c.Path)
@@ -312,7 +312,7 @@ func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Cha
 
 // remake makes the commit of a job in a worktree. message is that of a commit that the run has
 // not made.
-func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, message string) (*event.Commit, error) {
+func (j *Job) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, message string) (*event.Commit, error) {
 	l := j.landing()
 	c := event.Commit{Branch: l.Branch, Message: message}
 	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.Ended.UTC()}
@@ -348,7 +348,7 @@ func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitop
 
 // replaced returns the commit that a branch is at on the remote, if millhand made it, for a
 // job that replaces it. The run has not asked for it.
-func (p Later) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, branch, commit string) (string, error) {
+func (p Run) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, branch, commit string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	tip, err := remote.Fetch(ctx, repo.Git, at, branch)
@@ -366,7 +366,7 @@ func (p Later) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, 
 
 // pull returns the pull request of a job. An open one that the run has not announced is
 // subject to if_exists.
-func (p Later) pull(ctx context.Context, j *SavedJob, facts publish.Facts) (*publish.PullRequest, error) {
+func (p Run) pull(ctx context.Context, j *Job, facts publish.Facts) (*publish.PullRequest, error) {
 	l := j.landing()
 	client, at, err := p.Forge(l.Remote)
 	if err != nil {
