@@ -123,7 +123,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 		t.Errorf("a branch of somebody else's: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end = gitFailed(ctx, "commit", os.ErrExist); end.code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
@@ -329,7 +329,7 @@ func TestUnwritablePatch(t *testing.T) {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end := l.commit(ctx); end != nil || l.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}

@@ -9,16 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/proc"
 )
-
-// fault returns the stop for an error: of the machine if that lacks something, otherwise of code.
-func fault(code event.Code, err error) *stop {
-	if proc.IsMachine(err) {
-		code = event.CodeMachine
-	}
-	return &stop{code: code, detail: err.Error()}
-}
 
 // notPrepared returns the stop of a job whose workspace could not be prepared; s is nil if it has none.
 func notPrepared(ctx context.Context, o *Options, s *site, err error) *stop {

@@ -71,7 +71,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 		t.Errorf("of an earlier run: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGTERM", event.ExitTerminate})
+	cancel(Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 	if end = l.publish(ctx); end == nil || end.code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
 		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}

@@ -257,9 +257,9 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 func TestAPreflightEndsWithItsContext(t *testing.T) {
 	s := setUp(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, PreflightOptions{Git: s.opts.Git, Mirrors: t.TempDir()})
-	if !errors.Is(err, Interrupt{"SIGINT", event.ExitInterrupt}) {
+	if !errors.Is(err, Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
 		t.Errorf("%v", err)
 	}
 }

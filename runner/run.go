@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,15 +150,6 @@ type ModelFacts struct {
 	// Like is the model whose instructions and tools it gets; "" for those of its own name.
 	Like string
 }
-
-// Interrupt is the cause of a run's context that was cancelled by a signal.
-type Interrupt struct {
-	Signal string // its name, for example SIGINT
-	Exit   event.Exit
-}
-
-// Error names the signal.
-func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 
 // run is one execution of a plan.
 type run struct {
@@ -565,4 +557,11 @@ func (r *run) refuse(j tasks.Job, end *stop) {
 	if end.code == event.CodeModel {
 		r.refused[j.Model] = end.detail
 	}
+}
+
+// provider is the prefix of a model's name.
+func provider(name string) string {
+	before, _, _ := strings.Cut(name, "/")
+	before, _, _ = strings.Cut(before, ":")
+	return before
 }

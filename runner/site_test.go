@@ -243,7 +243,7 @@ func TestSignalCancelsPrepare(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if _, end := j.prepare(ctx); end == nil || end.code != event.CodeInterrupted {
 		t.Errorf("%+v", end)
 	}

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"context"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -47,9 +47,19 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	return &stop{code: end.Code, detail: end.Reason}
 }
 
-// provider is the prefix of a model's name.
-func provider(name string) string {
-	before, _, _ := strings.Cut(name, "/")
-	before, _, _ = strings.Cut(before, ":")
-	return before
+// fault returns the stop for an error: of the machine if that lacks something, otherwise of code.
+func fault(code event.Code, err error) *stop {
+	if proc.IsMachine(err) {
+		code = event.CodeMachine
+	}
+	return &stop{code: code, detail: err.Error()}
 }
+
+// Interrupt is the cause of a run's context that was cancelled by a signal.
+type Interrupt struct {
+	Signal string // its name, for example SIGINT
+	Exit   event.Exit
+}
+
+// Error names the signal.
+func (i Interrupt) Error() string { return "interrupted by " + i.Signal }

@@ -11,7 +11,6 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/tasks"
 )
 
 func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
@@ -20,18 +19,18 @@ func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
 		cause error
 		want  stop
 	}{
-		"SIGINT":            {Interrupt{"SIGINT", event.ExitInterrupt}, stop{event.CodeInterrupted, "interrupted by SIGINT"}},
-		"SIGHUP":            {Interrupt{"SIGHUP", event.ExitTerminate}, stop{event.CodeTerminated, "interrupted by SIGHUP"}},
-		"the run's time":    {Deadline(&tasks.Plan{}), stop{event.CodeRunTime, Deadline(&tasks.Plan{}).Error()}},
-		"the job's time":    {session.Timeout{Code: event.CodeLimit, Reason: "job timed out"}, stop{event.CodeLimit, "job timed out"}},
-		"a denied write":    {&permission.Error{Decision: permission.Decision{Request: denied, Rule: "no"}}, stop{event.CodeDenied, permission.Decision{Request: denied, Rule: "no"}.By()}},
-		"any other":         {errors.New("gone"), stop{event.CodeInterrupted, "gone"}},
-		"a wrapped timeout": {context.DeadlineExceeded, stop{event.CodeInterrupted, context.DeadlineExceeded.Error()}},
+		"SIGINT":            {Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}, stop{code: event.CodeInterrupted, detail: "interrupted by SIGINT"}},
+		"SIGHUP":            {Interrupt{Signal: "SIGHUP", Exit: event.ExitTerminate}, stop{code: event.CodeTerminated, detail: "interrupted by SIGHUP"}},
+		"the run's time":    {session.Timeout{Code: event.CodeRunTime, Reason: "run timed out"}, stop{code: event.CodeRunTime, detail: "run timed out"}},
+		"the job's time":    {session.Timeout{Code: event.CodeLimit, Reason: "job timed out"}, stop{code: event.CodeLimit, detail: "job timed out"}},
+		"a denied write":    {&permission.Error{Decision: permission.Decision{Request: denied, Rule: "no"}}, stop{code: event.CodeDenied, detail: permission.Decision{Request: denied, Rule: "no"}.By()}},
+		"any other":         {errors.New("gone"), stop{code: event.CodeInterrupted, detail: "gone"}},
+		"a wrapped timeout": {context.DeadlineExceeded, stop{code: event.CodeInterrupted, detail: context.DeadlineExceeded.Error()}},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(c.cause)
 		for call, got := range map[string]*stop{"stopped": stopped(ctx), "stopOf": stopOf(ctx, session.End{})} {
-			if diff := cmp.Diff(&c.want, got, cmp.AllowUnexported(stop{})); diff != "" {
+			if diff := cmp.Diff(&c.want, got); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, call, diff)
 			}
 		}
@@ -39,7 +38,7 @@ func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
 }
 
 func TestTheStopOfASession(t *testing.T) {
-	if got := stopOf(t.Context(), session.End{Code: event.CodeRate, Reason: "why"}); *got != (stop{event.CodeRate, "why"}) {
+	if got := stopOf(t.Context(), session.End{Code: event.CodeRate, Reason: "why"}); *got != (stop{code: event.CodeRate, detail: "why"}) {
 		t.Errorf("%+v", *got)
 	}
 	if got := stopOf(t.Context(), session.End{}); got != nil {

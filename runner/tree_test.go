@@ -87,7 +87,7 @@ func TestExistingBranch(t *testing.T) {
 		}
 	}
 	st := start{origin: repo}
-	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{event.CodeBranchExists, "branch x already exists here"}) {
+	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{code: event.CodeBranchExists, detail: "branch x already exists here"}) {
 		t.Errorf("skip: %v, %+v", err, st.skip)
 	}
 }
@@ -106,7 +106,7 @@ func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
-	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
+	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{code: event.CodeCondition, detail: "no"}}}}, 2, func() error { return broken }
 	r := newRun(&tasks.Plan{}, s.opts)
 	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
 	for name, c := range map[string]struct {

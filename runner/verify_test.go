@@ -51,7 +51,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		t.Errorf("a command that can't be started: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if _, err := j.command(ctx, p, p.sandbox, "true", time.Minute); err == nil {
 		t.Error("it runs after a signal")
 	}
@@ -67,7 +67,7 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 	}
 	j.spec.Setup = []string{"echo 1 >> ran", "echo broken; exit 2", "echo 3 >> ran"}
 	end := j.setup(t.Context(), p)
-	if end == nil || *end != (stop{event.CodeFailed, "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
+	if end == nil || *end != (stop{code: event.CodeFailed, detail: "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
 		t.Errorf("%+v", end)
 	}
 	j.spec.Setup = []string{"grep -q 3 ran"}
@@ -80,7 +80,7 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 		t.Errorf("without time: %+v", end)
 	}
 	p.prepared = j.opts.Now().Add(100*time.Millisecond - time.Minute)
-	if end := j.setup(t.Context(), p); end == nil || *end != (stop{event.CodeLimit, `setup command "sleep 100": job timed out after 1m0s`}) {
+	if end := j.setup(t.Context(), p); end == nil || *end != (stop{code: event.CodeLimit, detail: `setup command "sleep 100": job timed out after 1m0s`}) {
 		t.Errorf("with too little time: %+v", end)
 	}
 }
@@ -128,7 +128,7 @@ func TestTamperingTakesPrecedence(t *testing.T) {
 	j := &job{}
 	ended := 0
 	j.end = func(error) { ended++ }
-	other := &stop{event.CodeFailed, "other"}
+	other := &stop{code: event.CodeFailed, detail: "other"}
 	if got := j.checkGuard(other); got != other || j.checkGuard(nil) != nil {
 		t.Errorf("%+v without tampering", got)
 	}

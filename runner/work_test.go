@@ -67,7 +67,7 @@ func TestAttemptsEnd(t *testing.T) {
 	spec.Attempts = 2
 	spec.Verify = []tasks.Verify{{Name: "one", Run: "false", Time: time.Minute}, {Name: "two", Run: "exit 3", Time: time.Minute}}
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: a\n  - text: b\n")
-	if end == nil || *end != (stop{event.CodeFailed, "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
+	if end == nil || *end != (stop{code: event.CodeFailed, detail: "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
 		t.Errorf("%+v, %+v", end, r)
 	}
 }
@@ -78,7 +78,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
-	if end == nil || *end != (stop{event.CodeNoModel, "no such model"}) || p.touched || r.totals.CostUSD == nil {
+	if end == nil || *end != (stop{code: event.CodeNoModel, detail: "no such model"}) || p.touched || r.totals.CostUSD == nil {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	if end := sessionFailed(os.ErrExist); end.code != event.CodeInternal {
