@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -20,14 +21,14 @@ import (
 // for which they would do the same. It ends the job if its environment can't run them, or
 // if the results are not those that the task needs. Its time does not count for the job's
 // time limit.
-func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *stop) {
+func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *ending.Stop) {
 	if len(j.spec.Verify) == 0 || j.spec.Baseline == tasks.BaselineSkip || j.opts.NoBaseline {
 		return nil, nil
 	}
 	began := j.opts.Now()
 	defer func() { s.prepared = s.prepared.Add(j.opts.Now().Sub(began)) }()
 	r := verifier{j, s}
-	results, shared, end := j.run.before.share(ctx, r.key(), func() ([]event.Baseline, *stop) { return r.unchanged(ctx) })
+	results, shared, end := j.run.before.share(ctx, r.key(), func() ([]event.Baseline, *ending.Stop) { return r.unchanged(ctx) })
 	if end != nil {
 		return nil, end
 	}
@@ -62,7 +63,7 @@ func (r verifier) key() string {
 
 // unchanged runs the verify commands, and restores the tree if it is the job's own.
 // In the user's tree, what they leave stays, as it does after the agent's work.
-func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end *stop) {
+func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
 	j, s := r.job, r.site
 	if !s.inPlace {
 		before, err := r.treeAfterSetup(ctx)
@@ -76,7 +77,7 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 		}()
 	}
 	if s.inPlace && verifiesWorkspace(j.spec) {
-		end = s.diff.by(ctx, event.ByBaseline, false, func(ctx context.Context) (end *stop) {
+		end = s.diff.by(ctx, event.ByBaseline, false, func(ctx context.Context) (end *ending.Stop) {
 			results, end = r.each(ctx)
 			return end
 		})
@@ -86,7 +87,7 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 }
 
 // each runs the verify commands.
-func (r verifier) each(ctx context.Context) (results []event.Baseline, end *stop) {
+func (r verifier) each(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
 	j, s := r.job, r.site
 	for _, v := range j.spec.Verify {
 		r.announce(event.BaselineCommand, v, 0)
@@ -162,16 +163,16 @@ func (s *site) verifyFault(commands []tasks.Verify, failed []ran) string {
 
 // judge returns the stop of a job that does not start because of the results; nil if it
 // does.
-func judge(want tasks.Baseline, results []event.Baseline) *stop {
+func judge(want tasks.Baseline, results []event.Baseline) *ending.Stop {
 	var failed []string
 	for _, b := range results {
 		if b.Fault != nil {
-			return &stop{code: event.CodeEnvironment, detail: fmt.Sprintf(
+			return &ending.Stop{Code: event.CodeEnvironment, Detail: fmt.Sprintf(
 				"verify %s can't run here, whatever the agent does: %s (%s missing); %s; or set baseline: skip if the task itself adds what is missing",
 				b.Name, b.Fault.Evidence, b.Fault.Kind, b.Fault.Fix)}
 		}
 		if b.TimeoutMS > 0 && want != tasks.BaselineMustFail {
-			return &stop{code: event.CodeEnvironment, detail: fmt.Sprintf(
+			return &ending.Stop{Code: event.CodeEnvironment, Detail: fmt.Sprintf(
 				"verify %s %s before the agent started: this machine is too slow for it, or it hangs; set a longer time:, or baseline: must_fail if the task is to fix that, or baseline: skip", b.Name, b.Exit())}
 		}
 		if !b.Passed {
@@ -180,9 +181,9 @@ func judge(want tasks.Baseline, results []event.Baseline) *stop {
 	}
 	switch {
 	case want == tasks.BaselineMustFail && len(failed) == 0:
-		return &stop{code: event.CodeBaseline, detail: "baseline must_fail: every verify command passes before the agent starts, so there is nothing to fix, or the commands don't show it"}
+		return &ending.Stop{Code: event.CodeBaseline, Detail: "baseline must_fail: every verify command passes before the agent starts, so there is nothing to fix, or the commands don't show it"}
 	case want == tasks.BaselineMustPass && len(failed) > 0:
-		return &stop{code: event.CodeBaseline, detail: fmt.Sprintf("baseline must_pass: verify %s fails before the agent starts: fix it first, or set baseline: run", strings.Join(failed, ", "))}
+		return &ending.Stop{Code: event.CodeBaseline, Detail: fmt.Sprintf("baseline must_pass: verify %s fails before the agent starts: fix it first, or set baseline: run", strings.Join(failed, ", "))}
 	}
 	return nil
 }
@@ -225,7 +226,7 @@ type baselineRun struct {
 // share returns the results for a key: those of another job, or those of run. If another
 // job is running the commands, it waits; if that job is cancelled or fails, the next one
 // runs them. An empty key is not shared.
-func (b *baselines) share(ctx context.Context, key string, run func() ([]event.Baseline, *stop)) (results []event.Baseline, shared bool, end *stop) {
+func (b *baselines) share(ctx context.Context, key string, run func() ([]event.Baseline, *ending.Stop)) (results []event.Baseline, shared bool, end *ending.Stop) {
 	if key == "" {
 		results, end = run()
 		return results, false, end
@@ -239,7 +240,7 @@ func (b *baselines) share(ctx context.Context, key string, run func() ([]event.B
 		select {
 		case <-r.done:
 		case <-ctx.Done():
-			return nil, false, stopped(ctx)
+			return nil, false, ending.Of(ctx)
 		}
 		if r.complete {
 			return r.results, true, nil
@@ -263,7 +264,7 @@ func (b *baselines) take(key string) (r *baselineRun, mine bool) {
 }
 
 // complete does a run. Without results, also after a panic, another job can take it.
-func (b *baselines) complete(key string, r *baselineRun, run func() ([]event.Baseline, *stop)) (results []event.Baseline, end *stop) {
+func (b *baselines) complete(key string, r *baselineRun, run func() ([]event.Baseline, *ending.Stop)) (results []event.Baseline, end *ending.Stop) {
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
@@ -16,25 +17,25 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	started, finish := make(chan struct{}), make(chan struct{})
 	type outcome struct {
 		shared bool
-		end    *stop
+		end    *ending.Stop
 	}
 	first, second := make(chan outcome), make(chan outcome)
 	go func() { // it is cancelled
-		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *stop) {
+		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) {
 			close(started)
 			<-finish
-			return nil, &stop{code: event.CodeInterrupted}
+			return nil, &ending.Stop{Code: event.CodeInterrupted}
 		})
 		first <- outcome{shared, end}
 	}()
 	<-started
 	go func() { // it waits, and then runs the commands
-		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *stop) { return results, nil })
+		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) { return results, nil })
 		second <- outcome{shared, end}
 	}()
 	gone, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("gone"))
-	if _, _, end := b.share(gone, "k", nil); end == nil || end.detail != "gone" {
+	if _, _, end := b.share(gone, "k", nil); end == nil || end.Detail != "gone" {
 		t.Errorf("a job that is cancelled while it waits: %+v", end)
 	}
 	close(finish)
@@ -50,9 +51,9 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }()
-		b.share(t.Context(), "panic", func() ([]event.Baseline, *stop) { panic("no") })
+		b.share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { panic("no") })
 	}()
-	if _, shared, end := b.share(t.Context(), "panic", func() ([]event.Baseline, *stop) { return results, nil }); shared || end != nil {
+	if _, shared, end := b.share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { return results, nil }); shared || end != nil {
 		t.Errorf("after a panic: %v, %+v", shared, end)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
@@ -49,9 +50,9 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 	}
 	switch j.Commit.IfExists {
 	case tasks.SkipIfExists:
-		s.skip = &stop{
-			code:   event.CodeBranchExists,
-			detail: fmt.Sprintf("branch %s already exists %s", j.Commit.Branch, b.where),
+		s.skip = &ending.Stop{
+			Code:   event.CodeBranchExists,
+			Detail: fmt.Sprintf("branch %s already exists %s", j.Commit.Branch, b.where),
 		}
 		return nil
 	case tasks.ReplaceIfExists, tasks.AppendIfExists:
@@ -196,7 +197,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 
 // cannotAsk converts the error of an unreachable remote to a stop of the job that needs
 // it. Refusals stay errors.
-func cannotAsk(err error) (*stop, error) {
+func cannotAsk(err error) (*ending.Stop, error) {
 	var r *Refusal
 	if errors.As(err, &r) {
 		return nil, err

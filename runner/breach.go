@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 // breach is the first tampering of a job. It can be detected after the job has timed out
@@ -40,12 +41,12 @@ func (j *job) fail(err error) {
 }
 
 // checkGuard returns the end of a phase; tampering takes precedence.
-func (j *job) checkGuard(end *stop) *stop {
+func (j *job) checkGuard(end *ending.Stop) *ending.Stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
 	var denied *permission.Error
 	if errors.As(j.breach.err, &denied) {
-		return &stop{code: event.CodeDenied, detail: denied.Decision.By()}
+		return &ending.Stop{Code: event.CodeDenied, Detail: denied.Decision.By()}
 	}
 	return end
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -54,7 +55,7 @@ func comments(j *job) bool {
 
 // comment posts the job's final message. A job that only pushes the commit of another run
 // has none.
-func (l *landed) comment(ctx context.Context) *stop {
+func (l *landed) comment(ctx context.Context) *ending.Stop {
 	j := l.job
 	if !comments(j) || l.result == nil {
 		return nil
@@ -76,9 +77,9 @@ func (l *landed) comment(ctx context.Context) *stop {
 	var failed *publish.Failure
 	switch {
 	case errors.As(err, &failed):
-		return &stop{code: failed.Code, detail: failed.Detail}
+		return &ending.Stop{Code: failed.Code, Detail: failed.Detail}
 	case err != nil:
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -37,7 +38,7 @@ type landed struct {
 }
 
 // findChanges determines the changes of the job and saves them as a patch.
-func (l *landed) findChanges(ctx context.Context) *stop {
+func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	f, err := l.site.diff.find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
@@ -75,7 +76,7 @@ func (l *landed) findChanges(ctx context.Context) *stop {
 			return end
 		}
 		if l.job.spec.RequireChanges {
-			return &stop{code: event.CodeFailed, detail: "the task requires changes and nothing was changed"}
+			return &ending.Stop{Code: event.CodeFailed, Detail: "the task requires changes and nothing was changed"}
 		}
 		return nil
 	}
@@ -228,9 +229,9 @@ func (l *landed) lost() bool {
 
 // incomplete returns the stop of a job of whose changes not all can be committed, or, if it makes only a
 // patch, are in the patch.
-func (l *landed) incomplete() *stop {
+func (l *landed) incomplete() *ending.Stop {
 	if before := l.lackedBefore(); len(before) > 0 {
-		return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.spec.ID)}
+		return &ending.Stop{Code: event.CodeCommit, Detail: fmt.Sprintf("%s can't be committed, and the saved state that the job was resumed from does not have it; continue with another prompt: millhand session resume %s %s --prompt PROMPT", textcut.List(before), l.job.opts.RunID, l.job.spec.ID)}
 	}
 	if l.job.spec.Commit == nil || len(l.changes.Refused) == 0 {
 		return nil
@@ -239,7 +240,7 @@ func (l *landed) incomplete() *stop {
 		if len(lacking) == 0 {
 			return nil
 		}
-		return &stop{code: event.CodeCommit, detail: "the patch lacks what can't be committed: " + textcut.List(lacking)}
+		return &ending.Stop{Code: event.CodeCommit, Detail: "the patch lacks what can't be committed: " + textcut.List(lacking)}
 	}
 	var list []string
 	code := event.CodeNested
@@ -249,11 +250,11 @@ func (l *landed) incomplete() *stop {
 			code = event.CodeCommit
 		}
 	}
-	return &stop{code: code, detail: "can't commit: " + textcut.List(list)}
+	return &ending.Stop{Code: code, Detail: "can't commit: " + textcut.List(list)}
 }
 
 // commit commits exactly the changes of the job.
-func (l *landed) commit(ctx context.Context) *stop {
+func (l *landed) commit(ctx context.Context) *ending.Stop {
 	if end := l.incomplete(); end != nil {
 		return end
 	}
@@ -276,13 +277,13 @@ func (l *landed) commit(ctx context.Context) *stop {
 // commitWIP commits the partial work of a job that was ended by a limit or a budget, if
 // its task has commit.wip, so that a later run can continue. The commit is not pushed,
 // and a failure is only a warning.
-func (l *landed) commitWIP(ctx context.Context, end *stop) {
-	ended := end.outcome() == event.Limit || end.outcome() == event.Budget
+func (l *landed) commitWIP(ctx context.Context, end *ending.Stop) {
+	ended := end.Outcome() == event.Limit || end.Outcome() == event.Budget
 	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || pushesFromMirror(l.job.spec) ||
 		l.changes == nil || len(l.changes.Changes) == 0 {
 		return
 	}
-	if err := l.record(ctx, l.message(end.outcome())); err != nil {
+	if err := l.record(ctx, l.message(end.Outcome())); err != nil {
 		l.job.warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
@@ -343,11 +344,11 @@ func pushesFromMirror(spec tasks.Job) bool {
 }
 
 // gitFailed returns the stop of a job whose changes could not be saved.
-func gitFailed(ctx context.Context, what string, err error) *stop {
+func gitFailed(ctx context.Context, what string, err error) *ending.Stop {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
-	return fault(event.CodeCommit, fmt.Errorf("%s: %w", what, err))
+	return ending.Fault(event.CodeCommit, fmt.Errorf("%s: %w", what, err))
 }
 
 // message returns the message of the job's commit. outcome is set for a job that did not finish.
@@ -403,7 +404,7 @@ func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 
 // leaked returns the stop of a job whose changes must not be committed, or nil with a
 // warning if the job makes only a patch.
-func (l *landed) leaked(leaks []landing.Leak) *stop {
+func (l *landed) leaked(leaks []landing.Leak) *ending.Stop {
 	if len(leaks) == 0 {
 		return nil
 	}
@@ -416,8 +417,8 @@ func (l *landed) leaked(leaks []landing.Leak) *stop {
 		l.job.warn(text + "; they are redacted in the patch")
 		return nil
 	}
-	return &stop{
-		code:   event.CodeSecret,
-		detail: text + "; nothing was committed, and they are redacted in the patch",
+	return &ending.Stop{
+		Code:   event.CodeSecret,
+		Detail: text + "; nothing was committed, and they are redacted in the patch",
 	}
 }

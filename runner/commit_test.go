@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -69,7 +70,7 @@ func TestAJobWithoutChanges(t *testing.T) {
 		t.Errorf("%+v, commit %q", end, l.made.Hash)
 	}
 	l.job.spec.RequireChanges = true
-	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || end.detail != "the task requires changes and nothing was changed" {
+	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeFailed || end.Detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
 	}
 }
@@ -119,12 +120,12 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	}
 	git(t, s.repo, "branch", "millhand/a")
 	end := l.commit(t.Context())
-	if end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "commit: ") {
+	if end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "commit: ") {
 		t.Errorf("a branch of somebody else's: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if end = gitFailed(ctx, "commit", os.ErrExist); end.code != event.CodeInterrupted {
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	if end = gitFailed(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
 	l.job.start.tip = git(t, s.repo, "rev-parse", "millhand/a")
@@ -142,7 +143,7 @@ func TestInPlaceCommitReportsConcurrentCommit(t *testing.T) {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the agent")
-	if end := l.commit(t.Context()); end == nil || !strings.HasPrefix(end.detail, "commit in place (if the agent has committed by itself") {
+	if end := l.commit(t.Context()); end == nil || !strings.HasPrefix(end.Detail, "commit in place (if the agent has committed by itself") {
 		t.Errorf("%+v", end)
 	}
 	git(t, s.repo, "reset", "-q", "--soft", "HEAD~1")
@@ -200,7 +201,7 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 			if c.change != nil {
 				c.change(l)
 			}
-			l.commitWIP(t.Context(), &stop{code: c.code})
+			l.commitWIP(t.Context(), &ending.Stop{Code: c.code})
 			if got := l.made.Hash != ""; got != c.wip {
 				t.Fatalf("committed: %t", got)
 			}
@@ -224,7 +225,7 @@ func TestWorkInProgressThatCantBeCommittedIsAWarning(t *testing.T) {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	if l.commitWIP(t.Context(), &stop{code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || l.made.Hash != "" {
+	if l.commitWIP(t.Context(), &ending.Stop{Code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || l.made.Hash != "" {
 		t.Errorf("%+v; warnings: %s", l.made, s.warnings())
 	}
 }
@@ -234,7 +235,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	s.opts.Redact = redact.New(nil)
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"config": "x\nkey: " + token + "\n", "fine": "y\n"})
 	end := l.findChanges(t.Context())
-	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, "config:2 (") || strings.Contains(end.detail, token) {
+	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "config:2 (") || strings.Contains(end.Detail, token) {
 		t.Fatalf("%+v", end)
 	}
 	if patch := l.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
@@ -269,7 +270,7 @@ func TestSecretInFileNameIsRedacted(t *testing.T) {
 	s.opts.Redact = redact.New(nil)
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
 	end := l.findChanges(t.Context())
-	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, ", in its name)") || strings.Contains(end.detail, token) {
+	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, ", in its name)") || strings.Contains(end.Detail, token) {
 		t.Errorf("%+v", end)
 	}
 }
@@ -287,7 +288,7 @@ func TestLeaksInUserFileAreThoseOfTheCommit(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\nmore\n")
 	end := l.findChanges(t.Context())
-	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, "mixed:1 (") || strings.Contains(end.detail, "untouched") {
+	if end == nil || end.Code != event.CodeSecret || !strings.Contains(end.Detail, "mixed:1 (") || strings.Contains(end.Detail, "untouched") {
 		t.Errorf("a file of both: %+v", end)
 	}
 	if !strings.Contains(s.warnings(), "previously uncommitted changes are committed together with those of the job in mixed") {
@@ -329,12 +330,12 @@ func TestUnwritablePatch(t *testing.T) {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if end := l.commit(ctx); end != nil || l.lost() {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
 	l.job.spec.Publish = tasks.PublishPatch
-	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "save the patch of the job: ") {
+	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeCommit || !strings.HasPrefix(end.Detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}
 }

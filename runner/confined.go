@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -166,9 +167,9 @@ func (s *site) overDisk(n int) bool {
 }
 
 // checkDiskLimit returns the stop of a job that ends above its disk limit.
-func (s *site) checkDiskLimit(ctx context.Context) *stop {
+func (s *site) checkDiskLimit(ctx context.Context) *ending.Stop {
 	if err := s.sandbox.CheckDisk(ctx); err != nil {
-		return &stop{code: event.CodeLimit, detail: "limits.disk: " + err.Error()}
+		return &ending.Stop{Code: event.CodeLimit, Detail: "limits.disk: " + err.Error()}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tools"
 )
@@ -107,7 +108,7 @@ func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 }
 
 // states returns how the workspace differs from the start of the job.
-func (d *differences) states(ctx context.Context) (gitops.States, *stop) {
+func (d *differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
 	now, err := d.site.tree.Snapshot(ctx)
 	if err != nil {
 		return nil, gitFailed(ctx, "find the job's changes", err)
@@ -117,7 +118,7 @@ func (d *differences) states(ctx context.Context) (gitops.States, *stop) {
 
 // by runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
 // nothing differs from the start yet.
-func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *stop) (end *stop) {
+func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *ending.Stop) (end *ending.Stop) {
 	before := gitops.States{}
 	if !fresh {
 		if before, end = d.states(ctx); end != nil {
@@ -129,11 +130,11 @@ func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run fu
 	if failed == nil {
 		d.record(by, before, after)
 	}
-	return firstOf(ctx, func(context.Context) *stop { return end }, func(context.Context) *stop { return failed })
+	return firstOf(ctx, func(context.Context) *ending.Stop { return end }, func(context.Context) *ending.Stop { return failed })
 }
 
 // except runs something whose changes are the job's, except those of files that others left.
-func (d *differences) except(ctx context.Context, run func(context.Context) *stop) *stop {
+func (d *differences) except(ctx context.Context, run func(context.Context) *ending.Stop) *ending.Stop {
 	if len(d.files) == 0 {
 		return run(ctx)
 	}
@@ -178,7 +179,7 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 
 // recall adds to what is recorded what earlier processes, or the run that this one is a fork of, have found
 // in the state that the job continues from. It is often an earlier one than their last, so all states that were left count.
-func (d *differences) recall(ctx context.Context, past *history.Facts) *stop {
+func (d *differences) recall(ctx context.Context, past *history.Facts) *ending.Stop {
 	left := map[string]map[string]event.Maker{} // by paths and states
 	note := func(path string) {
 		if f := d.files[path]; f.by != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -30,7 +31,7 @@ type opening struct {
 	own   bool          // the user's own tree, whose files can be read meanwhile
 	start func()        // starts it, once
 	done  chan struct{} // closed at the end
-	end   *stop         // why it failed; nil if it did not
+	end   *ending.Stop  // why it failed; nil if it did not
 
 	cancel context.CancelCauseFunc // ends it early
 	waived bool                    // it was ended by waive: the site has no files
@@ -47,7 +48,7 @@ func (s *site) waive() bool {
 }
 
 // settled waits until the site is complete, and returns why it can't be.
-func (s *site) settled() *stop {
+func (s *site) settled() *ending.Stop {
 	if s == nil || s.opening == nil {
 		return nil
 	}
@@ -101,7 +102,7 @@ func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
 
 // open begins to open the site of the job, whose files are its own tree or a linked worktree. The
 // progress has the site as soon as something must be released, whatever happens.
-func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
+func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress) *ending.Stop {
 	if s.inPlace {
 		return e.ownTree(ctx, s, head, p)
 	}
@@ -113,7 +114,7 @@ func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress)
 // ownTree opens a site in the user's own tree. The state that changes are compared with is
 // determined before the first request: immediately if the preflight has just found the tree clean, otherwise
 // with all of the site.
-func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progress) *stop {
+func (e early) ownTree(ctx context.Context, s *site, head gitdir.Head, p *progress) *ending.Stop {
 	j := e.job
 	if err := j.openSite(ctx, s, head); err != nil {
 		return notPrepared(ctx, j.opts, s, err)
@@ -177,17 +178,17 @@ func (s *site) requested(j *job) {
 }
 
 // fail ends the job while its session runs.
-func (e early) fail(end *stop) { e.job.end(session.Timeout{Code: end.code, Reason: end.detail}) }
+func (e early) fail(end *ending.Stop) { e.job.end(session.Timeout{Code: end.Code, Reason: end.Detail}) }
 
-func (e early) complete(ctx context.Context, s *site) (end *stop) {
+func (e early) complete(ctx context.Context, s *site) (end *ending.Stop) {
 	j := e.job
 	defer func() {
 		if p := recover(); p != nil {
-			end = &stop{code: event.CodePanic, detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
+			end = &ending.Stop{Code: event.CodePanic, Detail: fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack())}
 		}
 	}()
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	if !s.opening.own {
 		err := s.addTree(ctx, j.spec, s.dir)
@@ -208,7 +209,7 @@ func (e early) complete(ctx context.Context, s *site) (end *stop) {
 
 // waitForFiles waits for the files of the job if its first request depends on more of them
 // than instruction files, which are read from the commit. The user's own tree has its files.
-func (s *site) waitForFiles() *stop {
+func (s *site) waitForFiles() *ending.Stop {
 	if s.complete() {
 		return s.settled()
 	}
@@ -256,11 +257,11 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 			return nil
 		}
 		if end := waitFor(w.job, w.site); end != nil {
-			return errors.New(end.detail)
+			return errors.New(end.Detail)
 		}
 		if _, end := w.site.box(); end != nil {
 			early{w.job}.fail(end)
-			return errors.New(end.detail)
+			return errors.New(end.Detail)
 		}
 		return addFiles(ctx, env, w, s)
 	}
@@ -270,7 +271,7 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 const longWait = time.Second
 
 // waitFor waits until the site is complete, like settled, and reports a long wait.
-func waitFor(j *job, s *site) *stop {
+func waitFor(j *job, s *site) *ending.Stop {
 	if s.complete() {
 		return s.settled()
 	}

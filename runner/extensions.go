@@ -12,12 +12,13 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
 // startExtensions starts what the job's sessions use beside the model.
-func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *stop {
+func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *ending.Stop {
 	j := w.job
 	w.openLanguages(ctx)
 	if len(j.plan.MCP) == 0 && !j.plan.Scripts.Used() {
@@ -28,7 +29,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	if err != nil {
 		failed := extension.NotCompiled(err)
 		j.emit(event.Event{Type: event.ExtensionChanged, Extension: &failed})
-		return fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
+		return ending.Fault(event.CodeExtension, fmt.Errorf("tool files and plugins: %w", proc.OfStart(err)))
 	}
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
@@ -50,9 +51,9 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	w.extensions, err = extension.Start(ctx, c)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return stopped(ctx)
+		return ending.Of(ctx)
 	case err != nil:
-		return fault(event.CodeExtension, err)
+		return ending.Fault(event.CodeExtension, err)
 	}
 	return nil
 }

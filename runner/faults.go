@@ -8,11 +8,12 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 )
 
 // outOfScope returns the limits of the task's change that the job's changes exceed.
-func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *stop) {
+func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) {
 	if w.job.spec.Change.IsZero() {
 		return nil, nil
 	}
@@ -28,16 +29,16 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *stop) {
 }
 
 // exceeded returns the stop of a job whose changes exceed the limits of its task.
-func exceeded(over []landing.Excess) *stop {
+func exceeded(over []landing.Excess) *ending.Stop {
 	if len(over) == 0 {
 		return nil
 	}
-	return &stop{code: event.CodeScope, detail: landing.Exceeded(over)}
+	return &ending.Stop{Code: event.CodeScope, Detail: landing.Exceeded(over)}
 }
 
 // barred returns the denials of what was changed in the workspace since the job started,
 // and the paths that git would not commit, if there is a commit.
-func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
+func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *ending.Stop) {
 	e := landing.Edits{Profile: p, Root: w.site.tree.Root(), Below: w.site.below}
 	commits := w.job.spec.Commit != nil
 	if !commits && !p.BarsAny() {
@@ -62,11 +63,11 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 }
 
 // protected returns the stop of a job that changed paths which its profile denies.
-func protected(barred []permission.Decision) *stop {
+func protected(barred []permission.Decision) *ending.Stop {
 	if len(barred) == 0 {
 		return nil
 	}
-	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + landing.Denials(barred)}
+	return &ending.Stop{Code: event.CodeProtected, Detail: "the job changed paths that its profile may not edit: " + landing.Denials(barred)}
 }
 
 // returned lets the tools of a session undo denied changes, and make a nested repository a directory.

@@ -14,7 +14,7 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	s := setUp(t)
 	l := s.landed(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
 	end := l.findChanges(t.Context())
-	if end == nil || end.code != event.CodeProtected || end.outcome() != event.Policy || !strings.Contains(end.detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
+	if end == nil || end.Code != event.CodeProtected || end.Outcome() != event.Policy || !strings.Contains(end.Detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
 		t.Fatalf("%+v", end)
 	}
 	if text := l.patchText(t); !strings.Contains(text, "+++ b/go.lock") || !strings.Contains(text, "+++ b/main") {
@@ -22,7 +22,7 @@ func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
 	}
 	l = s.landed(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
 	writeFile(t, filepath.Join(l.site.space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
-	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeProtected {
+	if end := l.findChanges(t.Context()); end == nil || end.Code != event.CodeProtected {
 		t.Errorf("%+v", end)
 	}
 }

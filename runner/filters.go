@@ -98,7 +98,7 @@ func (j *job) filtersOf(ctx context.Context, s *site) gitops.Filters {
 func (j *job) clean(ctx context.Context, s *site, command string, content []byte) ([]byte, error) {
 	box, end := s.box()
 	if end != nil {
-		return nil, errors.New(end.detail)
+		return nil, errors.New(end.Detail)
 	}
 	dir, err := files.MakeTemp(proc.Value(box.Env, "TMPDIR"), "millhand-filter-*")
 	if err != nil {

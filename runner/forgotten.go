@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 )
 
@@ -75,14 +76,14 @@ func (d *refusals) advice(p permission.Profile, changing bool) string {
 
 // forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
 // fails.
-func (l *landed) forgotten() *stop {
+func (l *landed) forgotten() *ending.Stop {
 	j := l.job
 	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
 	switch {
 	case text == "":
 		return nil
 	case j.spec.Changing:
-		return &stop{code: event.CodeProfile, detail: "nothing was changed: " + text}
+		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + text}
 	}
 	j.warn(text)
 	return nil

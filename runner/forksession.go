@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -221,10 +222,10 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 // checkForked checks that the files of a fork can be restored.
-func (w *work) checkForked() *stop {
+func (w *work) checkForked() *ending.Stop {
 	past := w.job.history
 	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
 		return nil
 	}
-	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
+	return &ending.Stop{Code: event.CodeRepository, Detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -30,7 +31,7 @@ type jobHooks struct {
 }
 
 // start opens the hooks of the job, and runs those of job_start.
-func (r jobHooks) start(ctx context.Context) *stop {
+func (r jobHooks) start(ctx context.Context) *ending.Stop {
 	j, s := r.job, r.site
 	s.hooks = hook.New(hook.Config{
 		Hooks: hooksOf(j.plan, false), Sandbox: string(j.opts.Level), Redact: j.opts.Redact,
@@ -53,7 +54,7 @@ func (r jobHooks) start(ctx context.Context) *stop {
 }
 
 // run runs the hooks of an event within the time of the job. code is that of a failure.
-func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, in func(*hook.Input)) *stop {
+func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, in func(*hook.Input)) *ending.Stop {
 	if !r.site.hasHooks(on) {
 		return nil
 	}
@@ -64,14 +65,14 @@ func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
-	return fault(code, err)
+	return ending.Fault(code, err)
 }
 
 // beforeCommit runs the hooks of before_commit if there is something to commit, also later from
 // the patch. What they change belongs to the job's changes.
-func (r jobHooks) beforeCommit(ctx context.Context) *stop {
+func (r jobHooks) beforeCommit(ctx context.Context) *ending.Stop {
 	if r.job.spec.Commit == nil || !r.site.hasHooks(tasks.BeforeCommit) {
 		return nil
 	}
@@ -86,13 +87,13 @@ func (r jobHooks) beforeCommit(ctx context.Context) *stop {
 	if len(changed) == 0 {
 		return nil
 	}
-	return r.site.diff.except(ctx, func(ctx context.Context) *stop {
+	return r.site.diff.except(ctx, func(ctx context.Context) *ending.Stop {
 		return r.run(ctx, tasks.BeforeCommit, event.CodeHook, func(in *hook.Input) { in.Changes = changed })
 	})
 }
 
 // afterCommit runs the hooks of after_commit if there is a commit.
-func (l *landed) afterCommit(ctx context.Context) *stop {
+func (l *landed) afterCommit(ctx context.Context) *ending.Stop {
 	if l.made.Hash == "" {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (r *run) startHooks(ctx context.Context) *hook.Set {
 	})
 	err := hooks.Run(ctx, tasks.RunStart, func(in *hook.Input) { in.Dir = r.hookDir(tasks.RunStart) })
 	if err != nil && ctx.Err() == nil { // or else the jobs are cancelled
-		r.notStarted = fault(event.CodeExtension, err)
+		r.notStarted = ending.Fault(event.CodeExtension, err)
 	}
 	return hooks
 }

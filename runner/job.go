@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -31,7 +32,7 @@ type job struct {
 // phase is one step of a job. If run returns nil, the next phase runs.
 type phase struct {
 	name string
-	run  func(context.Context) *stop
+	run  func(context.Context) *ending.Stop
 	ends bool // not interrupted by signals or limits
 	// queued reports whether the phase is run in the queue of publications, without the
 	// job's slot and resources; nil for false.
@@ -50,7 +51,7 @@ type progress struct {
 func (j *job) phases(p *progress) []phase {
 	if j.start.earlier.Hash != "" {
 		return []phase{{
-			name: "publish", run: func(ctx context.Context) *stop {
+			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.landEarlier()
 				return firstOf(ctx, l.publish, l.comment)
 			},
@@ -58,7 +59,7 @@ func (j *job) phases(p *progress) []phase {
 		}}
 	}
 	return []phase{
-		{name: "prepare", run: func(ctx context.Context) *stop {
+		{name: "prepare", run: func(ctx context.Context) *ending.Stop {
 			s, head, err := j.locate(ctx)
 			if err != nil {
 				return notPrepared(ctx, j.opts, s, err)
@@ -73,36 +74,36 @@ func (j *job) phases(p *progress) []phase {
 			j.protect(s)
 			return j.confine(ctx, s)
 		}},
-		{name: "setup", run: func(ctx context.Context) *stop {
+		{name: "setup", run: func(ctx context.Context) *ending.Stop {
 			return firstOf(ctx, jobHooks{j, p.site}.setUp, j.afterSetup)
 		}},
-		{name: "baseline", run: func(ctx context.Context) (end *stop) {
+		{name: "baseline", run: func(ctx context.Context) (end *ending.Stop) {
 			if p.baseline, end = j.baseline(ctx, p.site); end != nil {
 				return end
 			}
 			return j.beforeAgent(ctx, p.site)
 		}},
-		{name: "session", run: func(ctx context.Context) (end *stop) {
+		{name: "session", run: func(ctx context.Context) (end *ending.Stop) {
 			if p.result, end = j.work(ctx, p.site, p.baseline); end != nil {
 				return end
 			}
 			return jobHooks{j, p.site}.beforeCommit(ctx)
 		}},
-		{name: "disk", run: func(ctx context.Context) *stop { return p.site.checkDiskLimit(ctx) }},
-		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
+		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.checkDiskLimit(ctx) }},
+		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
 			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
 		}},
-		{name: "commit", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.commit, p.landing.afterCommit) }},
+		{name: "commit", run: func(ctx context.Context) *ending.Stop { return firstOf(ctx, p.landing.commit, p.landing.afterCommit) }},
 		{
-			name: "publish", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
+			name: "publish", run: func(ctx context.Context) *ending.Stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
 			queued: func() bool { return p.landing.publishes() || comments(j) },
 		},
 	}
 }
 
 // firstOf runs steps until one returns a stop.
-func firstOf(ctx context.Context, steps ...func(context.Context) *stop) *stop {
+func firstOf(ctx context.Context, steps ...func(context.Context) *ending.Stop) *ending.Stop {
 	for _, step := range steps {
 		if end := step(ctx); end != nil {
 			return end
@@ -125,7 +126,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	defer release()
 	ctx, j.end = context.WithCancelCause(ctx)
 	defer j.end(nil)
-	var end *stop
+	var end *ending.Stop
 	leave := func() {}
 	defer func() { leave() }()
 	for _, phase := range j.phases(p) {
@@ -157,13 +158,13 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		p.landing = &landed{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {
 			p.landing.commitWIP(after, end)
-		} else if bad.code != end.code && !bad.code.Cause().Unnamed() {
-			j.warn(bad.detail)
+		} else if bad.Code != end.Code && !bad.Code.Cause().Unnamed() {
+			j.warn(bad.Detail)
 		}
 	}
 	file, failed := j.writeOutput(ctx, p.result)
 	if failed != nil && end != nil {
-		j.warn(failed.detail)
+		j.warn(failed.Detail)
 	} else if failed != nil {
 		end = failed
 	}
@@ -179,19 +180,19 @@ func (p *progress) unsaved() bool {
 	return p.site.touched && p.site.usable() && (p.landing == nil || p.landing.lost())
 }
 
-func reasonOf(s *stop) string {
+func reasonOf(s *ending.Stop) string {
 	if s == nil {
 		return ""
 	}
-	return s.detail
+	return s.Detail
 }
 
 // jobEnd returns the payload of the job's last event.
-func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
+func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	sum := event.JobEnd{Outcome: event.Passed}
 	switch {
 	case end != nil:
-		sum = end.code.End(end.detail)
+		sum = end.Code.End(end.Detail)
 	case j.start.earlier.Hash != "" && !j.start.own:
 		sum.Reason = pushedEarlier(j.start.earlier)
 	}

@@ -9,18 +9,19 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 // notPrepared returns the stop of a job whose workspace could not be prepared; s is nil if it has none.
-func notPrepared(ctx context.Context, o *Options, s *site, err error) *stop {
+func notPrepared(ctx context.Context, o *Options, s *site, err error) *ending.Stop {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	code := event.CodeRepository
 	if files.IsFull(err) || errors.Is(err, unix.EROFS) {
 		code, err = ofDisk(o, s, err)
 	}
-	return fault(code, fmt.Errorf("prepare the workspace: %w", err))
+	return ending.Fault(code, fmt.Errorf("prepare the workspace: %w", err))
 }
 
 // ofDisk adds the disk that is full or read-only, and a fix, to an error.

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -18,7 +19,7 @@ import (
 // expandMentions returns the task's prompt for the model, with the output of its commands
 // inline and its files appended. Each is a call of the session under its profile. If a
 // call is denied or fails, the job ends before the first model request.
-func (w *work) expandMentions(ctx context.Context, main *open) (string, *stop) {
+func (w *work) expandMentions(ctx context.Context, main *open) (string, *ending.Stop) {
 	var text, appended strings.Builder
 	at, seen := 0, map[string]bool{}
 	for n, m := range w.job.spec.Mentions {
@@ -32,7 +33,7 @@ func (w *work) expandMentions(ctx context.Context, main *open) (string, *stop) {
 		seen[mention] = true
 		f, end := w.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
-			end.detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(mention), end.detail)
+			end.Detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(mention), end.Detail)
 			return "", end
 		}
 		if f.inPlace {
@@ -54,7 +55,7 @@ type fetched struct {
 }
 
 // fetch resolves a mention. Files take precedence over agents of the same name.
-func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *stop) {
+func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *ending.Stop) {
 	if m.Command != "" {
 		out, end := w.call(ctx, main, id, "bash", map[string]any{"command": m.Command})
 		return fetched{output(m.Command, out), true}, end
@@ -76,25 +77,25 @@ func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention
 }
 
 // call runs a call of the prompt.
-func (w *work) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *stop) {
+func (w *work) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *ending.Stop) {
 	args, err := json.Marshal(input)
 	if err != nil {
-		return "", &stop{code: event.CodeInternal, detail: err.Error()}
+		return "", &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
 	}
 	out := main.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
 	switch {
 	case ctx.Err() != nil:
-		return "", stopped(ctx)
+		return "", ending.Of(ctx)
 	case out.Status == tools.Denied:
 		return "", denied(out.Error)
 	case out.Status != tools.Completed:
-		return "", &stop{code: event.CodeFailed, detail: out.Error}
+		return "", &ending.Stop{Code: event.CodeFailed, Detail: out.Error}
 	}
 	return out.Output, nil
 }
 
-func denied(why string) *stop {
-	return &stop{code: event.CodeDenied, detail: why}
+func denied(why string) *ending.Stop {
+	return &ending.Stop{Code: event.CodeDenied, Detail: why}
 }
 
 // named returns the input of the call that reads a mentioned file or directory; nil if it

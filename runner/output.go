@@ -8,11 +8,12 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 // writeOutput writes the job's final message, also that of a failed job, to the file of
 // the task, and returns its path; "" without a file or a message.
-func (j *job) writeOutput(ctx context.Context, r *result) (file string, failed *stop) {
+func (j *job) writeOutput(ctx context.Context, r *result) (file string, failed *ending.Stop) {
 	to := j.spec.Output
 	if to.Path == "" || r.final == "" && len(r.output) == 0 {
 		return "", nil
@@ -30,7 +31,7 @@ func (j *job) writeOutput(ctx context.Context, r *result) (file string, failed *
 		code = event.CodeInternal
 	}
 	if err != nil { // fails also a job whose branch is published: what the user asked for is missing
-		return "", &stop{code: code, detail: fmt.Sprintf("write the final message to %s: %v; report.json has it", to.Path, files.Reason(err))}
+		return "", &ending.Stop{Code: code, Detail: fmt.Sprintf("write the final message to %s: %v; report.json has it", to.Path, files.Reason(err))}
 	}
 	return to.Path, nil
 }

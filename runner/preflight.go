@@ -154,7 +154,7 @@ func (r *PreflightResult) Skip(job string) event.JobEnd {
 	if s == nil {
 		return event.JobEnd{}
 	}
-	return s.code.End(s.detail)
+	return s.Code.End(s.Detail)
 }
 
 // Refusal is the reason why a job can't run with its manifest. One refused job refuses

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -20,7 +21,7 @@ const MaxPublications = 4
 
 // enqueue frees the slot of a job whose work is complete, and waits until the job can be
 // published. The caller calls leave afterwards, in any case.
-func (j *job) enqueue(ctx context.Context) (leave func(), end *stop) {
+func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 	if j.slot != nil {
 		j.slot()
 	}
@@ -31,7 +32,7 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *stop) {
 		leave = func() {}
 	}
 	if ctx.Err() != nil {
-		return leave, stopped(ctx)
+		return leave, ending.Of(ctx)
 	}
 	return leave, nil
 }
@@ -41,7 +42,7 @@ func (l *landed) publishes() bool { return l.job.spec.Publish.Pushes() && l.made
 
 // publish pushes the job's commit and publishes its pull request, if its task has
 // publish.mode push or pr. A failure does not remove the commit and the patch.
-func (l *landed) publish(ctx context.Context) *stop {
+func (l *landed) publish(ctx context.Context) *ending.Stop {
 	if !l.publishes() {
 		return nil
 	}
@@ -54,9 +55,9 @@ func (l *landed) publish(ctx context.Context) *stop {
 	var failed *publish.Failure
 	switch {
 	case errors.As(err, &failed):
-		return &stop{code: failed.Code, detail: failed.Detail}
+		return &ending.Stop{Code: failed.Code, Detail: failed.Detail}
 	case err != nil:
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	return nil
 }

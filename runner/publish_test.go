@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -63,16 +64,16 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	}
 	l.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
 	end := l.publish(t.Context())
-	if end == nil || end.code != event.CodeLease || !strings.Contains(end.detail, "push branch millhand/a to ") || !strings.HasSuffix(end.detail, "the changes are saved as a patch") {
+	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
 	j.start.earlier.Hash = hash
-	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.detail, "the changes are on the branch") {
+	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
 		t.Errorf("of an earlier run: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
-	if end = l.publish(ctx); end == nil || end.code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
+	cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+	if end = l.publish(ctx); end == nil || end.Code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
 		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}
 }
@@ -91,7 +92,7 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.base {
 		t.Errorf("told %+v", told)
 	}
-	if end := l.publish(t.Context()); end == nil || end.code != event.CodeLease {
+	if end := l.publish(t.Context()); end == nil || end.Code != event.CodeLease {
 		t.Errorf("main is not where the job began, and: %+v", end)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
@@ -36,7 +37,7 @@ func (p *preflight) pullRequest(ctx context.Context, j tasks.Job, s *start) erro
 	case url == "":
 		return nil
 	case j.Pull.IfExists == tasks.SkipIfExists:
-		s.skip = &stop{code: event.CodeBranchExists, detail: "pull request " + url + " is open"}
+		s.skip = &ending.Stop{Code: event.CodeBranchExists, Detail: "pull request " + url + " is open"}
 		return nil
 	}
 	return refuse(event.CodeBranchExists, "pull request %s is open: merge or close it, or set publish.if_exists", url)

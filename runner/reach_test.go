@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -122,7 +123,7 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 	}
 	told = nil
 	ready, got = s.look(l, &tasks.Plan{}, s.far("a", url+"x"), s.job("here"))
-	if st := ready.starts["a"]; len(got) != 0 || st.skip == nil || st.skip.code != event.CodeClone || !strings.HasPrefix(st.skip.detail, "fetch the repository: ") {
+	if st := ready.starts["a"]; len(got) != 0 || st.skip == nil || st.skip.Code != event.CodeClone || !strings.HasPrefix(st.skip.Detail, "fetch the repository: ") {
 		t.Errorf("refusals %v, %+v", got, st.skip)
 	}
 	if end := ready.Skip("a"); end.Outcome != event.Error || end.ExitCode != event.ExitFailed || ready.Skip("here").Reason != "" {
@@ -257,9 +258,9 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 func TestAPreflightEndsWithItsContext(t *testing.T) {
 	s := setUp(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, PreflightOptions{Git: s.opts.Git, Mirrors: t.TempDir()})
-	if !errors.Is(err, Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
+	if !errors.Is(err, ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
 		t.Errorf("%v", err)
 	}
 }

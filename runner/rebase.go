@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
@@ -94,7 +95,7 @@ func rebasedAfter(j *job, from *continuation) bool {
 const maxMarked = 4 << 20
 
 // conflicts returns the files in which a job that is rebased has left conflict markers.
-func (w *work) conflicts(ctx context.Context) (marked []string, end *stop) {
+func (w *work) conflicts(ctx context.Context) (marked []string, end *ending.Stop) {
 	if w.job.start.onto.commit == "" {
 		return nil, nil
 	}
@@ -135,7 +136,7 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	j := r.job(plan.Jobs[at])
 	switch from := j.start.onto; {
 	case j.start.skip != nil:
-		return done, errors.New(j.start.skip.detail)
+		return done, errors.New(j.start.skip.Detail)
 	case from.commit == "":
 		return done, errors.New("the branch of the job has another commit")
 	case from.before == j.start.base:
@@ -161,7 +162,7 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 	}
 	switch {
 	case end != nil:
-		return done, errors.New(end.detail)
+		return done, errors.New(end.Detail)
 	case failed != "":
 		return Rebased{Failed: failed}, r.broken()
 	}
@@ -227,7 +228,7 @@ func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops
 
 // landRebased verifies the rebased commit of the job and publishes it. failed is what verify
 // reported.
-func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *stop) {
+func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *ending.Stop) {
 	from := j.start.onto
 	j.start.base = c.Hash
 	s, end := j.prepare(ctx)
@@ -238,7 +239,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", end
 	}
 	j.protect(s)
-	steps := firstOf(ctx, func(ctx context.Context) *stop { return j.confine(ctx, s) }, func(ctx context.Context) *stop { return j.setup(ctx, s) })
+	steps := firstOf(ctx, func(ctx context.Context) *ending.Stop { return j.confine(ctx, s) }, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
 	if steps != nil {
 		return "", steps
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -130,7 +131,7 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 		case other == "":
 			digests = append(digests, digest(s.branch))
 		case j.Commit.IfExists == tasks.SkipIfExists:
-			s.skip = &stop{code: event.CodeBranchExists, detail: what}
+			s.skip = &ending.Stop{Code: event.CodeBranchExists, Detail: what}
 			ready.starts[j.ID] = s
 		default:
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeBranchExists, Err: fmt.Errorf("%s: wait for it, choose another commit.branch, or set commit.if_exists: skip", what)})

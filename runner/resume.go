@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 )
 
@@ -183,12 +184,12 @@ func responseOf(state *journal.State, turn int) *event.Turn {
 
 // restore gives the worktree of a job that is resumed the state of the last complete turn,
 // or that it started from, with what others than the agent left in it.
-func restore(ctx context.Context, w *work, from *continuation) *stop {
+func restore(ctx context.Context, w *work, from *continuation) *ending.Stop {
 	if err := w.restoreTree(ctx, from); err != nil {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return ending.Of(ctx)
 		}
-		return fault(event.CodeRepository, err)
+		return ending.Fault(event.CodeRepository, err)
 	}
 	if past := w.job.history.Facts; from != nil || past != nil && past.Fork != nil {
 		return w.site.diff.recall(ctx, past)

@@ -186,12 +186,12 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 	j.spec.RequireChanges = false
 	s, end := j.prepare(ctx)
 	if end != nil {
-		return errors.New(end.detail)
+		return errors.New(end.Detail)
 	}
 	defer j.releaseSite(context.WithoutCancel(ctx), s, false)
 	j.protect(s)
 	if _, end := j.openSandbox(ctx, s); end != nil {
-		return errors.New(end.detail)
+		return errors.New(end.Detail)
 	}
 	if !s.linked() && j.start.tip != "" {
 		return v.checkedOut(ctx, s, done)
@@ -241,7 +241,7 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 		end = l.findChanges(ctx)
 	}
 	if l.changes == nil {
-		return errors.New(end.detail)
+		return errors.New(end.Detail)
 	}
 	if l.patch == "" && end == nil {
 		j.opts.Dir.Remove(path.Join("patches", j.spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
@@ -250,7 +250,7 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 		return nil // nothing is committed: what can't be is only the files of the next prompt
 	}
 	if end != nil {
-		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.detail)
+		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.Detail)
 	}
 	before, err := s.tree.SnapshotOf(j.start.tip)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -167,7 +168,7 @@ type run struct {
 
 	publications chan struct{} // has an element for each job that is being published
 
-	notStarted *stop // of all jobs: a run_start hook failed; set before the first one
+	notStarted *ending.Stop // of all jobs: a run_start hook failed; set before the first one
 
 	unread sync.Once // the warning of a configuration for OpenCode
 
@@ -402,7 +403,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	for _, j := range jobs {
 		all = append(all, ends[j.ID])
 	}
-	if i, ok := context.Cause(ctx).(Interrupt); ok { //nolint:errorlint // causes are not wrapped
+	if i, ok := context.Cause(ctx).(ending.Interrupt); ok { //nolint:errorlint // causes are not wrapped
 		signals = append(signals, i.Exit)
 	}
 	return all, signals
@@ -437,30 +438,30 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 }
 
 // unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
-func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
+func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *ending.Stop {
 	if _, out := r.opts.History.Job(j.ID).Intent.(history.LeaveOut); out {
-		return &stop{code: event.CodeNotRun, detail: "the task has changed since the run was started"}
+		return &ending.Stop{Code: event.CodeNotRun, Detail: "the task has changed since the run was started"}
 	}
 	if skip := r.opts.Preflight.start(j.ID).skip; skip != nil {
 		return skip
 	}
 	for _, id := range j.Needs {
 		if o := ends[id].Outcome; o != event.Passed {
-			return &stop{code: event.CodeNeed, detail: fmt.Sprintf("needs job %s, which did not pass (%s)", id, o)}
+			return &ending.Stop{Code: event.CodeNeed, Detail: fmt.Sprintf("needs job %s, which did not pass (%s)", id, o)}
 		}
 	}
 	if r.opts.Stops.MaxFailures > 0 && failures >= r.opts.Stops.MaxFailures {
-		return &stop{code: event.CodeMaxFailures, detail: fmt.Sprintf("maximum number of failed jobs reached (%d)", failures)}
+		return &ending.Stop{Code: event.CodeMaxFailures, Detail: fmt.Sprintf("maximum number of failed jobs reached (%d)", failures)}
 	}
 	if held := r.opts.Stops.Rollout.Admit(j); held != "" {
-		return &stop{code: event.CodeRollout, detail: held}
+		return &ending.Stop{Code: event.CodeRollout, Detail: held}
 	}
 	return nil
 }
 
 // guard runs or skips one job, and isolates the other jobs from its failures, including
 // panics. slot is called when only the publishing of the job is left.
-func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (end event.JobEnd) {
+func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot func()) (end event.JobEnd) {
 	began := r.opts.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -470,7 +471,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (
 		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
-		return skip.code.End(skip.detail)
+		return skip.Code.End(skip.Detail)
 	}
 	running := r.job(j)
 	running.slot = slot
@@ -487,14 +488,14 @@ func (r *run) job(spec tasks.Job) *job {
 }
 
 // skip returns why a job is not started, nil if it is.
-func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
+func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *ending.Stop) *ending.Stop {
 	switch {
 	case ctx.Err() != nil:
 		return stoppedBefore(ctx)
 	case r.notStarted != nil:
 		return r.notStarted
 	case r.broken() != nil:
-		return &stop{code: event.CodeInternal, detail: r.broken().Error()}
+		return &ending.Stop{Code: event.CodeInternal, Detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
 	case r.opts.Preflight.start(j.ID).earlier.Hash != "":
@@ -506,29 +507,29 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if why := cmp.Or(r.refused[provider(j.Model)], r.refused[j.Model]); why != "" {
-		return &stop{code: event.CodeProvider, detail: "provider not usable: " + why}
+		return &ending.Stop{Code: event.CodeProvider, Detail: "provider not usable: " + why}
 	}
 	return nil
 }
 
 // stoppedBefore returns why a job is not started after ctx has ended.
-func stoppedBefore(ctx context.Context) *stop {
-	s := stopped(ctx)
-	if s.code == event.CodeRunTime {
-		s.code = event.CodeDeadline
+func stoppedBefore(ctx context.Context) *ending.Stop {
+	s := ending.Of(ctx)
+	if s.Code == event.CodeRunTime {
+		s.Code = event.CodeDeadline
 	}
 	return s
 }
 
 // unpaid returns why a job is not started, from the error of the budget.
-func unpaid(ctx context.Context, err error) *stop {
+func unpaid(ctx context.Context, err error) *ending.Stop {
 	if exceeded := (*money.Exceeded)(nil); errors.As(err, &exceeded) {
-		return &stop{code: event.CodeBudget, detail: err.Error()}
+		return &ending.Stop{Code: event.CodeBudget, Detail: err.Error()}
 	}
 	if ctx.Err() != nil {
 		return stoppedBefore(ctx)
 	}
-	return &stop{code: event.CodeInternal, detail: err.Error()}
+	return &ending.Stop{Code: event.CodeInternal, Detail: err.Error()}
 }
 
 // broken returns an error if events can't be recorded.
@@ -545,17 +546,17 @@ func (r *run) broken() error {
 // refuse records that a provider rejected the credentials, or does not have a model:
 // further requests would fail the same way. For a job with fallbacks, the model that
 // failed is unknown.
-func (r *run) refuse(j tasks.Job, end *stop) {
+func (r *run) refuse(j tasks.Job, end *ending.Stop) {
 	if len(j.Fallback) > 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if end.code == event.CodeAuth || end.code == event.CodeQuota {
-		r.refused[provider(j.Model)] = end.detail
+	if end.Code == event.CodeAuth || end.Code == event.CodeQuota {
+		r.refused[provider(j.Model)] = end.Detail
 	}
-	if end.code == event.CodeModel {
-		r.refused[j.Model] = end.detail
+	if end.Code == event.CodeModel {
+		r.refused[j.Model] = end.Detail
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -364,7 +365,7 @@ func (s *stage) signalAt(fits func(event.Event) bool) context.Context {
 	s.opts.Emit = func(e event.Event) {
 		emit(e)
 		if fits(e) {
-			cancel(Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+			cancel(ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
 		}
 	}
 	return ctx

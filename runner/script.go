@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
@@ -41,7 +42,7 @@ type scriptRun struct {
 
 // tryScript runs the job's script. It returns done if no session has to follow; otherwise
 // the workspace is as it was before.
-func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
+func (w *work) tryScript(ctx context.Context) (done bool, end *ending.Stop) {
 	if w.job.spec.Script == nil || !w.job.history.RunsScript() {
 		return false, nil
 	}
@@ -59,7 +60,7 @@ func (w *work) tryScript(ctx context.Context) (done bool, end *stop) {
 		w.result.final = fmt.Sprintf("The script %s made these changes, without a model.", s.File)
 		return true, nil
 	case s.Alone:
-		return true, &stop{code: event.CodeFailed, detail: fmt.Sprintf("script %s: %s", s.File, r.report.Reason)}
+		return true, &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("script %s: %s", s.File, r.report.Reason)}
 	}
 	w.scriptText = r.text()
 	return false, nil
@@ -72,7 +73,7 @@ func scriptedText(task string) string {
 
 // run runs the script and examines what it did. The stop is that of a job that can't
 // continue.
-func (r *scriptRun) run(ctx context.Context) *stop {
+func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 	j, s := r.work.job, r.work.site
 	if end := r.mark(ctx); end != nil {
 		return end
@@ -113,7 +114,7 @@ func (r *scriptRun) run(ctx context.Context) *stop {
 }
 
 // mark records the state before the script.
-func (r *scriptRun) mark(ctx context.Context) *stop {
+func (r *scriptRun) mark(ctx context.Context) *ending.Stop {
 	j, s := r.work.job, r.work.site
 	if !s.linked() { // other files of the user's tree may change at the same time
 		r.undo = func(ctx context.Context) error { return s.saved(j.opts).Restore(ctx, s.initial, s.below) }
@@ -184,13 +185,13 @@ func (r *scriptRun) write() (dir, file string, err error) {
 
 // fail records that the script failed, keeps its diff for the session, and undoes its
 // changes.
-func (r *scriptRun) fail(ctx context.Context, reason string) *stop {
+func (r *scriptRun) fail(ctx context.Context, reason string) *ending.Stop {
 	j := r.work.job
 	r.report.Outcome, r.report.Reason = event.ScriptFailed, reason
 	var err error
 	if r.diff, err = r.changes(ctx); err != nil {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return ending.Of(ctx)
 		}
 		j.warn(fmt.Sprintf("the changes of script %s are not shown to the agent: %v", r.script.File, err))
 	}

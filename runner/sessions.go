@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -136,11 +137,11 @@ func (s *sessions) beforeKill() []event.Totals {
 type errModel struct{ error }
 
 // sessionFailed returns the stop of a job whose session can't start.
-func sessionFailed(err error) *stop {
+func sessionFailed(err error) *ending.Stop {
 	if m := (errModel{}); errors.As(err, &m) {
-		return &stop{code: event.CodeNoModel, detail: err.Error()}
+		return &ending.Stop{Code: event.CodeNoModel, Detail: err.Error()}
 	}
-	return fault(event.CodeInternal, err)
+	return ending.Fault(event.CodeInternal, err)
 }
 
 // openSession opens a session of the job; from is where an earlier process ended, nil for a

@@ -15,22 +15,23 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
 // setUp runs the hooks of job_start and the setup commands. What they leave in the workspace is not
 // the agent's.
-func (r jobHooks) setUp(ctx context.Context) *stop {
+func (r jobHooks) setUp(ctx context.Context) *ending.Stop {
 	j, s := r.job, r.site
 	fresh := !s.inPlace // otherwise it may be as an earlier process left it
-	start, setup := r.start, func(ctx context.Context) *stop { return j.setup(ctx, s) }
+	start, setup := r.start, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) }
 	if slices.ContainsFunc(j.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
-		start = func(ctx context.Context) *stop { return s.diff.by(ctx, event.ByHook, fresh, r.start) }
+		start = func(ctx context.Context) *ending.Stop { return s.diff.by(ctx, event.ByHook, fresh, r.start) }
 	}
 	if len(j.spec.Setup) > 0 {
-		setup = func(ctx context.Context) *stop {
-			return s.diff.by(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *stop { return j.setup(ctx, s) })
+		setup = func(ctx context.Context) *ending.Stop {
+			return s.diff.by(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
 		}
 	}
 	return firstOf(ctx, start, setup)

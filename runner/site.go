@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
@@ -43,7 +44,7 @@ type site struct {
 
 	beside   []tasks.Readable                    // next to the manifest, for the task's own commands
 	sandbox  *confinement.Confinement            // of the task's own commands; nil before openBox, or until late
-	late     func() *stop                        // opens the sandbox when it is needed; nil: it was opened
+	late     func() *ending.Stop                 // opens the sandbox when it is needed; nil: it was opened
 	mu       sync.Mutex                          // of sandbox, if it is opened late, and narrower
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
@@ -56,7 +57,7 @@ type site struct {
 }
 
 // prepare locates and opens the site of the job.
-func (j *job) prepare(ctx context.Context) (*site, *stop) {
+func (j *job) prepare(ctx context.Context) (*site, *ending.Stop) {
 	s, head, err := j.locate(ctx)
 	if err == nil {
 		err = j.openSite(ctx, s, head)
@@ -92,7 +93,7 @@ func (s *site) tracked() []string {
 }
 
 // confine creates the sandbox for the job's commands, which completes the site.
-func (j *job) confine(ctx context.Context, s *site) *stop {
+func (j *job) confine(ctx context.Context, s *site) *ending.Stop {
 	tree, end := j.openSandbox(ctx, s)
 	if end != nil {
 		return end
@@ -132,7 +133,7 @@ func remoteOf(j *job, s *site) remote.Repo {
 
 // openSandbox opens the sandbox, and saves the state of a tree that is changed without a
 // worktree.
-func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop) {
+func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *ending.Stop) {
 	if end := s.openBox(ctx, j); end != nil || !s.inPlace {
 		return "", end
 	}
@@ -146,17 +147,17 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop)
 // openBox opens the sandbox. If only calls of the model run commands, the first call opens it: a
 // job without one needs neither the sandbox nor private directories. In the user's own tree
 // it is opened immediately, because it searches the tree for nested repositories.
-func (s *site) openBox(ctx context.Context, j *job) *stop {
+func (s *site) openBox(ctx context.Context, j *job) *ending.Stop {
 	if g := (confinement.Env{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.Confines() && s.inPlace {
 		return s.newBox(ctx, j)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens
-	s.late = sync.OnceValue(func() *stop { return s.newBox(ctx, j) })
+	s.late = sync.OnceValue(func() *ending.Stop { return s.newBox(ctx, j) })
 	return nil
 }
 
 // box returns the sandbox of the task's own commands.
-func (s *site) box() (*confinement.Confinement, *stop) {
+func (s *site) box() (*confinement.Confinement, *ending.Stop) {
 	if s.late != nil {
 		if end := s.late(); end != nil {
 			return nil, end
@@ -165,22 +166,22 @@ func (s *site) box() (*confinement.Confinement, *stop) {
 	return s.sandbox, nil
 }
 
-func (s *site) newBox(ctx context.Context, j *job) *stop {
+func (s *site) newBox(ctx context.Context, j *job) *ending.Stop {
 	if len(j.spec.Setup)+len(j.spec.Verify) > 0 { // otherwise the session reads the job concurrently
 		s.beside = j.spec.ResolveBeside(s.space.Dir())
 	}
 	g, err := j.ground(s, j.spec.Profile)
 	if err != nil {
-		return fault(event.CodeInternal, err)
+		return ending.Fault(event.CodeInternal, err)
 	}
 	box, err := confinement.Open(ctx, g)
 	switch {
 	case errors.Is(err, sandbox.ErrAbsent):
-		return &stop{code: event.CodeDenied, detail: err.Error()}
+		return &ending.Stop{Code: event.CodeDenied, Detail: err.Error()}
 	case err != nil && ctx.Err() != nil:
-		return stopped(ctx)
+		return ending.Of(ctx)
 	case err != nil:
-		return fault(event.CodeEnvironment, err)
+		return ending.Fault(event.CodeEnvironment, err)
 	}
 	if !(early{j}).onlyCalls() { // commands will run
 		box.WatchDisk()

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -221,7 +222,7 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, end := j.prepare(t.Context())
-	if p != nil || end == nil || end.code != event.CodeRepository || !strings.Contains(end.detail, "prepare the workspace: ") {
+	if p != nil || end == nil || end.Code != event.CodeRepository || !strings.Contains(end.Detail, "prepare the workspace: ") {
 		t.Fatalf("%+v, %+v", p, end)
 	}
 	unlock, _ := j.run.trees.lock(s.repo) // or nobody could ever work there again
@@ -243,8 +244,8 @@ func TestSignalCancelsPrepare(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if _, end := j.prepare(ctx); end == nil || end.code != event.CodeInterrupted {
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	if _, end := j.prepare(ctx); end == nil || end.Code != event.CodeInterrupted {
 		t.Errorf("%+v", end)
 	}
 }
@@ -260,7 +261,7 @@ func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 		t.Fatalf("%+v", *end)
 	}
 	t.Cleanup(func() { j.releaseSite(context.WithoutCancel(t.Context()), p, false) })
-	if end = j.confine(t.Context(), p); end == nil || end.code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
+	if end = j.confine(t.Context(), p); end == nil || end.Code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
 		t.Errorf("%+v", end)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
@@ -31,7 +32,7 @@ type start struct {
 	checkedOut bool             // the job's branch, in a clean tree: a revert changes that
 	clean      cleanTree        // of the user's own tree
 	files      *gitops.Snapshot // of the base, if the preflight has read them and the job is one of the first: keeps them in memory
-	skip       *stop            // why the job is not started; nil if it is
+	skip       *ending.Stop     // why the job is not started; nil if it is
 
 	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
 	own     bool                  // earlier is of this run
@@ -51,7 +52,7 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	case p.History.Done(j.ID):
 		return start{}, nil
 	case j.Skip != "":
-		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
+		return start{skip: &ending.Stop{Code: event.CodeCondition, Detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:
 		return p.copied(j)
 	case o == nil: // not checked
@@ -118,8 +119,8 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 }
 
 // notFetched returns the stop of a job whose repository can't be fetched.
-func notFetched(what string, err error) *stop {
-	return fault(event.CodeClone, fmt.Errorf("%s: %w", what, err))
+func notFetched(what string, err error) *ending.Stop {
+	return ending.Fault(event.CodeClone, fmt.Errorf("%s: %w", what, err))
 }
 
 // local checks a repository on this machine.
@@ -204,7 +205,7 @@ func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *star
 }
 
 // condition evaluates the parts of a job's if that depend on the repository.
-func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
+func condition(j tasks.Job, has func(string) (bool, error)) (*ending.Stop, error) {
 	if j.If == nil {
 		return nil, nil
 	}
@@ -213,7 +214,7 @@ func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
 		return nil, fmt.Errorf("evaluate the condition %s: %w", j.If, err)
 	}
 	if !holds {
-		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("condition is false: %s", j.If)}, nil
+		return &ending.Stop{Code: event.CodeCondition, Detail: fmt.Sprintf("condition is false: %s", j.If)}, nil
 	}
 	return nil, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -87,7 +88,7 @@ func TestExistingBranch(t *testing.T) {
 		}
 	}
 	st := start{origin: repo}
-	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{code: event.CodeBranchExists, detail: "branch x already exists here"}) {
+	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (ending.Stop{Code: event.CodeBranchExists, Detail: "branch x already exists here"}) {
 		t.Errorf("skip: %v, %+v", err, st.skip)
 	}
 }
@@ -106,7 +107,7 @@ func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
-	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{code: event.CodeCondition, detail: "no"}}}}, 2, func() error { return broken }
+	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &ending.Stop{Code: event.CodeCondition, Detail: "no"}}}}, 2, func() error { return broken }
 	r := newRun(&tasks.Plan{}, s.opts)
 	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
 	for name, c := range map[string]struct {
@@ -131,7 +132,7 @@ func TestReasonOfSkippedJob(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.refused["openai"] = "bad key"
-	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.detail, ": bad key") {
+	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.Detail, ": bad key") {
 		t.Errorf("a refused provider: %+v", got)
 	}
 	r.opts.Preflight.starts["a"] = start{earlier: event.Commit{Hash: "x"}}
@@ -139,7 +140,7 @@ func TestReasonOfSkippedJob(t *testing.T) {
 		t.Errorf("a push asks no provider, and: %+v", got)
 	}
 	broken = errors.New("no room")
-	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeInternal || !strings.Contains(got.detail, "no room") {
+	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeInternal || !strings.Contains(got.Detail, "no room") {
 		t.Errorf("no events: %+v", got)
 	}
 	if err := (&run{}).broken(); err != nil {
@@ -147,11 +148,11 @@ func TestReasonOfSkippedJob(t *testing.T) {
 	}
 }
 
-func codeOf(s *stop) event.Code {
+func codeOf(s *ending.Stop) event.Code {
 	if s == nil {
 		return ""
 	}
-	return s.code
+	return s.Code
 }
 
 func TestTheStartOfARunNamesItsJobs(t *testing.T) {
@@ -207,7 +208,7 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 	spec.Limits.Disk = 1 << 20
 	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
 	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
-	if end := p.checkDiskLimit(t.Context()); end == nil || end.code != event.CodeLimit || !strings.HasPrefix(end.detail, "limits.disk: ") {
+	if end := p.checkDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
 		t.Errorf("%+v", end)
 	}
 	if (&site{}).checkDiskLimit(t.Context()) != nil {

@@ -9,13 +9,14 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
 // unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
-func (l *landed) unpermitted(changes *gitops.ChangeSet) *stop {
+func (l *landed) unpermitted(changes *gitops.ChangeSet) *ending.Stop {
 	j := l.job
 	if j.opts.Level == sandbox.Full || l.mayChange() || !l.startsPrograms() {
 		return nil
@@ -30,7 +31,7 @@ func (l *landed) unpermitted(changes *gitops.ChangeSet) *stop {
 	if len(files) == 0 {
 		return nil
 	}
-	return &stop{code: event.CodeProtected, detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.spec.Profile.Name, j.opts.Level)}
+	return &ending.Stop{Code: event.CodeProtected, Detail: fmt.Sprintf("files were changed while the job ran (%s), but the profile %s allows no changes: at sandbox level %s a tool, hook or server can write (fix: sandbox level A, or another profile)", textcut.List(files), j.spec.Profile.Name, j.opts.Level)}
 }
 
 // mayChange reports whether the job may change files: its agents, its script, a program that the manifest grants

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -33,7 +34,7 @@ func verifiesWorkspace(j tasks.Job) bool {
 
 // afterSetup saves the private directories as setup left them; without setup they have the
 // user's settings of registries.
-func (j *job) afterSetup(ctx context.Context) *stop {
+func (j *job) afterSetup(ctx context.Context) *ending.Stop {
 	if !verifiesWorkspace(j.spec) && j.spec.Script == nil {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (j *job) afterSetup(ctx context.Context) *stop {
 
 // beforeAgent records the state that setup and the baseline left. Without them that can be done
 // beside the first request.
-func (j *job) beforeAgent(ctx context.Context, s *site) *stop {
+func (j *job) beforeAgent(ctx context.Context, s *site) *ending.Stop {
 	if s.opening != nil {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (j *job) beforeAgent(ctx context.Context, s *site) *stop {
 
 // noteStart records the state of the files that are in no change of the job, before there is any output of a model that could
 // change them.
-func (s *site) noteStart(ctx context.Context, j *job) (end *stop) {
+func (s *site) noteStart(ctx context.Context, j *job) (end *ending.Stop) {
 	defer func() { s.untracked.known = end == nil }()
 	s.untracked.kinds = map[string]gitops.Kind{}
 	if s.inPlace || len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec) {

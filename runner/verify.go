@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
 )
@@ -23,14 +24,14 @@ const (
 
 // setup runs the task's setup commands. The first failure ends the job before the first
 // model request.
-func (j *job) setup(ctx context.Context, s *site) (end *stop) {
+func (j *job) setup(ctx context.Context, s *site) (end *ending.Stop) {
 	ctx, cancel := j.inTime(ctx, s)
 	defer cancel()
 	if len(j.spec.Setup) == 0 {
 		return nil
 	}
-	internal := func(err error) *stop {
-		return fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
+	internal := func(err error) *ending.Stop {
+		return ending.Fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
 	}
 	g, err := j.ground(s, j.spec.Profile)
 	if err != nil {
@@ -38,7 +39,7 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 	}
 	box, err := j.confineSetup(ctx, s, g, s.sandbox, "")
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	if err != nil {
 		return internal(err)
@@ -53,11 +54,11 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 		j.emit(event.Event{Type: event.CommandStarted, Command: new(run)})
 		v, err := j.command(ctx, s, box, line, setupTimeout)
 		if err != nil && ctx.Err() == nil {
-			return fault(event.CodeInternal, err)
+			return ending.Fault(event.CodeInternal, err)
 		}
 		if err != nil {
-			end := stopped(ctx)
-			end.detail = fmt.Sprintf("setup command %q: %s", line, end.detail)
+			end := ending.Of(ctx)
+			end.Detail = fmt.Sprintf("setup command %q: %s", line, end.Detail)
 			return end
 		}
 		run.ExitCode, run.ElapsedMS = &v.ExitCode, v.ElapsedMS
@@ -67,7 +68,7 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 			if v.Tail != "" {
 				reason += ":\n" + withOutput(j.opts.Dir, v.Tail, v.OutputPath)
 			}
-			return &stop{code: event.CodeFailed, detail: reason}
+			return &ending.Stop{Code: event.CodeFailed, Detail: reason}
 		}
 	}
 	return nil
@@ -75,8 +76,8 @@ func (j *job) setup(ctx context.Context, s *site) (end *stop) {
 
 // verifyAll runs all verify commands and returns those that failed. What they leave in the
 // workspace is not the agent's.
-func (w *work) verifyAll(ctx context.Context) (failed []ran, end *stop) {
-	run := func(ctx context.Context) (end *stop) {
+func (w *work) verifyAll(ctx context.Context) (failed []ran, end *ending.Stop) {
+	run := func(ctx context.Context) (end *ending.Stop) {
 		failed, end = verifier{w.job, w.site}.after(ctx, w.result.attempts)
 		return end
 	}
@@ -89,7 +90,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []ran, end *stop) {
 }
 
 // after runs all verify commands after an attempt and returns those that failed.
-func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *stop) {
+func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *ending.Stop) {
 	j := r.job
 	for _, v := range j.spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
@@ -112,15 +113,15 @@ func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *st
 }
 
 // notVerified returns the stop of a job whose verify commands could not run.
-func (j *job) notVerified(ctx context.Context, err error) *stop {
+func (j *job) notVerified(ctx context.Context, err error) *ending.Stop {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return ending.Of(ctx)
 	}
 	code := event.CodeInternal
 	if files.IsFull(err) {
 		code, err = ofDisk(j.opts, nil, err)
 	}
-	return fault(code, err)
+	return ending.Fault(code, err)
 }
 
 // verifier runs the verify commands of a job.

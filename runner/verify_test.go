@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -51,7 +52,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		t.Errorf("a command that can't be started: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
+	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
 	if _, err := j.command(ctx, p, p.sandbox, "true", time.Minute); err == nil {
 		t.Error("it runs after a signal")
 	}
@@ -67,20 +68,20 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 	}
 	j.spec.Setup = []string{"echo 1 >> ran", "echo broken; exit 2", "echo 3 >> ran"}
 	end := j.setup(t.Context(), p)
-	if end == nil || *end != (stop{code: event.CodeFailed, detail: "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
+	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
 		t.Errorf("%+v", end)
 	}
 	j.spec.Setup = []string{"grep -q 3 ran"}
-	if end := j.setup(t.Context(), p); end == nil || end.detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
+	if end := j.setup(t.Context(), p); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
 		t.Errorf("one after it ran: %+v", end)
 	}
 	j.spec.Setup, j.spec.Limits.Time = []string{"sleep 100"}, time.Minute
 	p.prepared = j.opts.Now().Add(-time.Minute)
-	if end := j.setup(t.Context(), p); end == nil || end.code != event.CodeLimit {
+	if end := j.setup(t.Context(), p); end == nil || end.Code != event.CodeLimit {
 		t.Errorf("without time: %+v", end)
 	}
 	p.prepared = j.opts.Now().Add(100*time.Millisecond - time.Minute)
-	if end := j.setup(t.Context(), p); end == nil || *end != (stop{code: event.CodeLimit, detail: `setup command "sleep 100": job timed out after 1m0s`}) {
+	if end := j.setup(t.Context(), p); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
 		t.Errorf("with too little time: %+v", end)
 	}
 }
@@ -128,14 +129,14 @@ func TestTamperingTakesPrecedence(t *testing.T) {
 	j := &job{}
 	ended := 0
 	j.end = func(error) { ended++ }
-	other := &stop{code: event.CodeFailed, detail: "other"}
+	other := &ending.Stop{Code: event.CodeFailed, Detail: "other"}
 	if got := j.checkGuard(other); got != other || j.checkGuard(nil) != nil {
 		t.Errorf("%+v without tampering", got)
 	}
 	first := &permission.Error{Decision: permission.Decision{Request: permission.Need(permission.Git, ".git/config"), Why: "a command changed it"}}
 	j.fail(first)
 	j.fail(&permission.Error{Decision: permission.Decision{Why: "later"}})
-	if got := j.checkGuard(other); got.code != event.CodeDenied || ended != 2 || got.detail != first.Decision.By() {
+	if got := j.checkGuard(other); got.Code != event.CodeDenied || ended != 2 || got.Detail != first.Decision.By() {
 		t.Errorf("%+v; ended %d times", got, ended)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -28,7 +29,7 @@ func (r jobHooks) watch(ctx context.Context, run func()) {
 	end := r.site.diff.startHook(ctx)
 	run()
 	if end = cmp.Or(end, r.site.diff.endHook(ctx)); end != nil && ctx.Err() == nil {
-		r.job.end(session.Timeout{Code: end.code, Reason: end.detail})
+		r.job.end(session.Timeout{Code: end.Code, Reason: end.Detail})
 	}
 }
 
@@ -51,7 +52,7 @@ func (r jobHooks) plugins(all []tools.Hook) []tools.Hook {
 	return all
 }
 
-func (d *differences) startHook(ctx context.Context) (end *stop) {
+func (d *differences) startHook(ctx context.Context) (end *ending.Stop) {
 	w := &d.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +64,7 @@ func (d *differences) startHook(ctx context.Context) (end *stop) {
 	return end
 }
 
-func (d *differences) endHook(ctx context.Context) *stop {
+func (d *differences) endHook(ctx context.Context) *ending.Stop {
 	w := &d.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tools"
@@ -73,7 +74,7 @@ func newWork(j *job, s *site) *work {
 }
 
 // work is the session phase. The result is never nil.
-func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*result, *stop) {
+func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*result, *ending.Stop) {
 	ctx, cancel := j.inTime(ctx, s)
 	defer cancel()
 	w := newWork(j, s)
@@ -85,13 +86,13 @@ func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*re
 
 // attempts runs attempts, each followed by the verify commands, whose output goes back
 // to the same conversation while attempts are left.
-func (w *work) attempts(ctx context.Context) (end *stop) {
+func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if end := w.checkForked(); end != nil {
 		return end
 	}
 	from, err := w.resume()
 	if err != nil {
-		return &stop{code: event.CodeInternal, detail: fmt.Sprintf("resume the job: %v", err)}
+		return &ending.Stop{Code: event.CodeInternal, Detail: fmt.Sprintf("resume the job: %v", err)}
 	}
 	if w.continued = from != nil; w.continued {
 		w.job.refused.recall(w.job.spec.Profile, w.job.history.Facts)
@@ -125,7 +126,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if text == "" {
 			last = main.resume(ctx)
 		} else if last, end = w.attempt(ctx, main, text); end != nil {
-			main.last = session.End{Code: end.code, Reason: end.detail}
+			main.last = session.End{Code: end.Code, Reason: end.Detail}
 			return end
 		}
 		w.idle(ctx, last)
@@ -134,9 +135,9 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			w.result.final = last.Text
 		}
 		w.result.output = last.Output
-		if end := stopOf(ctx, last); end != nil {
-			if end.code == event.CodeRunBudget && main.Totals().Turns == 0 {
-				end.code = event.CodeBudget // as if it had not been begun, which is a matter of moments
+		if end := ending.OfSession(ctx, last); end != nil {
+			if end.Code == event.CodeRunBudget && main.Totals().Turns == 0 {
+				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
 			w.job.run.refuse(w.job.spec, end)
 			return end
@@ -185,7 +186,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 }
 
 // attempt starts an attempt and runs the session with its prompt.
-func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *stop) {
+func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
 	w.result.attempts++
 	w.site.touched = true
 	w.site.diff.found = nil
@@ -233,7 +234,7 @@ type faults struct {
 }
 
 // findFaults runs the verify commands and examines the changes.
-func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *stop) {
+func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
 	defer w.tree.Changing(true)() // by verify commands
 	if f.failed, end = w.verifyAll(ctx); end != nil {
 		return f, end
@@ -254,28 +255,28 @@ func (f faults) none() bool {
 
 // refused returns the stop of a job whose last attempt has faults; nil if only its commit
 // fails.
-func (w *work) refused(f faults) *stop {
+func (w *work) refused(f faults) *ending.Stop {
 	switch {
 	case len(f.barred) > 0:
 		return protected(f.barred)
 	case len(f.over) > 0:
 		return exceeded(f.over)
 	case len(f.marked) > 0:
-		return &stop{code: event.CodeFailed, detail: "conflict markers are left in " + textcut.List(f.marked)}
+		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
-		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), why(f.failed))}
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), why(f.failed))}
 	}
 	return nil
 }
 
 // checkScripts checks that the sessions used all turns of scripted models.
-func (w *work) checkScripts(main *open) *stop {
+func (w *work) checkScripts(main *open) *ending.Stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
 		if s.talk.Finish == nil {
 			continue
 		}
 		if err := s.talk.Finish(); err != nil {
-			return &stop{code: event.CodeFailed, detail: err.Error()}
+			return &ending.Stop{Code: event.CodeFailed, Detail: err.Error()}
 		}
 	}
 	return nil

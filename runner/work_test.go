@@ -15,12 +15,13 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
 // works runs a job's session with a scripted model.
-func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *result, *stop) {
+func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *result, *ending.Stop) {
 	s.t.Helper()
 	if s.opts.OpenModel == nil {
 		s.opts.OpenModel = plays(s.t, turns)
@@ -67,7 +68,7 @@ func TestAttemptsEnd(t *testing.T) {
 	spec.Attempts = 2
 	spec.Verify = []tasks.Verify{{Name: "one", Run: "false", Time: time.Minute}, {Name: "two", Run: "exit 3", Time: time.Minute}}
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: a\n  - text: b\n")
-	if end == nil || *end != (stop{code: event.CodeFailed, detail: "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
+	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
 		t.Errorf("%+v, %+v", end, r)
 	}
 }
@@ -78,10 +79,10 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
-	if end == nil || *end != (stop{code: event.CodeNoModel, detail: "no such model"}) || p.touched || r.totals.CostUSD == nil {
+	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.totals.CostUSD == nil {
 		t.Errorf("%+v, %+v", end, r)
 	}
-	if end := sessionFailed(os.ErrExist); end.code != event.CodeInternal {
+	if end := sessionFailed(os.ErrExist); end.Code != event.CodeInternal {
 		t.Errorf("any other error: %+v", end)
 	}
 }
@@ -89,7 +90,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 func TestUnusedScriptTurnsFailTheJob(t *testing.T) {
 	s := setUp(t)
 	_, _, end := s.works(&tasks.Plan{}, s.job("a"), "  - text: a\n  - text: never\n")
-	if end == nil || end.code != event.CodeFailed {
+	if end == nil || end.Code != event.CodeFailed {
 		t.Errorf("%+v", end)
 	}
 }
@@ -122,7 +123,7 @@ func TestRejectedModelIsCached(t *testing.T) {
 		if c.fallback {
 			spec.Fallback = []tasks.Model{{}}
 		}
-		r.refuse(spec, &stop{event.Code(c.class), "no"})
+		r.refuse(spec, &ending.Stop{Code: event.Code(c.class), Detail: "no"})
 		if diff := cmp.Diff(c.want, r.refused); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -211,11 +212,11 @@ func TestMissingMentionFailsTheJob(t *testing.T) {
 			spec.Prompt = "Do !`rm -r x` @./gone @helper"
 			spec.Mentions = mentions(spec.Prompt, c.mention)
 			_, r, end := s.works(&tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}}}, spec, "  - text: never asked\n")
-			if end == nil || end.code != c.code || !strings.HasPrefix(end.detail, c.detail) || r.totals.Turns != 0 {
+			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.detail) || r.totals.Turns != 0 {
 				t.Errorf("%+v after %d turns", end, r.totals.Turns)
 			}
 			for _, e := range s.of(event.SessionEnded) {
-				if want := string(c.code.Cause().Outcome); e.SessionInfo.End != want || e.SessionInfo.Reason != end.detail {
+				if want := string(c.code.Cause().Outcome); e.SessionInfo.End != want || e.SessionInfo.Reason != end.Detail {
 					t.Errorf("the session ended with %+v, want %s", e.SessionInfo, want)
 				}
 			}

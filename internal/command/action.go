@@ -26,7 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -221,7 +221,7 @@ func (s *actionStep) annotation(p problem.Problem) action.Annotation {
 // exitOf returns the exit code for an error of a command.
 func exitOf(err error) event.Exit {
 	var f fault.Error
-	var interrupt runner.Interrupt
+	var interrupt ending.Interrupt
 	var timeout session.Timeout
 	var noKey *models.KeyError
 	switch {

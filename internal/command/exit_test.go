@@ -7,11 +7,11 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 func TestExitOf(t *testing.T) {
-	signal := runner.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
+	signal := ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
 	for name, tt := range map[string]struct {
 		err  error
 		want event.Exit

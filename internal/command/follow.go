@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 // followOptions are the options of "millhand follow".
@@ -100,7 +100,7 @@ func followPulls(ctx context.Context, w World, o followOptions) error {
 	if err := printFollowed(w, o.json, rows); err != nil {
 		return err
 	}
-	var interrupt runner.Interrupt
+	var interrupt ending.Interrupt
 	if errors.As(context.Cause(ctx), &interrupt) {
 		exits = append(exits, interrupt.Exit)
 	}

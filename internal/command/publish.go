@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
 	savedjob "github.com/millhand/millhand/runner/savedrun"
@@ -384,7 +385,7 @@ func (p *publishing) print(ctx context.Context) error {
 	for _, row := range p.rows {
 		exits = append(exits, row.exit)
 	}
-	var interrupt runner.Interrupt
+	var interrupt ending.Interrupt
 	if errors.As(context.Cause(ctx), &interrupt) {
 		exits = append(exits, interrupt.Exit)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 )
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
@@ -41,7 +42,7 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 		ready, err = runner.Preflight(ctx, plan, look)
 	}
 	plan.Notes = append(plan.Notes, pulls.Warnings()...)
-	var interrupt runner.Interrupt
+	var interrupt ending.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
 		return nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -231,7 +232,7 @@ func within(ctx, lease context.Context) (context.Context, func()) {
 		if errors.Is(context.Cause(lease), queue.ErrCancelled) {
 			by = "millhand queue cancel"
 		}
-		cancel(runner.Interrupt{Signal: by, Exit: event.ExitTerminate})
+		cancel(ending.Interrupt{Signal: by, Exit: event.ExitTerminate})
 	})
 	return joined, func() {
 		stop()

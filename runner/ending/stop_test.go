@@ -1,4 +1,4 @@
-package runner
+package ending
 
 import (
 	"context"
@@ -17,19 +17,19 @@ func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
 	denied := permission.Need("bash", "rm")
 	for name, c := range map[string]struct {
 		cause error
-		want  stop
+		want  Stop
 	}{
-		"SIGINT":            {Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}, stop{code: event.CodeInterrupted, detail: "interrupted by SIGINT"}},
-		"SIGHUP":            {Interrupt{Signal: "SIGHUP", Exit: event.ExitTerminate}, stop{code: event.CodeTerminated, detail: "interrupted by SIGHUP"}},
-		"the run's time":    {session.Timeout{Code: event.CodeRunTime, Reason: "run timed out"}, stop{code: event.CodeRunTime, detail: "run timed out"}},
-		"the job's time":    {session.Timeout{Code: event.CodeLimit, Reason: "job timed out"}, stop{code: event.CodeLimit, detail: "job timed out"}},
-		"a denied write":    {&permission.Error{Decision: permission.Decision{Request: denied, Rule: "no"}}, stop{code: event.CodeDenied, detail: permission.Decision{Request: denied, Rule: "no"}.By()}},
-		"any other":         {errors.New("gone"), stop{code: event.CodeInterrupted, detail: "gone"}},
-		"a wrapped timeout": {context.DeadlineExceeded, stop{code: event.CodeInterrupted, detail: context.DeadlineExceeded.Error()}},
+		"SIGINT":            {Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}, Stop{Code: event.CodeInterrupted, Detail: "interrupted by SIGINT"}},
+		"SIGHUP":            {Interrupt{Signal: "SIGHUP", Exit: event.ExitTerminate}, Stop{Code: event.CodeTerminated, Detail: "interrupted by SIGHUP"}},
+		"the run's time":    {session.Timeout{Code: event.CodeRunTime, Reason: "run timed out"}, Stop{Code: event.CodeRunTime, Detail: "run timed out"}},
+		"the job's time":    {session.Timeout{Code: event.CodeLimit, Reason: "job timed out"}, Stop{Code: event.CodeLimit, Detail: "job timed out"}},
+		"a denied write":    {&permission.Error{Decision: permission.Decision{Request: denied, Rule: "no"}}, Stop{Code: event.CodeDenied, Detail: permission.Decision{Request: denied, Rule: "no"}.By()}},
+		"any other":         {errors.New("gone"), Stop{Code: event.CodeInterrupted, Detail: "gone"}},
+		"a wrapped timeout": {context.DeadlineExceeded, Stop{Code: event.CodeInterrupted, Detail: context.DeadlineExceeded.Error()}},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(c.cause)
-		for call, got := range map[string]*stop{"stopped": stopped(ctx), "stopOf": stopOf(ctx, session.End{})} {
+		for call, got := range map[string]*Stop{"Of": Of(ctx), "OfSession": OfSession(ctx, session.End{})} {
 			if diff := cmp.Diff(&c.want, got); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, call, diff)
 			}
@@ -38,10 +38,10 @@ func TestTheStopOfAContextFollowsFromItsCause(t *testing.T) {
 }
 
 func TestTheStopOfASession(t *testing.T) {
-	if got := stopOf(t.Context(), session.End{Code: event.CodeRate, Reason: "why"}); *got != (stop{code: event.CodeRate, detail: "why"}) {
+	if got := OfSession(t.Context(), session.End{Code: event.CodeRate, Reason: "why"}); *got != (Stop{Code: event.CodeRate, Detail: "why"}) {
 		t.Errorf("%+v", *got)
 	}
-	if got := stopOf(t.Context(), session.End{}); got != nil {
+	if got := OfSession(t.Context(), session.End{}); got != nil {
 		t.Errorf("a session that is done stops its job: %+v", got)
 	}
 }
