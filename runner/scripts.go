@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/jsprogram"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -17,14 +18,16 @@ import (
 // made before the first agent starts, because agents can change the files.
 type program struct {
 	once sync.Once
-	made *Program
+	made *jsprogram.Program
 	err  error
 }
 
 // compiled returns the program of the run.
-func (r *run) compiled() (*Program, error) {
+func (r *run) compiled() (*jsprogram.Program, error) {
 	own := &r.program
-	own.once.Do(func() { own.made, own.err = CompileScripts(r.plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js")) })
+	own.once.Do(func() {
+		own.made, own.err = jsprogram.Compile(r.plan.Scripts, "", nil, filepath.Join(r.opts.Work, "js"))
+	})
 	return own.made, own.err
 }
 
@@ -51,7 +54,7 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range p.absent {
+	for _, text := range p.Absent {
 		j.warn(text)
 	}
 	g, err := j.ground(w.site, w.ownSpec().task.Profile)
@@ -62,16 +65,16 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 	scripts := p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})
-	scripts.Load.Settings = PluginConfig(j.plan, g.Profile, j.spec.ModelName, j.spec.Agent)
+	scripts.Load.Settings = jsprogram.Settings(j.plan, g.Profile, j.spec.ModelName, j.spec.Agent)
 	return scripts, nil
 }
 
 // program compiles the tool files and plugins: once in a run, or for the job's repository.
-func (w *work) program(s tasks.Scripts) (*Program, error) {
+func (w *work) program(s tasks.Scripts) (*jsprogram.Program, error) {
 	j := w.job
 	if !s.OfWorkspace() {
 		return j.run.compiled()
 	}
 	base := cmp.Or(j.start.target, w.site.base)
-	return CompileScripts(s, w.site.tree.Root(), func(name string) ([]byte, error) { return w.site.tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
+	return jsprogram.Compile(s, w.site.tree.Root(), func(name string) ([]byte, error) { return w.site.tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/confinement"
+	"github.com/millhand/millhand/runner/jsprogram"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -59,7 +60,7 @@ func openScripts(w World, s tasks.Scripts, g confinement.Env, base string) (*ext
 	if unborn && !s.OfWorkspace() {
 		beneath = ""
 	}
-	p, err := runner.CompileScripts(s, beneath, read, filepath.Join(base, "js"))
+	p, err := jsprogram.Compile(s, beneath, read, filepath.Join(base, "js"))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		if scripts, err = openScripts(w, of, g, base); err != nil {
 			return nil, nil, errors.Join(fault.New(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
 		}
-		scripts.Load.Settings = runner.PluginConfig(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
+		scripts.Load.Settings = jsprogram.Settings(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
 	set, err := extension.Start(ctx, extension.Config{
 		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level), Proxy: w.Proxy,

@@ -1,4 +1,4 @@
-package runner
+package jsprogram
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestPluginConfig(t *testing.T) {
 		{Permission: "read", Pattern: "*", Effect: permission.Deny},
 		{Permission: "bash", Pattern: "*", Effect: permission.Allow},
 	}}
-	got, err := json.Marshal(PluginConfig(plan, profile, "openai/gpt-5-mini", "build"))
+	got, err := json.Marshal(Settings(plan, profile, "openai/gpt-5-mini", "build"))
 	const want = `{"agent":{"build":{"mode":"primary","prompt":"Build."},"look":{"description":"Looks","mode":"subagent","model":"script:m.yaml"}},` +
 		`"autoupdate":false,"command":{},"default_agent":"build","mcp":{"files":{"enabled":true,"type":"local"},"web":{"enabled":true,"type":"remote"}},` +
 		`"model":"openai/gpt-5-mini","permission":{"bash":{"git *":"allow","git push *":"deny","*":"allow"},"read":{"*":"deny"}},` +

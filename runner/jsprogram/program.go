@@ -1,4 +1,4 @@
-package runner
+package jsprogram
 
 import (
 	"context"
@@ -26,12 +26,12 @@ type Program struct {
 	modules  []jshost.Module
 	optional []bool
 	readable []string // directories of files that they may read while they run
-	absent   []string // warnings: optional plugins that were not compiled
+	Absent   []string // warnings: optional plugins that were not compiled
 }
 
-// CompileScripts compiles tool files and plugins into a directory. base reads files of the
+// Compile compiles tool files and plugins into a directory. base reads files of the
 // repository at root as of the base commit.
-func CompileScripts(s tasks.Scripts, root string, base func(name string) ([]byte, error), dir string) (*Program, error) {
+func Compile(s tasks.Scripts, root string, base func(name string) ([]byte, error), dir string) (*Program, error) {
 	b := &scriptBuilder{Program: Program{dir: dir}}
 	if root != "" {
 		real, err := filepath.EvalSymlinks(root)
@@ -133,7 +133,7 @@ func (b *scriptBuilder) addPlugin(f tasks.ScriptFile) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil && f.Optional:
-		b.absent = append(b.absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", f.Name, err))
+		b.Absent = append(b.Absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", f.Name, err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("plugin %s: %w", f.Name, err)
@@ -163,7 +163,7 @@ func (b *scriptBuilder) leaveOut() bool {
 			continue
 		}
 		if _, err := jshost.Compile(b.entries[i:i+1], b.workspace); err != nil {
-			b.absent = append(b.absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", b.entries[i].Name, err))
+			b.Absent = append(b.Absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", b.entries[i].Name, err))
 			b.entries, b.modules, b.optional = slices.Delete(b.entries, i, i+1), slices.Delete(b.modules, i, i+1), slices.Delete(b.optional, i, i+1)
 			removed = true
 		}

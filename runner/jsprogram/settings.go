@@ -1,4 +1,4 @@
-package runner
+package jsprogram
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// PluginConfig returns what the hook config of plugins sees of a job: OpenCode's keys for what a
+// Settings returns what the hook config of plugins sees of a job: OpenCode's keys for what a
 // manifest has. It has no environment, header or URL, which could contain a secret.
-func PluginConfig(plan *tasks.Plan, p permission.Profile, model, agent string) map[string]any {
+func Settings(plan *tasks.Plan, p permission.Profile, model, agent string) map[string]any {
 	agents := map[string]any{agent: map[string]any{"mode": "primary"}}
 	for _, a := range plan.Agents {
 		one := map[string]any{"mode": "subagent"}
