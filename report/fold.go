@@ -94,10 +94,7 @@ func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
 		f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
 		return
 	}
-	if f.Compact && f.packer == nil {
-		f.packer = &packer{}
-	}
-	to.add(e, take, f.starts, f.packer)
+	to.add(e, take, f.starts)
 }
 
 // startRun adds the plan's jobs. A resumed run has another run.started event in the
@@ -138,7 +135,10 @@ func (f *Fold) entry(id string) *entry {
 	if f.byID == nil {
 		f.byID = map[string]*entry{}
 	}
-	e := &entry{id: id}
+	if f.Compact && f.packer == nil {
+		f.packer = &packer{}
+	}
+	e := &entry{id: id, packer: f.packer}
 	f.jobs = append(f.jobs, e)
 	f.byID[id] = e
 	return e
@@ -183,7 +183,7 @@ func (f *Fold) report(final bool) *Report {
 	var unknown Report // has the warnings of unknown values
 	r.Run.Outcome = known(&unknown, "", "outcome", r.Run.Outcome, event.Error, append(slices.Clone(outcomes), event.Waiting, event.Stopped)...)
 	for _, e := range f.jobs {
-		j := e.data(f.packer)
+		j := e.data()
 		r.Jobs = append(r.Jobs, f.reportOf(e, j, cancelled))
 		out, before := &r.Jobs[len(r.Jobs)-1], len(unknown.Warnings)
 		conform(&unknown, out)
@@ -191,7 +191,9 @@ func (f *Fold) report(final bool) *Report {
 		case e.done != nil:
 			e.done = out // of the new list
 		case final && j.end != nil && len(unknown.Warnings) == before: // of unknown values, each report has to warn
-			e.job, e.packed, e.log, e.done = nil, nil, nil, out
+			if e.job, e.log, e.done = nil, nil, out; e.packed != nil {
+				out.shorten(e)
+			}
 			if e.planned != nil && e.planned.Matrix != nil {
 				out.Matrix = e.planned.Matrix // both stay
 			}
@@ -227,9 +229,9 @@ func (f *Fold) Job(id string) (Job, bool) {
 	if !ok {
 		return Job{}, false
 	}
-	r := f.reportOf(e, e.data(f.packer), false)
+	r := f.reportOf(e, e.data(), false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
-	return r, true
+	return *r.Whole(), true
 }
 
 func (f *Fold) reportOf(e *entry, j *job, cancelled bool) Job {
@@ -307,7 +309,7 @@ func totals(r *Report) Totals {
 			t.Failed++
 		}
 		t.Turns += j.Turns
-		t.ToolCalls += len(j.Calls)
+		t.ToolCalls += j.CallCount()
 		t.DeniedCalls += len(j.Denied)
 		t.DeniedTurns += j.DeniedTurns
 		t.DeniedCost = money.Sum(t.DeniedCost, j.DeniedCost)

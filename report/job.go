@@ -475,6 +475,7 @@ func (j *job) reportSessions(out *Job) {
 			out.Denied = append(out.Denied, denial(call))
 		}
 	}
+	out.calls = len(out.Calls)
 	out.DeniedTurns, out.DeniedCost = j.denials()
 }
 

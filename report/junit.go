@@ -32,7 +32,7 @@ func JUnit(w io.Writer, r *Report) error {
 		p.put(s.start(&r.Run))
 		p.element("properties", properties{propertiesOf(s.jobs...)})
 		for _, j := range s.jobs {
-			for c := range cases(j) {
+			for c := range cases(j.Whole()) {
 				p.element("testcase", c)
 			}
 		}
@@ -267,7 +267,7 @@ func propertiesOf(jobs ...*Job) []property {
 	return []property{
 		{"cost_usd", costOf(jobs)},
 		{"turns", total(jobs, func(j *Job) int { return j.Turns })},
-		{"tool_calls", total(jobs, func(j *Job) int { return len(j.Calls) })},
+		{"tool_calls", total(jobs, (*Job).CallCount)},
 		{"denied_calls", total(jobs, func(j *Job) int { return len(j.Denied) })},
 		{"model", different(jobs, func(j *Job) string { return j.Model })},
 		{"commit", different(jobs, (*Job).commitHash)},

@@ -79,7 +79,7 @@ func Merge(w io.Writer, inputs []Input, failOn event.FailOn) (*Merged, error) {
 	}
 	for _, p := range m.inputs {
 		for _, e := range p.fold.jobs {
-			m.rivals(e.id).add(p, e.data(nil))
+			m.rivals(e.id).add(p, e.data())
 		}
 	}
 	m.order()

@@ -33,7 +33,7 @@ func sameWhenReplayed(tb testing.TB, events []event.Event) *report.Report {
 		if diff := cmp.Diff(render(tb, write, live.Report()), render(tb, write, replayed)); diff != "" {
 			tb.Fatalf("%s (-live +replayed):\n%s", ending, diff)
 		}
-		if diff := cmp.Diff(render(tb, write, replayed), render(tb, write, compact.Report())); diff != "" {
+		if diff := cmp.Diff(render(tb, write, replayed), render(tb, write, compact.Final())); diff != "" {
 			tb.Fatalf("%s (-replayed +compact):\n%s", ending, diff)
 		}
 	}

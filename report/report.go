@@ -132,11 +132,16 @@ type Job struct {
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
+	from      *entry    // see Whole; nil for a job that is complete
+	calls     int       // number of calls
 	atLeast   money.USD // lower bound of an unknown cost
 	origin    origin
 	location  string // the repository as a line of a repository list, for failed.txt
 	continued bool   // see Continued
 }
+
+// CallCount returns the number of calls, also of a job that is not [Job.Whole].
+func (j *Job) CallCount() int { return max(j.calls, len(j.Calls)) }
 
 // Base is a commit that a job started from.
 type Base struct {

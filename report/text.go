@@ -83,7 +83,7 @@ func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) e
 			commit = plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
 		}
 		fmt.Fprintf(&rows, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
+			j.Outcome, plain(j.ID), j.Turns, j.CallCount(), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 	}
 	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	if _, err := rows.WriteTo(table); err != nil {

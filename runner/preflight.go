@@ -211,8 +211,11 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	ready := &PreflightResult{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets(), signing: look.Signing}
 	var refused []error
 	for _, j := range plan.Jobs {
+		if p.History.Done(j.ID) {
+			continue // it starts from nothing
+		}
 		s, err := p.job(ctx, j)
-		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.History.Done(j.ID) {
+		if err == nil && s.skip == nil && j.Pull != nil && !p.Local {
 			err = p.pullRequest(ctx, j, &s)
 		}
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
@@ -221,7 +224,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
 			err = p.workflows(ctx, j, &s)
 		}
-		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.History.Done(j.ID) {
+		if err == nil && s.skip == nil && j.Comment != nil && !p.Local {
 			err = p.comment(ctx, j, &s)
 		}
 		if ctx.Err() != nil {

@@ -49,8 +49,6 @@ type start struct {
 func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
-	case p.History.Done(j.ID):
-		return start{}, nil
 	case j.Skip != "":
 		return start{skip: &ending.Stop{Code: event.CodeCondition, Detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:

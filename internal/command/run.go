@@ -475,7 +475,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
 	if len(plan.Jobs) >= manyJobs { // the reports need memory instead
-		*plan = tasks.Plan{}
+		*plan, o.History = tasks.Plan{}, history.Run{}
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}

@@ -94,7 +94,7 @@ func (p *page) row(i int, j *report.Job) g.Node {
 		g.If(p.repos, h.Td(text(j.Repo))),
 		g.If(p.tasks, h.Td(text(j.Task))),
 		number(int64(j.Turns), strconv.Itoa(j.Turns)),
-		number(int64(len(j.Calls)), strconv.Itoa(len(j.Calls))),
+		number(int64(j.CallCount()), strconv.Itoa(j.CallCount())),
 		number(int64(len(j.Denied)), strconv.Itoa(len(j.Denied))),
 		number(cost, money.Rounded(j.CostUSD)),
 		number(j.ElapsedMS, figures.Duration(j.ElapsedMS)),
