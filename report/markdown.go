@@ -91,13 +91,9 @@ func (p *page) add(chunk string) {
 // addTables adds a table of the jobs. Of many jobs it has those that did not pass, and the
 // others are in a table that is closed at first.
 func (p *page) addTables(jobs []Job) {
-	if len(jobs) <= maxMessages {
-		p.addTable(jobs)
-		return
-	}
-	var done, others []Job
-	for _, j := range jobs {
-		if j.Outcome == event.Passed || j.Outcome == event.Skipped {
+	var done, others []*Job
+	for i := range jobs {
+		if j := &jobs[i]; len(jobs) > maxMessages && (j.Outcome == event.Passed || j.Outcome == event.Skipped) {
 			done = append(done, j)
 		} else {
 			others = append(others, j)
@@ -177,14 +173,14 @@ func (p *page) addCause(c *Cause) {
 	p.add(fmt.Sprintf("%s: %s (%s) %s\n\n", inline(string(c.Outcome)), figures.Count(len(others), "other job"), listed(others), about))
 }
 
-func (p *page) addTable(jobs []Job) {
+func (p *page) addTable(jobs []*Job) {
 	if len(jobs) == 0 {
 		return
 	}
 	p.add("| outcome | job | repo | turns | cost | time | commit |\n|---|---|---|--:|--:|--:|---|\n")
 	left := len(jobs)
-	for i := range jobs {
-		row := p.tableRow(&jobs[i])
+	for _, j := range jobs {
+		row := p.tableRow(j)
 		if p.b.Len()+len(row) > maxTable {
 			break
 		}
