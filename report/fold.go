@@ -14,6 +14,9 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
+// ManyJobs is the number of jobs from which on a fold should be Compact.
+const ManyJobs = 500
+
 // Fold collects the events of a run. It is an [event.Sink] and safe for concurrent use.
 // Its zero value is ready to use.
 type Fold struct {
@@ -38,7 +41,11 @@ type Fold struct {
 // [event.Read]; a stream that was truncated by a kill is not an error, but has a warning.
 func Load(r io.Reader) (*Report, error) {
 	var f Fold
-	if err := read(r, f.Emit); err != nil {
+	err := read(r, func(e event.Event) error {
+		f.Compact = f.Compact || e.Run != nil && len(e.Run.Jobs) >= ManyJobs
+		return f.Emit(e)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("load report: %w", err)
 	}
 	return f.Final(), nil

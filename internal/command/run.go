@@ -432,9 +432,6 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
 }
 
-// manyJobs is the number of jobs from which on a run saves memory: of jobs that have ended, and before the reports are written.
-const manyJobs = 500
-
 // execute runs the plan, writes the reports and prints the result.
 func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *forges.Clients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
@@ -448,7 +445,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= manyJobs}
+	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= report.ManyJobs}
 	sent, ignored := exporter(ctx, w, o.RunID, fold)
 	defer finish(ctx, sent, fold, log, w)
 	sinks := []event.Sink{events, fold, log, sent}
@@ -474,7 +471,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
-	if len(plan.Jobs) >= manyJobs { // the reports need memory instead
+	if len(plan.Jobs) >= report.ManyJobs { // the reports need memory instead
 		*plan, o.History = tasks.Plan{}, history.Run{}
 		o.Preflight.Release()
 		debug.FreeOSMemory()
