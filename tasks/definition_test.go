@@ -112,6 +112,11 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:1:39: "SEARCH_TOKEN" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
 			`m.yaml:1:53: "Other_Api_Key" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
 		}},
+		{"secrets of clouds that commands must not see", `profiles: {p: {env: [AWS_REGION, AWS_SECRET_ACCESS_KEY, AZURE_CLIENT_SECRET]}}
+` + oneTask, []string{
+			`m.yaml:1:34: "AWS_SECRET_ACCESS_KEY" is a credential of a cloud, with which models can be called, and commands must not see it; remove it, or pass a credential with fewer rights in a variable with another name`,
+			`m.yaml:1:57: "AZURE_CLIENT_SECRET" is a credential of a cloud, with which models can be called, and commands must not see it; remove it, or pass a credential with fewer rights in a variable with another name`,
+		}},
 		{"a search without its backend", "search: {url: 'https://h'}\n" + oneTask, []string{
 			`m.yaml:1:1: missing key "backend" in "search"; add backend: exa or backend: json`,
 		}},

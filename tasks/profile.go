@@ -216,9 +216,15 @@ func (p *profileBody) check(names vocabulary) {
 		}
 	}
 	for _, t := range p.env {
-		names.checkEnv(t)
+		if names.checkEnv(t) && slices.Contains(cloudSecrets, t.s) {
+			t.problem(problem.Quote(t.s)+" is a credential of a cloud, with which models can be called, and commands must not see it", "remove it, or pass a credential with fewer rights in a variable with another name")
+		}
 	}
 }
+
+// cloudSecrets are the variables with secrets that the SDKs of clouds read. Setup commands may get them, for
+// registries of a cloud.
+var cloudSecrets = []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "AZURE_OPENAI_AD_TOKEN"}
 
 // checkEnv records a variable that commands must not get; false if it is one.
 func (names *vocabulary) checkEnv(t text) bool {

@@ -22,7 +22,8 @@ type Kind struct {
 	LoginEnv []string
 	// Hosts are the ends of the hosts that are the cloud's own.
 	Hosts []string
-	// Unread are variables of the provider's own tools that are not read, as users may expect.
+	// Unread are variables of the provider's own tools that runs do not read, as users may expect; init converts
+	// CLAUDE_CODE_USE_*.
 	Unread []string
 
 	// Manifest is its name as the kind of an endpoint, if that is another; that of provider openai is free
