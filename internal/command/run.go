@@ -225,6 +225,9 @@ func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, pro
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
 	}
+	if err := c.models.Found(ctx); err != nil {
+		return c, err
+	}
 	if c.custom, err = customTools(c.plan); err != nil {
 		return c, err
 	}

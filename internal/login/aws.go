@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -28,7 +29,8 @@ type AWS struct {
 	Config aws.Config // with the region and the credentials
 	Source string     // where the credentials come from, for people
 
-	machine bool // they come from its metadata service, if it has one
+	machine bool        // they come from its metadata service, if it has one
+	served  atomic.Bool // it has
 }
 
 // AWS returns a login with the role of the options, or else by the SDK's chain of credentials. It
@@ -102,14 +104,28 @@ func (a *AWS) describe(sources []aws.CredentialSource, o Options) {
 func (a *AWS) Ready(ctx context.Context) error {
 	limited, cancel := limit(ctx)
 	defer cancel()
+	if a.machine && !a.served.Load() {
+		limited, cancel = context.WithTimeout(limited, machineTime)
+		defer cancel()
+	}
 	_, err := a.Config.Credentials.Retrieve(limited)
 	switch {
 	case err == nil:
+		a.served.Store(true)
 		return nil
-	case a.machine && ctx.Err() == nil: // a missing service does not respond at all
-		return errors.New("login to AWS failed: no credentials in the environment, the files of AWS or the metadata service of the machine")
+	case a.machine && !a.served.Load() && ctx.Err() == nil: // a missing service does not respond at all
+		return errors.New("login to AWS failed: no credentials in the environment, the files of AWS or the metadata service of the machine: set AWS_ACCESS_KEY_ID or AWS_PROFILE, or login: {role: ARN} for a job with an OIDC token")
 	}
 	return failed(limited, "AWS", err)
+}
+
+// Found is [AWS.Ready] for credentials that only the metadata service of the machine can have, and nil for others: it
+// reports before a run that there is none.
+func (a *AWS) Found(ctx context.Context) error {
+	if !a.machine {
+		return nil
+	}
+	return a.Ready(ctx)
 }
 
 // expired are the errors of AWS for credentials that have ended, or were replaced: their types, and the texts

@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -80,6 +81,23 @@ func (m *Set) Logins() []Login {
 		m.mu.Unlock()
 	}
 	return list
+}
+
+// Found reports models without credentials that [Set.Check] could not miss, because the metadata service of the machine
+// may have had them. It asks that service, and costs nothing.
+func (m *Set) Found(ctx context.Context) error {
+	for _, c := range m.named() {
+		m.mu.Lock()
+		found := m.wires[c.id].found
+		m.mu.Unlock()
+		if found == nil {
+			continue
+		}
+		if err := found(ctx); err != nil {
+			return &LoginError{c.name, err}
+		}
+	}
+	return nil
 }
 
 // CloudLogins returns the logins to the clouds that the environment is set up for.

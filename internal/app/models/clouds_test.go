@@ -29,6 +29,29 @@ func ofProcess(t *testing.T, p *tasks.Plan, env map[string]string) *Set {
 	return New(p, os.Getenv, time.Now, nil, prices.BuiltIn())
 }
 
+// A machine that is none of AWS is reported before a run.
+func TestCredentialsOfTheMachine(t *testing.T) {
+	for _, test := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"AWS_EC2_METADATA_DISABLED": "true"}, "m: login to AWS failed: no credentials in the environment, the files of AWS or the metadata service of the machine: set AWS_ACCESS_KEY_ID or AWS_PROFILE, or login: {role: ARN} for a job with an OIDC token"},
+		{map[string]string{"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true"}, ""},
+		{map[string]string{"AWS_BEARER_TOKEN_BEDROCK": "key-of-bedrock", "AWS_EC2_METADATA_DISABLED": "true"}, ""},
+	} {
+		j := job("a", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", 0)
+		j.ModelName = "m"
+		test.env["AWS_REGION"] = "eu-west-1"
+		m := ofProcess(t, &tasks.Plan{Jobs: []tasks.Job{j}}, test.env)
+		if err := m.Check(); err != nil {
+			t.Error(err)
+		}
+		if err := m.Found(t.Context()); test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("%v: error %v, want %q", test.env, err, test.want)
+		}
+	}
+}
+
 func TestLoginsOfClouds(t *testing.T) {
 	const claude = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
 	region := map[string]string{"AWS_REGION": "eu-west-1"}

@@ -63,8 +63,9 @@ type Set struct {
 // wired is an open wire with its account.
 type wired struct {
 	model   model.Model
-	account string // see [Accounts]
-	source  string // of the credentials of a cloud
+	account string                      // see [Accounts]
+	source  string                      // of the credentials of a cloud
+	found   func(context.Context) error // see [Set.Found]; nil without a login to AWS
 }
 
 // New returns the models of a plan. Keys and base URLs come from getenv. Requests use
@@ -453,7 +454,11 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if fix != "" {
 		opened = keyed{opened, fix}
 	}
-	return wired{opened, accountID(cmp.Or(conf.BaseURL, kind.BaseURL), account), source(conf, kind)}, nil
+	w := wired{model: opened, account: accountID(cmp.Or(conf.BaseURL, kind.BaseURL), account), source: source(conf, kind)}
+	if conf.AWS != nil && conf.APIKey == "" && conf.Keys == nil {
+		w.found = conf.AWS.Found
+	}
+	return w, nil
 }
 
 // keyed is a model whose errors about the key have a fix.
