@@ -140,7 +140,7 @@ func params(t *testing.T) testscript.Params {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
+			"wire": wire, "cloud-proxy": cloudProxy, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-check": checkForge, "forge-remark": remarkForge, "forge-writers": writersOfForge, "forge-notes": forgeNotes, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "ioutil-modules": ioutilModules, "pushed": pushed,
