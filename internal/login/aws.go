@@ -119,8 +119,8 @@ func (a *AWS) Ready(ctx context.Context) error {
 	return failed(limited, "AWS", err)
 }
 
-// Found is [AWS.Ready] for credentials that only the metadata service of the machine can have, and nil for others: it
-// reports before a run that there is none.
+// Found is [AWS.Ready] for credentials that only the metadata service of the machine can have, and nil for others, so that
+// a missing service is reported before a run.
 func (a *AWS) Found(ctx context.Context) error {
 	if !a.machine {
 		return nil

@@ -390,7 +390,7 @@ func (s surroundings) require(t *testing.T, needs ...string) {
 	t.Helper()
 	for _, n := range needs {
 		if n != "" && !s.holds(t, n) {
-			t.Skip("this machine lacks what it takes")
+			t.Skip("this machine lacks a requirement")
 		}
 	}
 }

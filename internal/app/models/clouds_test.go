@@ -29,7 +29,7 @@ func ofProcess(t *testing.T, p *tasks.Plan, env map[string]string) *Set {
 	return New(p, os.Getenv, time.Now, nil, prices.BuiltIn())
 }
 
-// A machine that is none of AWS is reported before a run.
+// A machine without credentials of AWS is reported before a run.
 func TestCredentialsOfTheMachine(t *testing.T) {
 	for _, test := range []struct {
 		env  map[string]string

@@ -73,7 +73,7 @@ func tunnel(w http.ResponseWriter, r *http.Request, addr string) {
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	go func() { // ends when either side is closed
+	go func() { // ends when a connection is closed
 		_, _ = io.Copy(server, buffered)
 		_ = server.(*net.TCPConn).CloseWrite()
 	}()
