@@ -1,5 +1,4 @@
 # Each target is one plain command; building and testing require none of them.
-GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 FUZZTIME ?=
 PKG ?= ./runner
 SEED ?=
@@ -31,7 +30,7 @@ race: ## run the tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout=30m ./...
 
 lint: ## run the linters
-	$(GOLANGCI_LINT) run ./...
+	.ci/lint
 	go test ./internal/dev/house/...
 
 quickstart: ## run the first example
