@@ -18,7 +18,7 @@ type Stop struct {
 // Outcome is that of the code.
 func (s *Stop) Outcome() event.Outcome { return s.Code.Cause().Outcome }
 
-// Of is the stop of a context that is over.
+// Of is the stop of a context that has ended.
 func Of(ctx context.Context) *Stop {
 	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // a cause is given as it is, never wrapped
 	case Interrupt:
