@@ -55,7 +55,7 @@ const firstCollection = 300 // percent of 4 MiB
 
 // largeHeap is the memory in use from which on garbage is collected when the heap has grown by a quarter of it. Runs and reports
 // of thousands of jobs need most of their memory until the end; as much again would be for garbage.
-const largeHeap = 40 << 20
+const largeHeap = 30 << 20
 
 // delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
 // garbage is collected as usual, until the heap is large.
