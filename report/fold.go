@@ -238,7 +238,7 @@ func (f *Fold) Job(id string) (Job, bool) {
 	}
 	r := f.reportOf(e, e.data(), false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
-	return *r.Whole(), true
+	return *r.Complete(), true
 }
 
 func (f *Fold) reportOf(e *entry, j *job, cancelled bool) Job {

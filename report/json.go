@@ -35,7 +35,7 @@ func JSON(w io.Writer, r *Report) error {
 	before, after, _ := bytes.Cut(bytes.Clone(p.text), []byte(`"jobs": []`)) // its quotes would be escaped in a string
 	p.write(before, []byte(`"jobs": [`))
 	for i := range r.Jobs {
-		p.print(r.Jobs[i].Whole(), jobDepth)
+		p.print(r.Jobs[i].Complete(), jobDepth)
 		p.write([]byte(separator(i)), p.text)
 	}
 	if len(r.Jobs) > 0 {

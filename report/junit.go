@@ -32,7 +32,7 @@ func JUnit(w io.Writer, r *Report) error {
 		p.put(s.start(&r.Run))
 		p.element("properties", properties{propertiesOf(s.jobs...)})
 		for _, j := range s.jobs {
-			for c := range cases(j.Whole()) {
+			for c := range cases(j.Complete()) {
 				p.element("testcase", c)
 			}
 		}

@@ -76,19 +76,19 @@ func (p *packer) unpack(packed []byte, log io.Writer, fn func(seen)) error {
 	}
 }
 
-// Whole returns the job with all of its fields. In the report at the end of a run of many jobs ([Fold.Final] of one that is
+// Complete returns the job with all of its fields. In the report at the end of a run of many jobs ([Fold.Final] of one that is
 // Compact), Phases, Calls and Sessions of a job are empty, because all of them together need much memory.
-func (j *Job) Whole() *Job {
+func (j *Job) Complete() *Job {
 	if j.from == nil {
 		return j
 	}
 	made := j.from.data().report(false, time.Time{}) // it has ended
-	whole := *j
-	whole.from, whole.Phases, whole.Calls, whole.Sessions = nil, made.Phases, made.Calls, made.Sessions
-	return &whole
+	full := *j
+	full.from, full.Phases, full.Calls, full.Sessions = nil, made.Phases, made.Calls, made.Sessions
+	return &full
 }
 
-// shorten removes what [Job.Whole] restores.
+// shorten removes what [Job.Complete] restores.
 func (j *Job) shorten(from *entry) {
 	j.from, j.Phases, j.Calls, j.Sessions = from, []Phase{}, []Call{}, []Session{}
 }

@@ -132,7 +132,7 @@ type Job struct {
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
-	from      *entry    // see Whole; nil for a job that is complete
+	from      *entry    // see Complete; nil for a job that is complete
 	calls     int       // number of calls
 	atLeast   money.USD // lower bound of an unknown cost
 	origin    origin
@@ -140,7 +140,7 @@ type Job struct {
 	continued bool   // see Continued
 }
 
-// CallCount returns the number of calls, also of a job that is not [Job.Whole].
+// CallCount returns the number of calls, also of a job without its list of calls.
 func (j *Job) CallCount() int { return max(j.calls, len(j.Calls)) }
 
 // Base is a commit that a job started from.

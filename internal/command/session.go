@@ -130,7 +130,7 @@ func listSessions(w World, o sessionOptions) error {
 	}
 	rows := []sessionRow{}
 	for _, j := range run.Report.Jobs {
-		for _, about := range j.Whole().Sessions {
+		for _, about := range j.Complete().Sessions {
 			row := sessionRow{Job: j.ID, Session: about.Name(), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
 			switch s, err := run.Session(about); {
 			case err == nil:
@@ -174,7 +174,7 @@ func listSessions(w World, o sessionOptions) error {
 func findSession(r *savedrun.Run, name string) (job string, s *report.Session, err error) {
 	var names []string
 	for _, j := range r.Report.Jobs {
-		sessions := j.Whole().Sessions
+		sessions := j.Complete().Sessions
 		for i := range sessions {
 			s := &sessions[i]
 			if s.Name() == name || name == "" && s.Parent == nil && len(r.Report.Jobs) == 1 {

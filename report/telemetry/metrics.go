@@ -64,7 +64,7 @@ func (s source) collect(ctx context.Context, r *report.Report, options ...sdkmet
 		return nil, err
 	}
 	for i := range r.Jobs {
-		g.takeJob(ctx, r.Jobs[i].Whole())
+		g.takeJob(ctx, r.Jobs[i].Complete())
 	}
 	for _, c := range g.costs {
 		g.cost.Add(ctx, c.usd.Dollars(), metric.WithAttributeSet(c.of))

@@ -122,7 +122,7 @@ func Write(w io.Writer, r *report.Report) error {
 	}
 	t.emit(ctx, runSpan(r))
 	for i := range r.Jobs {
-		t.emit(ctx, jobSpans(r.Run.ID, r.Jobs[i].Whole())...)
+		t.emit(ctx, jobSpans(r.Run.ID, r.Jobs[i].Complete())...)
 	}
 	if err := errors.Join(t.Shutdown(ctx), failed); err != nil {
 		return fmt.Errorf("write spans: %w", err)

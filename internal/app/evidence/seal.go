@@ -33,7 +33,7 @@ func sealOf(run *event.Run, rep *report.Report) *event.Seal {
 func models(rep *report.Report) []string {
 	names := []string{}
 	for _, j := range rep.Jobs {
-		for _, s := range j.Whole().Sessions {
+		for _, s := range j.Complete().Sessions {
 			for _, t := range s.TurnCosts {
 				if name := cmp.Or(t.Served, t.Model); name != "" && t.Finish != "" {
 					names = append(names, name)
