@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -245,22 +246,25 @@ func (d *distillery) checkOutput() error {
 
 // mergedJobs returns the jobs whose pull requests are merged.
 func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]report.Job, error) {
-	r, err := openPublished(ctx, w, publishedOptions{run: dir}, order{})
+	given := publishedOptions{run: dir}
+	for _, j := range jobs {
+		if j.PullRequest != nil {
+			given.jobs = append(given.jobs, j.ID)
+		}
+	}
+	if len(given.jobs) == 0 {
+		return nil, nil
+	}
+	r, err := openPublished(ctx, w, given, pulls.Order{})
 	if err != nil {
 		return nil, err
 	}
-	var merged []report.Job
-	for _, j := range jobs {
-		if j.PullRequest == nil {
-			continue
-		}
-		row := r.take(ctx, j)
+	merged := map[string]bool{}
+	for _, row := range r.Do(ctx) {
 		if row.PullRequest == nil {
-			return nil, fault.New(event.ExitPublish, "job %s: %s", j.ID, row.Reason)
+			return nil, fault.New(event.ExitPublish, "job %s: %s", row.Job, row.Reason)
 		}
-		if row.PullRequest.State == forge.Merged {
-			merged = append(merged, j)
-		}
+		merged[row.Job] = row.PullRequest.State == forge.Merged
 	}
-	return merged, nil
+	return slices.DeleteFunc(jobs, func(j report.Job) bool { return !merged[j.ID] }), nil
 }

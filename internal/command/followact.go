@@ -41,7 +41,7 @@ func (p *followedPull) marker() string { return "follow-" + p.job.ID }
 
 // put updates the comment with the state.
 func (p *followedPull) put(ctx context.Context) error {
-	clean := func(text string) string { return publish.Cell(p.known.Text(text)) }
+	clean := func(text string) string { return publish.Cell(p.Known.Text(text)) }
 	_, err := p.client.Comment(ctx, p.at, forge.Thread{Number: p.pr.Number}, p.marker(), p.state.Text(p.job.ID, p.settings, clean))
 	return err
 }
@@ -60,7 +60,7 @@ func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt strin
 	}
 	by := p.by(left)
 	by.onto = onto
-	err := p.session(ctx, p.world, p.dir, followUp{job: p.job.ID, prompt: prompt, by: by})
+	err := p.session(ctx, p.World, p.Dir, followUp{job: p.job.ID, prompt: prompt, by: by})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -79,11 +79,11 @@ func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt strin
 
 // again reads the run after a session.
 func (p *followedPull) again() error {
-	saved, err := savedrun.Load(p.dir)
+	saved, err := savedrun.Load(p.Dir)
 	if err != nil {
 		return err
 	}
-	if p.past, _, err = savedrun.Past(p.dir); err != nil {
+	if p.past, _, err = savedrun.Past(p.Dir); err != nil {
 		return err
 	}
 	for _, j := range saved.Report.Jobs {
@@ -159,11 +159,11 @@ func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
 
 // rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
 func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
-	r, err := reopen(ctx, p.world, p.dir)
+	r, err := reopen(ctx, p.World, p.Dir)
 	if err != nil {
 		return done, err
 	}
-	defer closeRun(p.world, r.out)
+	defer closeRun(p.World, r.out)
 	rebased, err := history.Decide(r.past, history.Order{Do: history.Rebase{}, Job: p.job.ID, KeepDescriptions: true})
 	if err != nil {
 		return done, err
@@ -173,35 +173,35 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 		return done, err
 	}
 	o.plan.policies = append(slices.Clone(o.plan.policies), p.options.policies...)
-	c, err := checkRun(ctx, p.world, o)
+	c, err := checkRun(ctx, p.World, o)
 	defer c.settle()
 	if err != nil {
 		return done, err
 	}
-	if err := sameWave(ctx, p.world, o, &c, r.past.Run, false); err != nil {
+	if err := sameWave(ctx, p.World, o, &c, r.past.Run, false); err != nil {
 		return done, err
 	}
 	narrowed := runner.Narrow(c.plan, r.past)
 	_, changed := compare(r.past, c.plan, false)
 	if err := errors.Join(narrowed, changed); err != nil {
-		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.dir, err)
+		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.Dir, err)
 	}
 	only := *c.plan
 	only.Jobs = slices.DeleteFunc(slices.Clone(c.plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
-	known := p.world.Redactor(c.plan, c.key.Secret())
+	known := p.World.Redactor(c.plan, c.key.Secret())
 	one := c
 	one.plan = &only
-	pulls := &forges.Clients{World: p.world, Hosts: forges.Hosts(p.world, c.plan, known.Hold), Notify: p.note}
+	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.plan, known.Hold), Notify: p.note}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = preflight(ctx, p.world, one, starting{id: r.past.Run.ID, history: rebased}, true, known, pulls)
+		ready, err = preflight(ctx, p.World, one, starting{id: r.past.Run.ID, history: rebased}, true, known, pulls)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
 	if err != nil {
 		return done, err
 	}
-	if err := savedrun.ProveAgain(ctx, p.world, r.out, r.past.Run); err != nil {
+	if err := savedrun.ProveAgain(ctx, p.World, r.out, r.past.Run); err != nil {
 		return done, err
 	}
 	trees := ready.Trees(&only)
@@ -211,20 +211,20 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
 	}
-	sweep(ctx, p.world, r.out, ready, true)
+	sweep(ctx, p.World, r.out, ready, true)
 	events, fold := r.out.Log(), &report.Fold{}
 	if _, err := r.out.Events(fold.Emit); err != nil {
 		return done, err
 	}
-	stream := event.NewStream(p.world.Now, events, fold, warnings{p.world.Err})
+	stream := event.NewStream(p.World.Now, events, fold, warnings{p.World.Err})
 	stream.Continue(r.past.Last.Seq)
 	began := false
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.world.Getenv), Invocation: o.invocation},
-		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: p.world.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: p.world.Getenv, Redact: known, Now: p.world.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.world.System...)},
+		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.World.Getenv), Invocation: o.invocation},
+		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+		Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.World.System...)},
 	})
 	if began {
 		if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {

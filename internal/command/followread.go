@@ -33,7 +33,7 @@ func (p *followedPull) read(ctx context.Context) error {
 
 // readMore reads checks and remarks, if they can matter.
 func (p *followedPull) readMore(ctx context.Context) error {
-	if follow.Decide(p.pull, p.state, p.settings, p.world.Now()).Reason != follow.NothingToDo {
+	if follow.Decide(p.pull, p.state, p.settings, p.World.Now()).Reason != follow.NothingToDo {
 		return nil
 	}
 	if err := p.readChecks(ctx); err != nil || !p.settings.Review {
@@ -73,7 +73,7 @@ func (p *followedPull) readChecks(ctx context.Context) error {
 		if log == "" {
 			log = c.Text
 		}
-		p.pull.Checks[i].Log = p.known.Text(log)
+		p.pull.Checks[i].Log = p.Known.Text(log)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (p *followedPull) readRemarks(ctx context.Context) error {
 			return err
 		}
 		if can {
-			p.pull.Remarks = append(p.pull.Remarks, follow.Remark{ID: r.ID, Author: r.Author, URL: r.URL, Body: p.known.Text(r.Body), Path: r.Path, Line: r.Line})
+			p.pull.Remarks = append(p.pull.Remarks, follow.Remark{ID: r.ID, Author: r.Author, URL: r.URL, Body: p.Known.Text(r.Body), Path: r.Path, Line: r.Line})
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
@@ -19,7 +20,7 @@ import (
 
 // followedRun is a saved run whose pull requests are followed.
 type followedRun struct {
-	*publishedRun
+	*pulls.Run
 	options  followOptions
 	settings follow.Settings
 	past     *history.Past
@@ -47,17 +48,17 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 			return nil, err
 		}
 	}
-	if r.publishedRun, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, order{verb: shut}); err != nil {
+	if r.Run, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {
 		return nil, err
 	}
-	if err := r.load(ctx); err != nil {
+	if err := r.load(ctx, w); err != nil {
 		return nil, err
 	}
 	var rows []followRow
-	for _, j := range r.jobs {
+	for _, j := range r.Jobs {
 		if j.PullRequest == nil || j.Published == nil || seen[j.ID+" "+j.PullRequest.URL] {
 			continue
 		}
@@ -71,14 +72,14 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 }
 
 // load reads the settings of the run's manifests.
-func (r *followedRun) load(ctx context.Context) error {
+func (r *followedRun) load(ctx context.Context, w World) error {
 	own, err := invoked(r.past.Run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	set := tasks.DefaultFollow()
 	if !slices.Contains(own.plan.manifests, "-") && own.prompt.text == nil {
-		plan, err := loadPlan(ctx, r.world, own.plan)
+		plan, err := loadPlan(ctx, w, own.plan)
 		if err != nil {
 			return err
 		}
@@ -108,15 +109,15 @@ type followedPull struct {
 
 // pull does what there is to do with the pull request of a job.
 func (r *followedRun) pull(ctx context.Context, j report.Job) followRow {
-	p := &followedPull{followedRun: r, job: j, row: followRow{Run: r.id, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
-	row, pr, client, at := r.begin(ctx, j)
+	p := &followedPull{followedRun: r, job: j, row: followRow{Run: r.ID, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
+	row, pr, client, at := r.Read(ctx, j)
 	if client == nil {
 		p.row.Result, p.row.Reason, p.row.exit = "failed", row.Reason, event.ExitPublish
 		return p.row
 	}
 	p.pr, p.client, p.at = pr, client, at
 	if err := p.follow(ctx); err != nil {
-		p.row.Result, p.row.Reason, p.row.exit = "failed", r.known.Text(err.Error()), event.ExitPublish
+		p.row.Result, p.row.Reason, p.row.exit = "failed", r.Known.Text(err.Error()), event.ExitPublish
 	}
 	return p.row
 }
@@ -126,7 +127,7 @@ func (p *followedPull) follow(ctx context.Context) error {
 	if err := p.read(ctx); err != nil {
 		return err
 	}
-	d := follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+	d := follow.Decide(p.pull, p.state, p.settings, p.World.Now())
 	if d.Action == follow.Continue {
 		if p.started() {
 			p.row.Result = "finished"
@@ -136,7 +137,7 @@ func (p *followedPull) follow(ctx context.Context) error {
 		if err := p.readMore(ctx); err != nil {
 			return err
 		}
-		d = follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+		d = follow.Decide(p.pull, p.state, p.settings, p.World.Now())
 		if d.Action == follow.Nothing && !p.options.dryRun {
 			p.row.Result, p.row.Reason = string(d.Action), d.Reason
 			return p.put(ctx) // the comment has the session
@@ -151,7 +152,7 @@ func (p *followedPull) follow(ctx context.Context) error {
 			if err := p.readMore(ctx); err != nil {
 				return err
 			}
-			d = follow.Decide(p.pull, p.state, p.settings, p.world.Now())
+			d = follow.Decide(p.pull, p.state, p.settings, p.World.Now())
 		}
 	}
 	return p.act(ctx, d)
@@ -192,7 +193,7 @@ func (p *followedPull) settle(ctx context.Context) error {
 		if !p.pr.Conflict || p.pr.Mergeable != forge.MergeUnknown || p.pr.State != forge.Open {
 			return nil
 		}
-		if err := p.world.Sleep.For(ctx, conflictWait); err != nil {
+		if err := p.World.Sleep.For(ctx, conflictWait); err != nil {
 			return err
 		}
 		pr, err := p.client.Get(ctx, p.at, p.pr.Number)
@@ -206,6 +207,6 @@ func (p *followedPull) settle(ctx context.Context) error {
 
 func (p *followedPull) note(text string) {
 	if !p.options.quiet {
-		fmt.Fprintln(p.world.Err, printable.Text(p.known.Text(p.job.ID+": "+text)))
+		fmt.Fprintln(p.World.Err, printable.Text(p.Known.Text(p.job.ID+": "+text)))
 	}
 }

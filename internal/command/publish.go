@@ -3,34 +3,13 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/forges"
-	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/internal/permission/policy"
-	"github.com/millhand/millhand/internal/permission/reach"
-	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/runner/publish"
-	savedjob "github.com/millhand/millhand/runner/savedrun"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -54,381 +33,32 @@ func (o *publishOptions) parse(args []string) error {
 	return o.publishedOptions.parse(args)
 }
 
-// finishedRun is a saved run that is published, from its events.
-type finishedRun struct {
-	run  *event.Run
-	end  *event.RunEnd
-	seq  int64
-	jobs map[string]*savedjob.Job
-}
-
-// Emit adds an event. It always returns nil.
-func (r *finishedRun) Emit(e event.Event) error {
-	r.seq = e.Seq
-	switch {
-	case e.Run != nil:
-		r.run, r.end = cmp.Or(r.run, e.Run), nil
-	case e.RunEnd != nil:
-		r.end = e.RunEnd
-	case e.Job != "":
-		if r.jobs == nil {
-			r.jobs = map[string]*savedjob.Job{}
-		}
-		if r.jobs[e.Job] == nil {
-			r.jobs[e.Job] = &savedjob.Job{}
-		}
-		return r.jobs[e.Job].Emit(e)
-	}
-	return nil
-}
-
-// publishRow is the result of publishing a job.
-type publishRow struct {
-	Job         string             `json:"job"`
-	Repo        string             `json:"repo"`
-	Mode        tasks.PublishMode  `json:"mode"`
-	Remote      string             `json:"remote"`
-	Branch      string             `json:"branch"`
-	Result      string             `json:"result"` // published, unchanged, skipped, failed or would publish
-	Reason      string             `json:"reason"`
-	Commit      string             `json:"commit"` // that was pushed; empty for none
-	PullRequest *event.PullRequest `json:"pull_request"`
-
-	exit event.Exit
-}
-
-// publishing is a process that publishes a saved run.
-type publishing struct {
-	world   World
-	options publishOptions
-	saved   *savedrun.Run
-	state   finishedRun
-	jobs    []report.Job
-	known   *redact.Redactor
-	rows    []publishRow
-	later   savedjob.Run
-	failOn  event.FailOn
-}
-
 // publishRun publishes the jobs of a saved run that were not published.
 func publishRun(ctx context.Context, w World, o publishOptions) error {
-	p := &publishing{world: w, options: o}
-	var err error
-	if p.saved, err = savedrun.Load(o.run); err != nil {
-		return err
-	}
-	if p.saved.Dir, err = filepath.Abs(p.saved.Dir); err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	if p.jobs, err = selectJobs(p.saved.Report.Jobs, o.jobs); err != nil {
-		return err
-	}
-	out, err := rundir.Reopen(ctx, p.saved.Dir, w.Clock())
+	p, err := pulls.Begin(ctx, w, pulls.PublishOptions{Run: o.run, Jobs: o.jobs, Mode: o.mode, DryRun: o.dryRun})
 	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
+		return err
 	}
-	defer out.Close()
-	if _, err := out.Events(p.state.Emit); err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	if p.state.run == nil || p.state.end == nil {
-		return fault.New(event.ExitUsage, "the run has not ended: continue it with millhand run --resume %s; nothing was published", o.run)
-	}
-	pending := p.plan()
-	if len(pending) > 0 {
-		if err := p.open(ctx, pending); err != nil {
+	defer p.Close()
+	if p.Pending() {
+		dir, run := p.Saved()
+		access, err := accessOf(ctx, w, dir, o.policyOptions)
+		if err != nil {
+			return err
+		}
+		var failOn event.FailOn
+		if own, err := invoked(run); err == nil {
+			failOn = own.failOn
+		}
+		if err := p.Publish(ctx, access, failOn); err != nil {
 			return err
 		}
 	}
-	if len(pending) > 0 && !o.dryRun {
-		if err := p.publish(ctx, out, pending); err != nil {
-			return err
-		}
+	result, exit := p.Result(ctx)
+	if o.json {
+		err = writeJSON(w.Out, result)
+	} else {
+		err = p.Print(w.Out)
 	}
-	return p.print(ctx)
-}
-
-// plan makes the rows, and returns the indexes of the jobs to publish.
-func (p *publishing) plan() (pending []int) {
-	for i, j := range p.jobs {
-		row := publishRow{Job: j.ID, Repo: j.Repo, PullRequest: j.PullRequest}
-		saved := p.state.jobs[j.ID]
-		if saved == nil {
-			saved = &savedjob.Job{Landing: history.Landing{End: &event.JobEnd{Outcome: j.Outcome, Reason: j.Reason}}}
-		}
-		row.Mode, row.Remote, row.Branch = tasks.PublishMode(cmp.Or(p.options.mode, string(saved.Mode()))), saved.Remote(), saved.Branch()
-		if j.Published != nil {
-			row.Commit = j.Published.Hash
-		}
-		reason, done := saved.Done(row.Mode)
-		switch {
-		case done:
-			row.Result, row.Reason = "unchanged", reason
-		case reason != "":
-			row.Result, row.Reason = "skipped", reason
-		default:
-			row.Result = "would publish"
-			pending = append(pending, i)
-		}
-		p.rows = append(p.rows, row)
-	}
-	return pending
-}
-
-// open checks the policies, and finds the credentials for the remotes.
-func (p *publishing) open(ctx context.Context, pending []int) error {
-	plan, err := accessOf(ctx, p.world, p.saved.Dir, p.options.policyOptions)
-	if err != nil {
-		return err
-	}
-	if own, err := invoked(p.state.run); err == nil {
-		p.failOn = own.failOn
-	}
-	var remotes []string
-	for _, i := range pending {
-		row := p.rows[i]
-		if by, refused := plan.Policies.Refuses(policy.Publish, string(row.Mode)); refused {
-			return fault.New(event.ExitUsage, "publish: %s of job %s is not allowed by %s; nothing was published", row.Mode, row.Job, by.By())
-		}
-		if at, err := remote.ParseAddress(row.Remote); err == nil && at.Scheme != "file" {
-			host := at.Host
-			if server, _, err := forges.Server(row.Remote); err == nil && server.Port() == "" {
-				host = server.Hostname() + ":" + reach.DefaultPort(server.Scheme)
-			}
-			if by, refused := plan.Policies.Refuses(policy.Hosts, host); refused {
-				return fault.New(event.ExitUsage, "the host %s of job %s is not allowed by %s; nothing was published", at.Host, row.Job, by.By())
-			}
-		}
-		remotes = append(remotes, row.Remote)
-		plan.Forges = withKind(plan.Forges, row.Remote, p.state.jobs[row.Job].Forge())
-	}
-	p.known = p.world.Redactor(plan)
-	hosts := forges.Hosts(p.world, plan, p.known.Hold)
-	auth, err := hosts.ForRemotes(remotes)
-	if err != nil {
-		return fault.New(event.ExitAuth, "%s", p.known.Text(err.Error()))
-	}
-	clients := &forges.Clients{World: p.world, Hosts: hosts, Notify: p.note}
-	p.later = savedjob.Run{
-		Git: p.world.GitEnv(), Reports: p.saved.Dir, Mirrors: p.world.Mirrors(), Auth: auth, Proxy: p.world.Proxy, Forge: clients.Open,
-		Redact: p.known, Protected: plan.Policies.Protected(),
-	}
-	return nil
-}
-
-// withKind adds the kind of the forge of a remote to a list that lacks it.
-func withKind(list []tasks.Forge, address, kind string) []tasks.Forge {
-	server, _, err := forges.Server(address)
-	if err != nil || kind == "" || slices.ContainsFunc(list, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, server.Host) }) {
-		return list
-	}
-	return append(list, tasks.Forge{Host: server.Host, Kind: tasks.ForgeKind(kind)})
-}
-
-func (p *publishing) note(text string) {
-	fmt.Fprintln(p.world.Err, printable.Text(p.known.Text(text)))
-}
-
-// publish publishes jobs, and completes the events and reports of the run.
-func (p *publishing) publish(ctx context.Context, out *rundir.Dir, pending []int) error {
-	if err := savedrun.ProveAgain(ctx, p.world, out, p.state.run); err != nil {
-		return err
-	}
-	if err := out.Begin(p.state.run.ID, sandbox.None, nil, len(pending)); err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	began := p.world.Now()
-	log, fold := out.Log(), &report.Fold{}
-	if _, err := out.Events(fold.Emit); err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	var mu sync.Mutex // the rows are of several goroutines
-	stream := event.NewStream(p.world.Now, log, fold)
-	stream.Continue(p.state.seq)
-	emit := event.Redacted(p.known.JSON, func(e event.Event) {
-		stream.Emit(e)
-		mu.Lock()
-		defer mu.Unlock()
-		p.state.Emit(e) //nolint:errcheck // always nil
-		p.follow(e)
-	})
-	started := *p.state.run
-	started.Resumed = &event.Resumed{Finished: len(started.Jobs) - len(pending)}
-	if cost := p.saved.Report.Run.Totals.CostUSD; cost != nil {
-		started.Resumed.CostUSD = *cost
-	}
-	elapsed := p.state.end.ElapsedMS
-	emit(event.Event{Type: event.RunStarted, Run: &started})
-	p.later.Work, p.later.Emit, p.later.Head = out.Work(), emit, log.Head
-	var all sync.WaitGroup
-	next := make(chan int)
-	for range runner.MaxPublications {
-		all.Go(func() {
-			for i := range next {
-				mu.Lock()
-				job := *p.state.jobs[p.jobs[i].ID]
-				mu.Unlock()
-				result := p.one(ctx, p.rows[i], p.jobs[i], &job)
-				mu.Lock()
-				p.rows[i] = result
-				mu.Unlock()
-			}
-		})
-	}
-	for _, i := range pending {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-	annotatePulls(ctx, p.later.Forge, fold.Report(), out.Files().FS(), p.known, p.note)
-	ends := p.ends()
-	emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
-		Outcome: event.Worst(event.ExitsOf(ends)).OutcomeOf(), ExitCode: p.failOn.Exit(ends), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
-	}})
-	if err := out.Finish(emit, log, fold, func() error { return errors.Join(log.Err(), stream.Err()) }); err != nil {
-		return fault.Wrap(event.ExitInternal, err)
-	}
-	return nil
-}
-
-// follow prints an event for people.
-func (p *publishing) follow(e event.Event) {
-	switch {
-	case e.Warning != nil:
-		p.note(e.Job + ": warning: " + e.Warning.Message)
-	case e.Type == event.CommitPublished && e.Published.PullRequest != nil:
-		p.note(fmt.Sprintf("%s: pull request %s", e.Job, e.Published.PullRequest.URL))
-	case e.Type == event.CommitPublished:
-		p.note(fmt.Sprintf("%s: pushed %.10s to %s on %s", e.Job, e.Published.Hash, e.Published.Branch, e.Published.Remote))
-	}
-}
-
-// ends returns the ends of all jobs of the run.
-func (p *publishing) ends() (ends []event.JobEnd) {
-	for _, j := range p.state.run.Jobs {
-		if saved := p.state.jobs[j.ID]; saved != nil && saved.End != nil {
-			ends = append(ends, *saved.End)
-		}
-	}
-	return ends
-}
-
-// one publishes one job. It reports the end of a job that did not pass only because it was
-// not published.
-func (p *publishing) one(ctx context.Context, row publishRow, j report.Job, saved *savedjob.Job) publishRow {
-	if ctx.Err() != nil {
-		row.Result, row.Reason = "skipped", context.Cause(ctx).Error()
-		return row
-	}
-	later := p.later
-	later.Emit = func(e event.Event) {
-		if e.Type == event.CommitPublished {
-			row.Commit, row.PullRequest = e.Published.Hash, e.Published.PullRequest
-		}
-		p.later.Emit(e)
-	}
-	err := later.Publish(ctx, row.Job, saved, row.Mode, p.facts(j))
-	if err != nil {
-		row.Result, row.Reason, row.exit = "failed", p.known.Text(err.Error()), event.ExitPublish
-		var f *publish.Failure
-		if errors.As(err, &f) && f.Code.Cause().Exit == event.ExitPolicy {
-			row.exit = event.ExitPolicy
-		}
-		p.later.Emit(event.Event{Type: event.WarningIssued, Job: row.Job, Warning: &event.Warning{Message: "publish: " + row.Reason}})
-		return row
-	}
-	row.Result = "published"
-	if saved.End.Outcome != event.Passed {
-		end := *saved.End
-		end.Outcome, end.Reason, end.Code, end.Cause, end.ExitCode = event.Passed, "", "", "", event.ExitOK
-		p.later.Emit(event.Event{Type: event.JobEnded, Job: row.Job, JobEnd: &end})
-	}
-	return row
-}
-
-// facts returns the contents of the texts of a job's pull request.
-func (p *publishing) facts(j report.Job) publish.Facts {
-	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Compared: publish.Compares(reposOf(p.saved.Report)), Session: &publish.Session{
-		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
-	}}
-	if by := p.state.run.StartedBy; by != nil {
-		f.RunURL = p.known.Text(by.RunURL)
-	}
-	last := 0
-	for _, v := range j.Verify {
-		last = max(last, v.Attempt)
-	}
-	for _, v := range j.Verify {
-		if v.Attempt != last {
-			continue
-		}
-		before := "not run"
-		if i := slices.IndexFunc(j.Baseline, func(b report.Baseline) bool { return b.Name == v.Name }); i >= 0 {
-			b := event.Baseline{Passed: j.Baseline[i].Passed, ExitCode: j.Baseline[i].ExitCode, TimeoutMS: j.Baseline[i].TimeoutMS}
-			before = b.Result()
-		}
-		f.Verify = append(f.Verify, publish.Verify{Name: p.known.Text(v.Name), Before: before})
-	}
-	return f
-}
-
-// print prints the rows, and returns the error with their exit code.
-func (p *publishing) print(ctx context.Context) error {
-	write := p.printTable
-	if p.options.json {
-		write = p.printJSON
-	}
-	if err := write(); err != nil {
-		return err
-	}
-	var exits []event.Exit
-	for _, row := range p.rows {
-		exits = append(exits, row.exit)
-	}
-	var interrupt ending.Interrupt
-	if errors.As(context.Cause(ctx), &interrupt) {
-		exits = append(exits, interrupt.Exit)
-	}
-	return fault.Silent(event.Worst(exits))
-}
-
-func (p *publishing) printJSON() error {
-	return writeJSON(p.world.Out, struct {
-		Run  string       `json:"run"`
-		Jobs []publishRow `json:"jobs"`
-	}{p.state.run.ID, p.rows})
-}
-
-func (p *publishing) printTable() error {
-	t := tabwriter.NewWriter(p.world.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "JOB\tMODE\tBRANCH\tRESULT\tURL")
-	count := map[string]int{}
-	for _, row := range p.rows {
-		url := "-"
-		if row.PullRequest != nil {
-			url = row.PullRequest.URL
-		}
-		cells := []string{row.Job, string(row.Mode), cmp.Or(row.Branch, "-"), row.Result, url}
-		for i, cell := range cells {
-			cells[i] = printable.Line(cell, printable.Width)
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-		count[row.Result]++
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, row := range p.rows { // too long for the table
-		if row.Reason != "" {
-			fmt.Fprintf(p.world.Out, "%s: %s\n", printable.Line(row.Job, printable.Width), printable.Line(row.Reason, 1000))
-		}
-	}
-	var sums []string
-	for _, result := range []string{"published", "would publish", "unchanged", "skipped", "failed"} {
-		if n := count[result]; n > 0 {
-			sums = append(sums, fmt.Sprintf("%d %s", n, result))
-		}
-	}
-	_, err := fmt.Fprintf(p.world.Out, "\n%s: %s\n", figures.Count(len(p.rows), "job"), strings.Join(sums, ", "))
-	return err
+	return cmp.Or(err, fault.Silent(exit))
 }

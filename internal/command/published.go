@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,54 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
+
+// managePulls does with the pull requests of a saved run what is ordered.
+func managePulls(ctx context.Context, w World, o publishedOptions, order pulls.Order) error {
+	r, err := openPublished(ctx, w, o, order)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	rows := r.Do(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case o.json:
+		err = writeJSON(w.Out, struct {
+			Run  string      `json:"run"`
+			Jobs []pulls.Row `json:"jobs"`
+		}{r.ID, rows})
+	default:
+		err = pulls.Print(w.Out, rows)
+	}
+	return cmp.Or(err, fault.Silent(pulls.Worst(rows)))
+}
+
+// openPublished opens a saved run. Its credentials are those of its manifests, as for
+// --resume, or of the environment if they can't be read any more.
+func openPublished(ctx context.Context, w World, o publishedOptions, order pulls.Order) (*pulls.Run, error) {
+	saved, err := savedrun.Load(o.run)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := pulls.Select(saved.Report.Jobs, o.jobs)
+	if err != nil {
+		return nil, err
+	}
+	access, err := accessOf(ctx, w, saved.Dir, o.policyOptions)
+	if err != nil {
+		return nil, err
+	}
+	return pulls.Open(w, saved, jobs, access, order)
+}
 
 // accessOf returns a plan that has only the policies and the git hosts of a saved run: those
 // of its manifests as they are now.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
@@ -18,6 +19,9 @@ import (
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
+
+// forgeReaders is the number of pull requests that are read concurrently.
+const forgeReaders = 4
 
 // pullRequests asks the forges for the pull requests of a plan's jobs.
 func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
@@ -63,7 +67,7 @@ func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]ro
 	}
 	var all sync.WaitGroup
 	next := make(chan tasks.Job)
-	for range pullReaders {
+	for range forgeReaders {
 		all.Go(func() {
 			for j := range next {
 				ask(j)
@@ -128,7 +132,7 @@ func pullOf(ctx context.Context, clients *forges.Clients, plan *tasks.Plan, j ta
 	spec := plan.Rollout
 	p := &rollout.Pull{State: string(pr.State), Foreign: !made.Job, SameTask: made.Task}
 	if pr.State == forge.Merged && !made.Task {
-		inverse, err := inverseOf(ctx, client, at, j.Commit.Branch, pr.SHA)
+		inverse, err := pulls.InverseOf(ctx, client, at, j.Commit.Branch, pr.SHA)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -323,10 +324,10 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	ctx, cancel := timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan, c.key.Secret())
-	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *runner.PreflightResult
 	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = preflight(ctx, w, c, s, o.log.Quiet, known, pulls)
+		ready, err = preflight(ctx, w, c, s, o.log.Quiet, known, clients)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
@@ -372,7 +373,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
 		}
 	}()
-	return execute(ctx, w, out, plan, pulls, runner.Options{
+	return execute(ctx, w, out, plan, clients, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.history,
 	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
@@ -436,7 +437,7 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 }
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pulls *forges.Clients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
+func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
@@ -479,7 +480,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, pu
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}
-	annotatePulls(ctx, pulls.Open, fold.Final(), out.Files().FS(), o.Redact, pulls.Notify)
+	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), o.Redact, clients.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())

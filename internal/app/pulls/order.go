@@ -1,4 +1,4 @@
-package command
+package pulls
 
 import (
 	"cmp"
@@ -10,42 +10,42 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// verb is what is to become of the pull requests of a run.
-type verb int
+// Verb is what is to become of the pull requests of a run.
+type Verb int
 
 // The verbs.
 const (
-	show   verb = iota // only read them
-	merge              // those that are ready
-	shut               // without merging them
-	revert             // merged ones by an inverse, others as with shut
+	Show   Verb = iota // only read them
+	Merge              // those that are ready
+	Close              // without merging them
+	Revert             // merged ones by an inverse, others as with Close
 )
 
-// order is a verb with its options.
-type order struct {
-	verb          verb
-	method        forge.MergeMethod // of merge
-	withoutChecks bool              // merge those that have no checks at all
-	deleteBranch  bool              // of shut and revert
-	comment       string            // likewise: the reason for people
-	dryRun        bool              // change nothing
+// Order is a verb with its options.
+type Order struct {
+	Verb          Verb
+	Method        forge.MergeMethod // of Merge
+	WithoutChecks bool              // merge those that have no checks at all
+	DeleteBranch  bool              // of Close and Revert
+	Comment       string            // likewise: the reason for people
+	DryRun        bool              // change nothing
 }
 
-// pullAction is what is done with a pull request.
-type pullAction int
+// action is what is done with a pull request.
+type action int
 
 // The actions.
 const (
-	stay     pullAction = iota // the row is complete
-	askAgain                   // the forge is finding out: read the pull request again
-	doMerge                    // open → merged
-	doShut                     // open → closed
-	doInvert                   // merged → an inverse pull request
+	stay     action = iota // the row is complete
+	askAgain               // the forge is finding out: read the pull request again
+	doMerge                // open → merged
+	doShut                 // open → closed
+	doInvert               // merged → an inverse pull request
 )
 
 // transition is the next transition of a pull request, or why there is none.
 type transition struct {
-	do     pullAction
+	do     action
 	result string // of the row, after the transition
 	reason string
 	exit   event.Exit
@@ -60,13 +60,13 @@ type transition struct {
 //	merge   askAgain or doMerge  stay      stay
 //	shut    doShut            stay      stay, delete the branch
 //	revert  doShut            doInvert  stay, delete the branch
-func (o order) next(pr forge.PullRequest, j report.Job) transition {
+func (o Order) next(pr forge.PullRequest, j report.Job) transition {
 	switch {
-	case o.verb == show:
+	case o.Verb == Show:
 		return transition{reason: reasonOpen(pr, j)}
-	case o.verb == merge:
+	case o.Verb == Merge:
 		return o.nextMerge(pr, j)
-	case pr.State == forge.Merged && o.verb == revert:
+	case pr.State == forge.Merged && o.Verb == Revert:
 		return transition{do: doInvert, result: "reverted"}
 	case pr.State == forge.Merged:
 		return transition{result: "merged", reason: "it was merged before"}
@@ -74,14 +74,14 @@ func (o order) next(pr forge.PullRequest, j report.Job) transition {
 		return transition{result: "not closed", reason: fmt.Sprintf("it is for branch %s, but the run pushed %s", pr.Head.Branch, j.Published.Branch), exit: event.ExitFailed}
 	case pr.State == forge.Closed:
 		return transition{result: "closed", reason: "it was closed before", last: true}
-	case o.dryRun:
+	case o.DryRun:
 		return transition{result: "would close"}
 	}
 	return transition{do: doShut, result: "closed"}
 }
 
-// nextMerge is next for merge.
-func (o order) nextMerge(pr forge.PullRequest, j report.Job) transition {
+// nextMerge is next for Merge.
+func (o Order) nextMerge(pr forge.PullRequest, j report.Job) transition {
 	switch pr.State {
 	case forge.Merged:
 		return transition{result: "merged", reason: "it was merged before"}
@@ -89,7 +89,7 @@ func (o order) nextMerge(pr forge.PullRequest, j report.Job) transition {
 		return transition{result: "closed", reason: "it was closed before, without merging it"}
 	case forge.Open:
 	}
-	switch reason := notReady(pr, j, o.withoutChecks); {
+	switch reason := notReady(pr, j, o.WithoutChecks); {
 	case reason == undecided:
 		if pr.Conflict {
 			reason = "it has conflicts with " + pr.Base + ", or the forge has not yet checked it"
@@ -97,14 +97,14 @@ func (o order) nextMerge(pr forge.PullRequest, j report.Job) transition {
 		return transition{do: askAgain, result: "not ready", reason: reason, exit: event.ExitFailed}
 	case reason != "":
 		return transition{result: "not ready", reason: reason, exit: event.ExitFailed}
-	case o.dryRun:
+	case o.DryRun:
 		return transition{result: "would merge"}
 	}
 	return transition{do: doMerge, result: "merged"}
 }
 
 // deletes reports whether the branch of a pull request is deleted that has nothing else left to do.
-func (o order) deletes() bool { return o.deleteBranch && !o.dryRun }
+func (o Order) deletes() bool { return o.DeleteBranch && !o.DryRun }
 
 // How often, and after which time, a pull request is read again whose forge is still
 // finding out whether it can be merged.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/forge"
 )
 
@@ -29,7 +30,7 @@ func pullCommands(w World) []*cli.Command {
 			Name: "status", Usage: "Print the state of a run's pull requests", ArgsUsage: "RUN [JOB...]",
 			UsageText: "millhand publish status 20260102-030405-1a2b3c4d",
 			Flags:     status.flags(),
-			Action:    act(status.parse, func(ctx context.Context) error { return managePulls(ctx, w, *status, order{}) }),
+			Action:    act(status.parse, func(ctx context.Context) error { return managePulls(ctx, w, *status, pulls.Order{}) }),
 		},
 		{
 			Name: "merge", Usage: "Merge the pull requests of a run whose checks pass", ArgsUsage: "RUN [JOB...]",
@@ -42,7 +43,7 @@ func pullCommands(w World) []*cli.Command {
 			UsageText: "millhand publish close 20260102-030405-1a2b3c4d --delete-branch --comment 'Replaced by another run.'",
 			Flags:     closing.flags(),
 			Action: act(closing.parse, func(ctx context.Context) error {
-				return managePulls(ctx, w, closing.publishedOptions, closing.order(shut))
+				return managePulls(ctx, w, closing.publishedOptions, closing.order(pulls.Close))
 			}),
 		},
 		{
@@ -50,7 +51,7 @@ func pullCommands(w World) []*cli.Command {
 			UsageText: "millhand publish revert 20260102-030405-1a2b3c4d --dry-run\nmillhand publish revert 20260102-030405-1a2b3c4d --delete-branch --comment 'The prompt was wrong.'",
 			Flags:     reverting.revertFlags(),
 			Action: act(reverting.parse, func(ctx context.Context) error {
-				return managePulls(ctx, w, reverting.publishedOptions, reverting.order(revert))
+				return managePulls(ctx, w, reverting.publishedOptions, reverting.order(pulls.Revert))
 			}),
 		},
 	}
@@ -99,8 +100,8 @@ func (o *mergePullsOptions) parse(args []string) error {
 	return o.publishedOptions.parse(args)
 }
 
-func (o *mergePullsOptions) order() order {
-	return order{verb: merge, method: forge.MergeMethod(o.method), withoutChecks: o.withoutChecks, dryRun: o.dryRun}
+func (o *mergePullsOptions) order() pulls.Order {
+	return pulls.Order{Verb: pulls.Merge, Method: forge.MergeMethod(o.method), WithoutChecks: o.withoutChecks, DryRun: o.dryRun}
 }
 
 type closePullsOptions struct {
@@ -127,6 +128,6 @@ func (o *closePullsOptions) revertFlags() []cli.Flag {
 	)
 }
 
-func (o *closePullsOptions) order(v verb) order {
-	return order{verb: v, deleteBranch: o.deleteBranch, comment: o.comment, dryRun: o.dryRun}
+func (o *closePullsOptions) order(v pulls.Verb) pulls.Order {
+	return pulls.Order{Verb: v, DeleteBranch: o.deleteBranch, Comment: o.comment, DryRun: o.dryRun}
 }

@@ -1,4 +1,7 @@
-package command
+// Package pulls publishes the jobs of a saved run and manages their pull requests. One table decides
+// what a verb means for a pull request in a state. It starts no session, and records nothing in the run but
+// what it publishes: the state of pull requests is that of their forges.
+package pulls
 
 import (
 	"context"
@@ -11,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -22,55 +26,43 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// publishedRun is a saved run with what its pull requests are accessed with.
-type publishedRun struct {
-	world    World
-	id, dir  string       // of the run
-	jobs     []report.Job // the selected ones
+// Run is a saved run with what its pull requests are accessed with.
+type Run struct {
+	World    world.World
+	ID, Dir  string       // of the run
+	Jobs     []report.Job // the selected ones
 	clients  *forges.Clients
 	auth     func(url string) remote.Auth
 	policies policy.Set
-	known    *redact.Redactor
-	order    order
+	Known    *redact.Redactor
+	order    Order
 	inverses *inverses // nil until a merged pull request is to be reverted
 }
 
-// openPublished opens a saved run. Its credentials are those of its manifests, as for
-// --resume, or of the environment if they can't be read any more. The policies must allow pull requests for
-// every verb but show.
-func openPublished(ctx context.Context, w World, o publishedOptions, does order) (*publishedRun, error) {
-	saved, err := savedrun.Load(o.run)
-	if err != nil {
-		return nil, err
-	}
-	r := &publishedRun{world: w, id: saved.Report.Run.ID, dir: saved.Dir, order: does}
-	if r.jobs, err = selectJobs(saved.Report.Jobs, o.jobs); err != nil {
-		return nil, err
-	}
-	plan, err := accessOf(ctx, w, saved.Dir, o.policyOptions)
-	if err != nil {
-		return nil, err
-	}
-	r.policies, r.known = plan.Policies, w.Redactor(plan)
-	if by, refused := plan.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && does.verb != show {
+// Open returns the access to the pull requests of jobs of a saved run. access has the policies and the git hosts of its
+// manifests. The policies must allow pull requests for every verb but Show.
+func Open(w world.World, saved *savedrun.Run, jobs []report.Job, access *tasks.Plan, o Order) (*Run, error) {
+	r := &Run{World: w, ID: saved.Report.Run.ID, Dir: saved.Dir, Jobs: jobs, order: o, policies: access.Policies, Known: w.Redactor(access)}
+	if by, refused := access.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && o.Verb != Show {
 		return nil, fault.New(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
 	}
-	hosts := forges.Hosts(w, plan, r.known.Hold)
+	hosts := forges.Hosts(w, access, r.Known.Hold)
 	var remotes []string
-	for _, j := range r.jobs {
+	for _, j := range r.Jobs {
 		if j.PullRequest != nil && j.Published != nil {
 			remotes = append(remotes, j.Published.Remote)
 		}
 	}
+	var err error
 	if r.auth, err = hosts.ForRemotes(remotes); err != nil {
-		return nil, fault.New(event.ExitAuth, "%s", r.known.Text(err.Error()))
+		return nil, fault.New(event.ExitAuth, "%s", r.Known.Text(err.Error()))
 	}
-	r.clients = &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.known.Text(text))) }}
+	r.clients = &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.Known.Text(text))) }}
 	return r, nil
 }
 
-// selectJobs returns the jobs with ids, for none all.
-func selectJobs(jobs []report.Job, ids []string) ([]report.Job, error) {
+// Select returns the jobs with ids, for none all.
+func Select(jobs []report.Job, ids []string) ([]report.Job, error) {
 	if len(ids) == 0 {
 		return jobs, nil
 	}
@@ -82,32 +74,23 @@ func selectJobs(jobs []report.Job, ids []string) ([]report.Job, error) {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j report.Job) bool { return !slices.Contains(ids, j.ID) }), nil
 }
 
-// pullReaders is the number of pull requests that are read concurrently.
-const pullReaders = 4
+// readers is the number of pull requests that are read concurrently.
+const readers = 4
 
-// managePulls opens a run and does with its pull requests what is ordered.
-func managePulls(ctx context.Context, w World, o publishedOptions, does order) error {
-	r, err := openPublished(ctx, w, o, does)
-	if err != nil {
-		return err
-	}
-	defer r.close()
-	return r.print(ctx, o.json, r.do(ctx))
-}
-
-func (r *publishedRun) close() {
+// Close closes the report directory if it was opened.
+func (r *Run) Close() {
 	if r.inverses != nil {
 		r.inverses.out.Close()
 	}
 }
 
-// do takes the pull request of each job to its end, and returns their rows: only the first ones if the context ends.
-func (r *publishedRun) do(ctx context.Context) []pullRow {
-	if r.order.verb == show {
+// Do takes the pull request of each job to its end, and returns their rows: only the first ones if the context ends.
+func (r *Run) Do(ctx context.Context) []Row {
+	if r.order.Verb == Show {
 		return r.read(ctx)
 	}
-	rows := []pullRow{}
-	for _, j := range r.jobs {
+	rows := []Row{}
+	for _, j := range r.Jobs {
 		rows = append(rows, r.take(ctx, j))
 		if ctx.Err() != nil {
 			break
@@ -117,19 +100,19 @@ func (r *publishedRun) do(ctx context.Context) []pullRow {
 }
 
 // read returns the rows of all jobs, which are read concurrently.
-func (r *publishedRun) read(ctx context.Context) []pullRow {
-	rows := make([]pullRow, len(r.jobs))
+func (r *Run) read(ctx context.Context) []Row {
+	rows := make([]Row, len(r.Jobs))
 	var all sync.WaitGroup
 	next := make(chan int)
-	for range pullReaders {
+	for range readers {
 		all.Go(func() {
 			for i := range next {
-				rows[i] = r.take(ctx, r.jobs[i])
+				rows[i] = r.take(ctx, r.Jobs[i])
 				rows[i].Result = ""
 			}
 		})
 	}
-	for i := range r.jobs {
+	for i := range r.Jobs {
 		next <- i
 	}
 	close(next)
@@ -138,8 +121,8 @@ func (r *publishedRun) read(ctx context.Context) []pullRow {
 }
 
 // take takes the pull request of a job to the end of the order.
-func (r *publishedRun) take(ctx context.Context, j report.Job) pullRow {
-	row, pr, client, at := r.begin(ctx, j)
+func (r *Run) take(ctx context.Context, j report.Job) Row {
+	row, pr, client, at := r.Read(ctx, j)
 	if client == nil {
 		return row
 	}
@@ -148,10 +131,10 @@ func (r *publishedRun) take(ctx context.Context, j report.Job) pullRow {
 		if s.do != askAgain {
 			break
 		}
-		if err := r.world.Sleep.For(ctx, mergeableWait); err != nil {
+		if err := r.World.Sleep.For(ctx, mergeableWait); err != nil {
 			return r.failed(row, err)
 		}
-		if row, pr, client, at = r.begin(ctx, j); client == nil {
+		if row, pr, client, at = r.Read(ctx, j); client == nil {
 			return row
 		}
 		s = r.order.next(pr, j)
@@ -161,7 +144,7 @@ func (r *publishedRun) take(ctx context.Context, j report.Job) pullRow {
 	case doMerge:
 		return r.merge(ctx, row, j, client, at)
 	case doShut:
-		if err := r.shut(ctx, client, at, pr, r.order.comment); err != nil {
+		if err := r.shut(ctx, client, at, pr, r.order.Comment); err != nil {
 			return r.failed(row, err)
 		}
 		row.PullRequest.State, s.last = forge.Closed, true
@@ -180,11 +163,11 @@ func (r *publishedRun) take(ctx context.Context, j report.Job) pullRow {
 }
 
 // merge merges a pull request that is ready.
-func (r *publishedRun) merge(ctx context.Context, row pullRow, j report.Job, client *forge.Client, at forge.Path) pullRow {
-	err := client.Merge(ctx, at, row.PullRequest.Number, j.Published.Hash, r.order.method)
+func (r *Run) merge(ctx context.Context, row Row, j report.Job, client *forge.Client, at forge.Path) Row {
+	err := client.Merge(ctx, at, row.PullRequest.Number, j.Published.Hash, r.order.Method)
 	switch {
 	case errors.Is(err, forge.ErrConflict): // a rule of the repository, or a commit since then
-		row.Result, row.Reason, row.exit = "not ready", r.known.Text(err.Error()), event.ExitFailed
+		row.Result, row.Reason, row.exit = "not ready", r.Known.Text(err.Error()), event.ExitFailed
 	case err != nil:
 		return r.failed(row, err)
 	default:
@@ -194,9 +177,9 @@ func (r *publishedRun) merge(ctx context.Context, row pullRow, j report.Job, cli
 }
 
 // shut comments on a pull request and closes it. Repeated, it comments only once.
-func (r *publishedRun) shut(ctx context.Context, client *forge.Client, at forge.Path, pr forge.PullRequest, comment string) error {
+func (r *Run) shut(ctx context.Context, client *forge.Client, at forge.Path, pr forge.PullRequest, comment string) error {
 	if comment != "" {
-		if _, err := client.Comment(ctx, at, forge.Thread{Number: pr.Number}, "close-"+r.id, comment); err != nil {
+		if _, err := client.Comment(ctx, at, forge.Thread{Number: pr.Number}, "close-"+r.ID, comment); err != nil {
 			return err
 		}
 	}
@@ -204,20 +187,20 @@ func (r *publishedRun) shut(ctx context.Context, client *forge.Client, at forge.
 }
 
 // deleteBranch deletes the branch of a closed pull request, if it is at the run's commit.
-func (r *publishedRun) deleteBranch(ctx context.Context, row pullRow, j report.Job) pullRow {
-	at := remote.Repo{URL: j.Published.Remote, Auth: r.auth(j.Published.Remote), Proxy: r.world.Proxy}
-	err := remote.Delete(ctx, r.world.GitEnv(), at, j.Published.Branch, j.Published.Hash)
+func (r *Run) deleteBranch(ctx context.Context, row Row, j report.Job) Row {
+	at := remote.Repo{URL: j.Published.Remote, Auth: r.auth(j.Published.Remote), Proxy: r.World.Proxy}
+	err := remote.Delete(ctx, r.World.GitEnv(), at, j.Published.Branch, j.Published.Hash)
 	switch {
 	case errors.Is(err, remote.ErrLease):
 		row.Reason, row.exit = fmt.Sprintf("branch %s was not deleted: it has commits that are not the run's", j.Published.Branch), event.ExitFailed
 	case err != nil:
-		row.Reason, row.exit = r.known.Text(fmt.Sprintf("branch %s was not deleted: %v", j.Published.Branch, err)), event.ExitPublish
+		row.Reason, row.exit = r.Known.Text(fmt.Sprintf("branch %s was not deleted: %v", j.Published.Branch, err)), event.ExitPublish
 	}
 	return row
 }
 
 // open returns the client of the forge with a job's pull request, and the repository there.
-func (r *publishedRun) open(j report.Job) (*forge.Client, forge.Path, error) {
+func (r *Run) open(j report.Job) (*forge.Client, forge.Path, error) {
 	server, path, err := forges.Server(j.Published.Remote)
 	if err != nil {
 		return nil, path, err
@@ -249,15 +232,15 @@ func withoutPull(j report.Job) string {
 }
 
 // failed returns the row of a job whose pull request could not be read or changed.
-func (r *publishedRun) failed(row pullRow, err error) pullRow {
-	row.Result, row.Reason, row.exit = "failed", r.known.Text(err.Error()), event.ExitPublish
+func (r *Run) failed(row Row, err error) Row {
+	row.Result, row.Reason, row.exit = "failed", r.Known.Text(err.Error()), event.ExitPublish
 	return row
 }
 
-// begin returns the row of a job and its pull request; the row is complete if the client is
+// Read returns the row of a job and its pull request; the row is complete if the client is
 // nil.
-func (r *publishedRun) begin(ctx context.Context, j report.Job) (row pullRow, pr forge.PullRequest, client *forge.Client, at forge.Path) {
-	row = pullRow{Job: j.ID, Repo: j.Repo}
+func (r *Run) Read(ctx context.Context, j report.Job) (row Row, pr forge.PullRequest, client *forge.Client, at forge.Path) {
+	row = Row{Job: j.ID, Repo: j.Repo}
 	if j.PullRequest == nil || j.Published == nil {
 		row.Result, row.Reason = "none", withoutPull(j)
 		return row, pr, nil, at
@@ -269,6 +252,6 @@ func (r *publishedRun) begin(ctx context.Context, j report.Job) (row pullRow, pr
 	if err != nil {
 		return r.failed(row, err), pr, nil, at
 	}
-	row.PullRequest = newPullState(pr, j.Published.Hash)
+	row.PullRequest = newState(pr, j.Published.Hash)
 	return row, pr, client, at
 }

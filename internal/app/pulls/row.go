@@ -1,31 +1,30 @@
-package command
+package pulls
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// pullRow is the pull request of a job.
-type pullRow struct {
-	Job         string     `json:"job"`
-	Repo        string     `json:"repo"`
-	PullRequest *pullState `json:"pull_request"` // nil without one, and if the forge did not return it
-	Result      string     `json:"result,omitempty"`
-	Reason      string     `json:"reason"`
+// Row is the pull request of a job.
+type Row struct {
+	Job         string `json:"job"`
+	Repo        string `json:"repo"`
+	PullRequest *State `json:"pull_request"` // nil without one, and if the forge did not return it
+	Result      string `json:"result,omitempty"`
+	Reason      string `json:"reason"`
 
 	exit event.Exit
 }
 
-// pullState is a pull request as its forge describes it now.
-type pullState struct {
+// State is a pull request as its forge describes it now.
+type State struct {
 	Number    int64       `json:"number"`
 	URL       string      `json:"url"`
 	State     forge.State `json:"state"`
@@ -39,39 +38,25 @@ type pullState struct {
 	Pushed    string      `json:"pushed"` // commit that the run has pushed
 }
 
-func newPullState(pr forge.PullRequest, pushed string) *pullState {
-	return &pullState{
+func newState(pr forge.PullRequest, pushed string) *State {
+	return &State{
 		Number: pr.Number, URL: pr.URL, State: pr.State, Draft: pr.Draft, Checks: cmp.Or(string(pr.Checks), "none"),
 		Mergeable: cmp.Or(string(pr.Mergeable), "unknown"), Conflicts: pr.Conflict, Base: pr.Base, Branch: pr.Head.Branch, Commit: pr.SHA, Pushed: pushed,
 	}
 }
 
-// print prints the rows, and returns the error with their exit code.
-func (r *publishedRun) print(ctx context.Context, asJSON bool, rows []pullRow) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+// Worst returns the exit code for rows.
+func Worst(rows []Row) event.Exit {
 	var exits []event.Exit
 	for _, row := range rows {
 		exits = append(exits, row.exit)
 	}
-	write := r.printTable
-	if asJSON {
-		write = func(rows []pullRow) error {
-			return writeJSON(r.world.Out, struct {
-				Run  string    `json:"run"`
-				Jobs []pullRow `json:"jobs"`
-			}{r.id, rows})
-		}
-	}
-	if err := write(rows); err != nil {
-		return err
-	}
-	return fault.Silent(event.Worst(exits))
+	return event.Worst(exits)
 }
 
-func (r *publishedRun) printTable(rows []pullRow) error {
-	t := tabwriter.NewWriter(r.world.Out, 0, 0, 2, ' ', 0)
+// Print prints rows for people.
+func Print(out io.Writer, rows []Row) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	header := []string{"JOB", "REPO", "PR", "STATE", "CHECKS", "MERGEABLE", "URL"}
 	for _, row := range rows {
 		if row.Result != "" {
@@ -97,7 +82,7 @@ func (r *publishedRun) printTable(rows []pullRow) error {
 	}
 	for _, row := range rows { // too long for the table
 		if row.Reason != "" {
-			if _, err := fmt.Fprintf(r.world.Out, "%s: %s\n", printable.Line(row.Job, printable.Width), printable.Line(row.Reason, 1000)); err != nil {
+			if _, err := fmt.Fprintf(out, "%s: %s\n", printable.Line(row.Job, printable.Width), printable.Line(row.Reason, 1000)); err != nil {
 				return err
 			}
 		}
@@ -106,7 +91,7 @@ func (r *publishedRun) printTable(rows []pullRow) error {
 }
 
 // stateCells returns the cells of a pull request.
-func stateCells(p *pullState) []string {
+func stateCells(p *State) []string {
 	if p == nil {
 		return []string{"-", "-", "-", "-", "-"}
 	}
@@ -125,14 +110,14 @@ func stateCells(p *pullState) []string {
 	return []string{numberOf(p), state, p.Checks, mergeable, p.URL}
 }
 
-func numberOf(p *pullState) string {
+func numberOf(p *State) string {
 	if p == nil {
 		return "-"
 	}
 	return fmt.Sprint(p.Number)
 }
 
-func urlOf(p *pullState) string {
+func urlOf(p *State) string {
 	if p == nil {
 		return "-"
 	}

@@ -1,4 +1,4 @@
-package command
+package pulls
 
 import (
 	"context"
@@ -20,33 +20,33 @@ import (
 // that repeating a revert changes nothing.
 type inverses struct {
 	out   *rundir.Dir
-	state finishedRun
+	state events
 	later savedjob.Run
 }
 
 // openInverses opens the report directory of the run, for the commits of its jobs.
-func (r *publishedRun) openInverses(ctx context.Context) error {
+func (r *Run) openInverses(ctx context.Context) error {
 	if r.inverses != nil {
 		return nil
 	}
-	dir, err := filepath.Abs(r.dir)
+	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
 		return err
 	}
 	v := &inverses{}
-	if v.out, err = rundir.Reopen(ctx, dir, r.world.Clock()); err != nil {
+	if v.out, err = rundir.Reopen(ctx, dir, r.World.Clock()); err != nil {
 		return err
 	}
 	r.inverses = v
 	if _, err := v.out.Events(v.state.Emit); err != nil {
 		return err
 	}
-	if err := v.out.Begin(r.id, sandbox.None, nil, 1); err != nil {
+	if err := v.out.Begin(r.ID, sandbox.None, nil, 1); err != nil {
 		return err
 	}
 	v.later = savedjob.Run{
-		Git: r.world.GitEnv(), Reports: dir, Mirrors: r.world.Mirrors(), Work: v.out.Work(), Auth: r.auth, Proxy: r.world.Proxy, Forge: r.clients.Open,
-		Redact: r.known, Protected: r.policies.Protected(), Run: r.id, Now: r.world.Now,
+		Git: r.World.GitEnv(), Reports: dir, Mirrors: r.World.Mirrors(), Work: v.out.Work(), Auth: r.auth, Proxy: r.World.Proxy, Forge: r.clients.Open,
+		Redact: r.Known, Protected: r.policies.Protected(), Run: r.ID, Now: r.World.Now,
 		Emit: func(e event.Event) {
 			if e.Warning != nil {
 				r.clients.Notify("warning: " + e.Warning.Message)
@@ -57,15 +57,15 @@ func (r *publishedRun) openInverses(ctx context.Context) error {
 }
 
 // invert opens the inverse of a merged pull request, unless there is one. done: nothing of it is left.
-func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr forge.PullRequest, client *forge.Client, at forge.Path) (_ pullRow, done bool) {
-	inverse, err := inverseOf(ctx, client, at, j.Published.Branch, j.Published.Hash)
+func (r *Run) invert(ctx context.Context, row Row, j report.Job, pr forge.PullRequest, client *forge.Client, at forge.Path) (_ Row, done bool) {
+	inverse, err := InverseOf(ctx, client, at, j.Published.Branch, j.Published.Hash)
 	switch {
 	case err == nil:
 		row.Reason = fmt.Sprintf("by %s, which is %s", inverse.URL, inverse.State)
 		return row, true
 	case !errors.Is(err, forge.ErrNotFound):
 		return r.failed(row, err), false
-	case r.order.dryRun:
+	case r.order.DryRun:
 		row.Result = "would revert"
 		return row, false
 	}
@@ -77,7 +77,7 @@ func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr
 		return r.failed(row, errors.New("the run has no events of the job")), false
 	}
 	err = r.inverses.later.Revert(ctx, j.ID, saved, savedjob.Inverse{
-		Target: publish.Target{Client: client, Repo: at, Base: pr.Base}, Title: publish.RevertTitle(pr.Title), Body: publish.RevertBody(pr.URL, r.id, r.order.comment),
+		Target: publish.Target{Client: client, Repo: at, Base: pr.Base}, Title: publish.RevertTitle(pr.Title), Body: publish.RevertBody(pr.URL, r.ID, r.order.Comment),
 	})
 	switch {
 	case savedjob.IsUnchanged(err):
@@ -96,9 +96,9 @@ func (r *publishedRun) invert(ctx context.Context, row pullRow, j report.Job, pr
 	return row, true
 }
 
-// inverseOf returns the pull request that reverts the commit that a run has pushed to a branch. The
+// InverseOf returns the pull request that reverts the commit that a run has pushed to a branch. The
 // error is [forge.ErrNotFound] if there are only those that revert commits of other runs.
-func inverseOf(ctx context.Context, client *forge.Client, at forge.Path, branch, pushed string) (forge.PullRequest, error) {
+func InverseOf(ctx context.Context, client *forge.Client, at forge.Path, branch, pushed string) (forge.PullRequest, error) {
 	all, err := client.FindAll(ctx, at, forge.Head{Branch: savedjob.RevertBranch(branch)})
 	if err != nil {
 		return forge.PullRequest{}, err

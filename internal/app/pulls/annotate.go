@@ -1,4 +1,4 @@
-package command
+package pulls
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"github.com/millhand/millhand/runner/publish"
 )
 
-// annotatePulls adds the patterns of a run that has ended to its open pull requests, which
+// Annotate adds the patterns of a run that has ended to its open pull requests, which
 // were created before the other jobs ended. It reports what can't be changed: the run has its
 // result, and the report has the patterns.
-func annotatePulls(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, known *redact.Redactor, note func(text string)) {
+func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, known *redact.Redactor, note func(text string)) {
 	if ctx.Err() != nil || !publish.Compares(reposOf(r)) {
 		return
 	}

@@ -1,4 +1,4 @@
-package command
+package pulls
 
 import (
 	"strings"
@@ -63,30 +63,30 @@ func TestOneTableDecidesWhatAVerbMeansInAState(t *testing.T) {
 	other.Head.Branch, moved.SHA, unready.Draft, deciding.Mergeable = "somebody/else", strings.Repeat("b", 40), true, forge.MergeUnknown
 	failed := event.ExitFailed
 	for _, tt := range []struct {
-		order order
+		order Order
 		pr    forge.PullRequest
 		want  transition
 	}{
-		{order{verb: show}, pull(forge.Open), transition{reason: "it requires a review"}},
-		{order{verb: show}, moved, transition{reason: "its head is at bbbbbbbbbb, but the run pushed aaaaaaaaaa"}},
-		{order{verb: show}, pull(forge.Merged), transition{}},
-		{order{verb: show}, pull(forge.Closed), transition{}},
-		{order{verb: merge}, pull(forge.Open), transition{do: doMerge, result: "merged"}},
-		{order{verb: merge, dryRun: true}, pull(forge.Open), transition{result: "would merge"}},
-		{order{verb: merge}, unready, transition{result: "not ready", reason: "it is a draft: mark it as ready for review", exit: failed}},
-		{order{verb: merge}, deciding, transition{do: askAgain, result: "not ready", reason: undecided, exit: failed}},
-		{order{verb: merge}, pull(forge.Merged), transition{result: "merged", reason: "it was merged before"}},
-		{order{verb: merge}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before, without merging it"}},
-		{order{verb: shut}, pull(forge.Open), transition{do: doShut, result: "closed"}},
-		{order{verb: shut, dryRun: true}, pull(forge.Open), transition{result: "would close"}},
-		{order{verb: shut}, pull(forge.Merged), transition{result: "merged", reason: "it was merged before"}},
-		{order{verb: shut}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before", last: true}},
-		{order{verb: shut}, other, transition{result: "not closed", reason: "it is for branch somebody/else, but the run pushed millhand/a", exit: failed}},
-		{order{verb: revert}, pull(forge.Open), transition{do: doShut, result: "closed"}},
-		{order{verb: revert, dryRun: true}, pull(forge.Open), transition{result: "would close"}},
-		{order{verb: revert}, pull(forge.Merged), transition{do: doInvert, result: "reverted"}},
-		{order{verb: revert}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before", last: true}},
-		{order{verb: revert}, other, transition{result: "not closed", reason: "it is for branch somebody/else, but the run pushed millhand/a", exit: failed}},
+		{Order{Verb: Show}, pull(forge.Open), transition{reason: "it requires a review"}},
+		{Order{Verb: Show}, moved, transition{reason: "its head is at bbbbbbbbbb, but the run pushed aaaaaaaaaa"}},
+		{Order{Verb: Show}, pull(forge.Merged), transition{}},
+		{Order{Verb: Show}, pull(forge.Closed), transition{}},
+		{Order{Verb: Merge}, pull(forge.Open), transition{do: doMerge, result: "merged"}},
+		{Order{Verb: Merge, DryRun: true}, pull(forge.Open), transition{result: "would merge"}},
+		{Order{Verb: Merge}, unready, transition{result: "not ready", reason: "it is a draft: mark it as ready for review", exit: failed}},
+		{Order{Verb: Merge}, deciding, transition{do: askAgain, result: "not ready", reason: undecided, exit: failed}},
+		{Order{Verb: Merge}, pull(forge.Merged), transition{result: "merged", reason: "it was merged before"}},
+		{Order{Verb: Merge}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before, without merging it"}},
+		{Order{Verb: Close}, pull(forge.Open), transition{do: doShut, result: "closed"}},
+		{Order{Verb: Close, DryRun: true}, pull(forge.Open), transition{result: "would close"}},
+		{Order{Verb: Close}, pull(forge.Merged), transition{result: "merged", reason: "it was merged before"}},
+		{Order{Verb: Close}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before", last: true}},
+		{Order{Verb: Close}, other, transition{result: "not closed", reason: "it is for branch somebody/else, but the run pushed millhand/a", exit: failed}},
+		{Order{Verb: Revert}, pull(forge.Open), transition{do: doShut, result: "closed"}},
+		{Order{Verb: Revert, DryRun: true}, pull(forge.Open), transition{result: "would close"}},
+		{Order{Verb: Revert}, pull(forge.Merged), transition{do: doInvert, result: "reverted"}},
+		{Order{Verb: Revert}, pull(forge.Closed), transition{result: "closed", reason: "it was closed before", last: true}},
+		{Order{Verb: Revert}, other, transition{result: "not closed", reason: "it is for branch somebody/else, but the run pushed millhand/a", exit: failed}},
 	} {
 		if got := tt.order.next(tt.pr, j); got != tt.want {
 			t.Errorf("%+v of a pull request that is %s: %+v, want %+v", tt.order, tt.pr.State, got, tt.want)
