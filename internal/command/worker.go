@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc/clock"
@@ -117,7 +118,7 @@ func (o *workerOptions) await(ctx context.Context, w World) (*queue.Queue, error
 			last = err.Error()
 			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
 		}
-		if err := clock.Wait(ctx, pollRun); err != nil {
+		if err := clock.Wait(ctx, queued.Poll); err != nil {
 			return nil, fault.Wrap(exitOf(err), fmt.Errorf("wait for the queue: %w", err))
 		}
 	}
@@ -201,7 +202,7 @@ func (k *worker) loop(ctx context.Context) error {
 func (k *worker) drained() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.world.Now().Sub(k.gave) > shortestPause+pollRun
+	return k.world.Now().Sub(k.gave) > shortestPause+queued.Poll
 }
 
 // pause returns how long the worker claims nothing.
@@ -211,7 +212,7 @@ func (k *worker) pause() time.Duration {
 	defer k.mu.Unlock()
 	wait := max(k.until.Sub(k.world.Now()), 0)
 	if short != "" {
-		wait = max(wait, pollRun)
+		wait = max(wait, queued.Poll)
 		if k.paused != short {
 			k.say("no jobs are claimed: %s", short)
 		}
@@ -307,7 +308,7 @@ func (k *worker) listen(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			k.say("watch the queue: %v", err)
 		}
-		_ = clock.Wait(ctx, pollRun) // the loop ends with ctx
+		_ = clock.Wait(ctx, queued.Poll) // the loop ends with ctx
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 )
@@ -77,5 +78,5 @@ func (f *fileKeeper) restore() error {
 		return err
 	}
 	defer dir.Close()
-	return unpack(data, dir)
+	return queued.Unpack(data, dir)
 }

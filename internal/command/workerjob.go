@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc/clock"
@@ -84,7 +85,7 @@ func (k *worker) pack(dir string) ([]byte, error) {
 		packer = gzip.NewWriter(nil)
 	}
 	defer k.packers.Put(packer)
-	return pack(dir, packer)
+	return queued.Pack(dir, packer)
 }
 
 // lingerFor is how long a worker that is being stopped waits for the server.
@@ -297,7 +298,7 @@ func (k *worker) endUnrun(claim *queue.Claim, end event.JobEnd) (event.JobEnd, e
 	}), &earlier.fold)
 	stream.Continue(earlier.seq)
 	if earlier.seq == 0 {
-		stream.Emit(event.Event{Type: event.RunStarted, Run: startOf(claim.Run, claim.Job)})
+		stream.Emit(event.Event{Type: event.RunStarted, Run: queued.Start(claim.Run, claim.Job)})
 	}
 	for _, e := range earlier.open {
 		lost := runner.LostTurn(*e.Turn)

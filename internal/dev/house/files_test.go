@@ -29,8 +29,8 @@ func writers() map[string]string {
 		"internal/sandbox":              "devices, and files of cgroups",
 		"internal/sandbox/child":        "it is confined itself",
 
-		"internal/sandbox/gocache":           "a cache below a directory of the sandbox",
-		"internal/command/environ.go":        "the memory of this process",
+		"internal/sandbox/gocache":               "a cache below a directory of the sandbox",
+		"internal/command/environ.go":            "the memory of this process",
 		"internal/app/doctor/directories.go":     "creates the user's TMPDIR",
 		"internal/app/machine/nameless_linux.go": "a file without a name",
 

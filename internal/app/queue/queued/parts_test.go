@@ -1,34 +1,37 @@
-package command
+package queued
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/queuetest"
+	"github.com/millhand/millhand/report"
 )
 
 // Whoever writes to the server can't make a job pass that nobody has run, end the jobs of others, or
 // prevent the report of the others.
 func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 	s := queuetest.Start(t)
-	k := testWorker(t, s)
+	q := open(t, s)
 	r := &queue.Run{ID: "r", Lease: time.Minute, MaxDeliveries: 3, Start: event.Run{ID: "r", PlanHash: "h"}}
 	for _, id := range []string{"honest", "no_events", "garbage", "of_another", "another_run", "another_plan", "no_files", "bad_files", "bad_archive", "end", "no_exit", "no_exit_in_events"} {
 		r.Jobs = append(r.Jobs, queue.Job{ID: id, Key: "k-" + id})
 		r.Start.Jobs = append(r.Start.Jobs, event.PlannedJob{ID: id})
 	}
-	if _, err := k.queue.Submit(t.Context(), r, nil); err != nil {
+	if _, err := q.Submit(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
 	js, object := stored(t, s)
@@ -102,16 +105,11 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	inputs, err := queuedParts(t.Context(), k.queue, r, dir)
+	inputs, err := Parts(t.Context(), q, r, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, _, err := dir.CreateTemp("merged-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	merged, err := mergeInto(f, inputs, event.FailOn(""))
+	merged, err := report.Merge(io.Discard, inputs, event.FailOn(""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,5 +127,48 @@ func TestForgedRecordsOfAJobAreErrors(t *testing.T) {
 				t.Errorf("%s: %d turns, cost %v, patch %q", j.ID, j.Turns, j.CostUSD, j.Patch)
 			}
 		}
+	}
+}
+
+func open(t *testing.T, s *queuetest.Server) *queue.Queue {
+	t.Helper()
+	q, err := queue.Open(t.Context(), queue.Options{URL: s.URL, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+// stored connects to a server, and returns the store of files as anybody can write to it.
+func stored(t *testing.T, s *queuetest.Server) (jetstream.JetStream, jetstream.ObjectStore) {
+	t.Helper()
+	conn, err := nats.Connect(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := js.ObjectStore(t.Context(), "millhand-files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js, files
+}
+
+// The lists of repositories of a run are in the part of the plan only.
+func TestOnePartHasTheSources(t *testing.T) {
+	r := &queue.Run{
+		ID: "r", Jobs: []queue.Job{{ID: "a", Key: "ka"}, {ID: "b", Key: "kb"}},
+		Start: event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}, Sources: []event.Source{{Repos: []event.SourceRepo{{Name: "acme/api"}}}}},
+	}
+	if !strings.Contains(string(planText(r)), "acme/api") {
+		t.Error("the events of the run have no lists")
+	}
+	if s := Start(r, r.Jobs[1]); len(s.Jobs) != 1 || s.Jobs[0].ID != "b" || s.Sources != nil || s.Shard.Index != 2 {
+		t.Errorf("start %+v", s)
 	}
 }
