@@ -46,7 +46,7 @@ func TestProgramsThatRunsNeed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		programs map[string]string
 		check    string
-		want     Check // its texts are parts
+		want     Check // its texts are substrings
 	}{
 		"new git":     {map[string]string{"git": "echo git version 2.44.0"}, "git", Check{Status: OK, Found: "git version 2.44.0"}},
 		"old git":     {map[string]string{"git": "echo git version 2.17.1"}, "git", Check{Status: Warning, Found: "2.17.1", Fix: "install git 2.30 or later"}},

@@ -43,7 +43,7 @@ const (
 	doInvert               // merged → an inverse pull request
 )
 
-// transition is the next transition of a pull request, or why there is none.
+// transition is the next transition of a pull request, or what prevents one.
 type transition struct {
 	do     action
 	result string // of the row, after the transition
@@ -52,7 +52,7 @@ type transition struct {
 	last   bool // with stay: its branch can be deleted if that was ordered
 }
 
-// next returns the transition of a pull request in its present state. It is the only place that decides what a verb
+// next returns the transition of a pull request in its present state. It alone decides what a verb
 // means in a state:
 //
 //	        open              merged    closed

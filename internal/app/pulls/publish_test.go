@@ -93,10 +93,10 @@ func TestAJobThatHasNothingToPublishNeedsNoAccess(t *testing.T) {
 }
 
 func TestWhatCanNotBePublishedIsRefusedBeforeAnythingChanges(t *testing.T) {
-	refused := func(name string, err error, part string) {
+	refused := func(name string, err error, text string) {
 		t.Helper()
 		var f fault.Error
-		if !errors.As(err, &f) || f.Kind != event.ExitUsage || !strings.Contains(err.Error(), part) {
+		if !errors.As(err, &f) || f.Kind != event.ExitUsage || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

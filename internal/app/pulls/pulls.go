@@ -84,14 +84,14 @@ func (r *Run) Close() {
 	}
 }
 
-// Do takes the pull request of each job to its end, and returns their rows: only the first ones if the context ends.
+// Do performs the order for the pull request of each job, and returns their rows: only the first ones if the context ends.
 func (r *Run) Do(ctx context.Context) []Row {
 	if r.order.Verb == Show {
 		return r.read(ctx)
 	}
 	rows := []Row{}
 	for _, j := range r.Jobs {
-		rows = append(rows, r.take(ctx, j))
+		rows = append(rows, r.process(ctx, j))
 		if ctx.Err() != nil {
 			break
 		}
@@ -107,7 +107,7 @@ func (r *Run) read(ctx context.Context) []Row {
 	for range readers {
 		all.Go(func() {
 			for i := range next {
-				rows[i] = r.take(ctx, r.Jobs[i])
+				rows[i] = r.process(ctx, r.Jobs[i])
 				rows[i].Result = ""
 			}
 		})
@@ -120,8 +120,8 @@ func (r *Run) read(ctx context.Context) []Row {
 	return rows
 }
 
-// take takes the pull request of a job to the end of the order.
-func (r *Run) take(ctx context.Context, j report.Job) Row {
+// process performs the order for the pull request of a job.
+func (r *Run) process(ctx context.Context, j report.Job) Row {
 	row, pr, client, at := r.Read(ctx, j)
 	if client == nil {
 		return row

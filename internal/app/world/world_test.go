@@ -49,7 +49,7 @@ func TestEnvironHasTheNamedVariables(t *testing.T) {
 // TestSecretsOfThePlanAndTheEnvironmentAreRedacted names each source of a secret once: a source that is
 // forgotten shows its value.
 func TestSecretsOfThePlanAndTheEnvironmentAreRedacted(t *testing.T) {
-	value := func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(name))) } // no two have a part in common
+	value := func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(name))) } // no two overlap
 	env := map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20" + value("telemetry"),
 		"MILLHAND_SIGNING_KEY": "-----BEGIN OPENSSH PRIVATE KEY-----\n" + value("signing") + "\n-----END OPENSSH PRIVATE KEY-----\n",

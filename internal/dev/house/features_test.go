@@ -34,7 +34,7 @@ func features() map[string]feature {
 // that something else needs does not compile.
 func TestAFeatureIsDeletedWithItsDirectoryAndALineOfTheCommandTable(t *testing.T) {
 	if !nightly.On() {
-		t.Skip("compiles the commands once for each feature: part of the nightly run")
+		t.Skip("compiles the commands once for each feature: only in the nightly run")
 	}
 	all := features()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -75,20 +75,20 @@ func (f feature) without(t *testing.T) map[string]string {
 		remove(filepath.Join(dir, "*.go"))
 	}
 	const table = "internal/command/app.go"
-	var kept []string
+	var remaining []string
 	removed := 0
 	for _, line := range strings.SplitAfter(read(t, table), "\n") {
 		if slices.ContainsFunc(f.commands, func(c string) bool { return strings.Contains(line, c+"(") }) {
 			removed++
 			continue
 		}
-		kept = append(kept, line)
+		remaining = append(remaining, line)
 	}
 	if removed != len(f.commands) {
 		t.Fatalf("%s has %d lines for %q", table, removed, f.commands)
 	}
 	own := filepath.Join(t.TempDir(), "app.go")
-	if err := os.WriteFile(own, []byte(strings.Join(kept, "")), 0o600); err != nil {
+	if err := os.WriteFile(own, []byte(strings.Join(remaining, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	replaced[absolute(t, table)] = own

@@ -21,7 +21,7 @@ func TestPackedFilesOfAJobAreThoseOfItsReports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(from, "patches", "link")); err != nil {
+	if err := os.Symlink("/etc/passwd", filepath.Join(from, "patches", "symlink")); err != nil {
 		t.Fatal(err)
 	}
 	writer := gzip.NewWriter(io.Discard)
@@ -45,7 +45,7 @@ func TestPackedFilesOfAJobAreThoseOfItsReports(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"events.jsonl", "other", "patches/link"} {
+	for _, name := range []string{"events.jsonl", "other", "patches/symlink"} {
 		if to.Exists(name) {
 			t.Errorf("%s is packed", name)
 		}

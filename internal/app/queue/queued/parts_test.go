@@ -159,7 +159,7 @@ func stored(t *testing.T, s *queuetest.Server) (jetstream.JetStream, jetstream.O
 	return js, files
 }
 
-// The lists of repositories of a run are in the part of the plan only.
+// The lists of repositories of a run are only in the events of the plan.
 func TestOnePartHasTheSources(t *testing.T) {
 	r := &queue.Run{
 		ID: "r", Jobs: []queue.Job{{ID: "a", Key: "ka"}, {ID: "b", Key: "kb"}},
