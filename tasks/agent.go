@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // agent is one as a manifest has it: new, or what it changes of a built-in one.
 type agent struct {
 	Agent
-	value
+	form.Value
 	mode    string // "" if nothing is said
 	prompt  template
-	model   *text
-	profile *text
+	model   *form.Text
+	profile *form.Text
 	body    *profileBody // the rules of an agent's own file; nil for none
 	layers  [][]writtenRule
-	found   *flaws // in an agent's own file; nil for one of a manifest
+	found   *form.Flaws // in an agent's own file; nil for one of a manifest
 }
 
 // DefaultAgent carries out a task that names none.
@@ -43,18 +44,18 @@ func BuiltInAgents() []Agent {
 }
 
 var (
-	agentsForm    = mapOf("NAME", typeOf((*agent).keys), readAgents)
-	agentModeForm = enum("primary", "subagent", "all")
-	oneModelForm  = form[text]{Type{Name: "string"}, readOneModel}
+	agentsForm    = form.MapOf("NAME", form.TypeOf((*agent).keys), readAgents)
+	agentModeForm = form.Enum("primary", "subagent", "all")
+	oneModelForm  = form.Of[form.Text]{Type: form.Type{Name: "string"}, Read: readOneModel}
 )
 
 // readAgents reads the agents of a manifest.
-func readAgents(v value) ([]*agent, bool) {
+func readAgents(v form.Value) ([]*agent, bool) {
 	var all []*agent
-	entries, ok := v.definitions()
+	entries, ok := v.Definitions()
 	for _, e := range entries {
-		if !idForm.MatchString(e.key.Value) {
-			e.keyProblem("invalid agent name "+problem.Quote(e.key.Value), "use letters, digits, ., _ and -")
+		if !form.Identifier.MatchString(e.Key.Value) {
+			e.KeyProblem("invalid agent name "+problem.Quote(e.Key.Value), "use letters, digits, ., _ and -")
 			continue
 		}
 		all = append(all, readAgent(e))
@@ -63,19 +64,19 @@ func readAgents(v value) ([]*agent, bool) {
 }
 
 // readAgent reads one agent.
-func readAgent(v value) *agent {
-	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
-	a.keys().read(v)
+func readAgent(v form.Value) *agent {
+	a := &agent{Value: v, Agent: Agent{Name: v.Key.Value}}
+	a.keys().Read(v)
 	return a
 }
 
 // readOneModel reads the name of a model that has no fallbacks.
-func readOneModel(v value) (text, bool) {
-	if v.isList() {
-		v.problem("an agent must have one model, not a list", "name one; a task or the manifest may have a list")
-		return text{}, false
+func readOneModel(v form.Value) (form.Text, bool) {
+	if v.IsList() {
+		v.Problem("an agent must have one model, not a list", "name one; a task or the manifest may have a list")
+		return form.Text{}, false
 	}
-	return v.filled()
+	return v.Filled()
 }
 
 // defineAgents resolves the agents of all manifests, and adds those built in.
@@ -89,30 +90,30 @@ func (b *builder) defineAgents() {
 	})
 	for _, m := range b.manifests { // after the notes about those that are left out
 		for _, a := range m.agents {
-			if found := flawsOf(b.manifests, a.Name); len(found.faults) == 0 && (a.Description != "" && a.mode != "primary" || a.mode == "subagent") {
-				found.report(b.found)
+			if found := flawsOf(b.manifests, a.Name); len(found.Faults) == 0 && (a.Description != "" && a.mode != "primary" || a.mode == "subagent") {
+				found.Report(b.found)
 			}
 		}
 	}
 	for _, a := range BuiltInAgents() {
 		i := slices.IndexFunc(changed, func(d definition[Agent]) bool { return d.is.Name == a.Name })
 		if i < 0 {
-			b.agents = append(b.agents, definition[Agent]{title: agentTitle(a.Name), is: a})
+			b.shared.agents = append(b.shared.agents, definition[Agent]{title: agentTitle(a.Name), is: a})
 			continue
 		}
-		b.agents = append(b.agents, changed[i])
+		b.shared.agents = append(b.shared.agents, changed[i])
 		changed = slices.Delete(changed, i, i+1)
 	}
-	b.agents = append(b.agents, changed...)
-	b.agents = slices.DeleteFunc(b.agents, func(d definition[Agent]) bool { return len(flawsOf(b.manifests, d.is.Name).faults) > 0 })
+	b.shared.agents = append(b.shared.agents, changed...)
+	b.shared.agents = slices.DeleteFunc(b.shared.agents, func(d definition[Agent]) bool { return len(flawsOf(b.manifests, d.is.Name).Faults) > 0 })
 }
 
 // flawsOf returns what is wrong with the file of an agent; nothing if it has none.
-func flawsOf(manifests []*manifest, name string) (all flaws) {
+func flawsOf(manifests []*manifest, name string) (all form.Flaws) {
 	for _, m := range manifests {
 		for _, a := range m.agents {
 			if a.Name == name && a.found != nil {
-				all = flaws{slices.Concat(all.notes, a.found.notes), slices.Concat(all.faults, a.found.faults)}
+				all = form.Flaws{Notes: slices.Concat(all.Notes, a.found.Notes), Faults: slices.Concat(all.Faults, a.found.Faults)}
 			}
 		}
 	}
@@ -128,12 +129,12 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 		return overBuiltIn(b, a, m)
 	}
 	var d definition[Agent]
-	late := a.src.forgiving(func() { d = overBuiltIn(b, a, m) })
-	found := flaws{slices.Concat(a.found.notes, late.notes), slices.Concat(a.found.faults, late.faults)}
-	if len(found.faults) > 0 {
-		p := found.faults[0]
-		a.src.Found.Note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, problem.Quote(a.Name), p.What, p.Fix))
-		d.digest += digest(a.src.Name) // it equals no other
+	late := a.Src.Forgiving(func() { d = overBuiltIn(b, a, m) })
+	found := form.Flaws{Notes: slices.Concat(a.found.Notes, late.Notes), Faults: slices.Concat(a.found.Faults, late.Faults)}
+	if len(found.Faults) > 0 {
+		p := found.Faults[0]
+		a.Src.Found.Note(fmt.Sprintf("%s:%d: the agent %s is left out: %s; %s", p.File, p.Line, problem.Quote(a.Name), p.What, p.Fix))
+		d.digest += digest(a.Src.Name) // it equals no other
 	}
 	a.found = &found
 	return d
@@ -160,15 +161,15 @@ func overBuiltIn(b *builder, a *agent, m *manifest) definition[Agent] {
 	if a.model != nil {
 		out.Model = b.agentModel(a)
 	}
-	if a.prompt.src != nil {
+	if a.prompt.Src != nil {
 		out.Prompt = b.fromEnv(a.prompt)
 	}
 	model := ""
 	if out.Model != nil {
 		model = out.Model.Name
 	}
-	content := digest(out.Name, out.Description, a.prompt.s, model, out.Sampling, most, out.Turns)
-	return definition[Agent]{value: a.value, title: agentTitle(out.Name), digest: content, is: out}
+	content := digest(out.Name, out.Description, a.prompt.S, model, out.Sampling, most, out.Turns)
+	return definition[Agent]{Value: a.Value, title: agentTitle(out.Name), digest: content, is: out}
 }
 
 // description returns by what a model chooses the agent, "" if none may. New
@@ -186,9 +187,9 @@ func (a *agent) description(builtIn string, isNew bool) string {
 	default:
 		switch {
 		case is == "" && a.found != nil:
-			a.src.Found.Note(fmt.Sprintf("%s:1: %s has no description, which models need to choose it: they can't start it", a.src.Name, agentTitle(a.Name)))
+			a.Src.Found.Note(fmt.Sprintf("%s:1: %s has no description, which models need to choose it: they can't start it", a.Src.Name, agentTitle(a.Name)))
 		case is == "":
-			a.keyProblem(fmt.Sprintf("%s: missing description, which models need to choose it", agentTitle(a.Name)), "add description: TEXT, or mode: primary")
+			a.KeyProblem(fmt.Sprintf("%s: missing description, which models need to choose it", agentTitle(a.Name)), "add description: TEXT, or mode: primary")
 		}
 	}
 	return is
@@ -209,33 +210,33 @@ func (b *builder) agentModel(a *agent) *Model {
 func (b *builder) agentOf(t *task) Agent {
 	name := DefaultAgent
 	if t.agent != nil {
-		name = t.agent.s
+		name = t.agent.S
 	}
-	known := make([]string, len(b.agents))
-	for i, d := range b.agents {
+	known := make([]string, len(b.shared.agents))
+	for i, d := range b.shared.agents {
 		if d.is.Name == name {
-			flawsOf(b.manifests, name).report(b.found)
+			flawsOf(b.manifests, name).Report(b.found)
 			return d.is
 		}
 		known[i] = d.is.Name
 	}
-	if found := flawsOf(b.manifests, name); len(found.faults) > 0 {
-		found.report(b.found)
+	if found := flawsOf(b.manifests, name); len(found.Faults) > 0 {
+		found.Report(b.found)
 		return Agent{}
 	}
 	if b.complete { // or else the manifest that is missing may define it
-		t.agent.problem("unknown agent "+problem.Quote(name), b.found.Suggest(name, known, "known agents: "))
+		t.agent.Problem("unknown agent "+problem.Quote(name), b.found.Suggest(name, known, "known agents: "))
 	}
 	return Agent{}
 }
 
-func (a *agent) keys() keys {
-	return append(keys{
-		{"description", into(&a.Description, stringForm), "", "When to use the agent; models that may start it read this"},
-		{"prompt", into(&a.prompt, agentPromptForm), "", "System prompt that replaces the built-in one"},
-		{"mode", into(&a.mode, agentModeForm), "", "primary: for tasks only; subagent or all: models may start it"},
-		{"model", into(&a.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
-		{"profile", into(&a.profile, optional(textForm)), "", "Profile that limits the task's profile"},
-		{"turns", into(&a.Turns, positive()), "", "Model requests of the agent (the task's limit if absent)"},
+func (a *agent) keys() form.Table {
+	return append(form.Table{
+		{Name: "description", Field: form.Into(&a.Description, form.String), Doc: "When to use the agent; models that may start it read this"},
+		{Name: "prompt", Field: form.Into(&a.prompt, agentPromptForm), Doc: "System prompt that replaces the built-in one"},
+		{Name: "mode", Field: form.Into(&a.mode, agentModeForm), Doc: "primary: for tasks only; subagent or all: models may start it"},
+		{Name: "model", Field: form.Into(&a.model, form.Optional(oneModelForm)), Doc: "Model (the task's if absent)"},
+		{Name: "profile", Field: form.Into(&a.profile, form.Optional(form.Filled)), Doc: "Profile that limits the task's profile"},
+		{Name: "turns", Field: form.Into(&a.Turns, form.Positive()), Doc: "Model requests of the agent (the task's limit if absent)"},
 	}, a.Sampling.keys()...)
 }

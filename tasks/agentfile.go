@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -18,15 +19,15 @@ import (
 // OpenCode defines agents, a directory of such files, or a directory .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
-func readAgentFiles(v value) ([]*agent, bool) {
-	t, info, ok := v.existing()
+func readAgentFiles(v form.Value) ([]*agent, bool) {
+	t, info, ok := v.Existing()
 	if !ok {
 		return nil, false
 	}
-	files := []string{t.s}
-	v.src.entered = append(v.src.entered, resolvePath(v.src.dir, t.s))
+	files := []string{t.S}
+	v.Src.Entered = append(v.Src.Entered, form.ResolvePath(v.Src.Dir, t.S))
 	if info.IsDir() {
-		files, ok = agentsIn(v, t.s)
+		files, ok = agentsIn(v, t.S)
 	}
 	var all []*agent
 	for _, file := range files {
@@ -48,16 +49,16 @@ func laterFiles(files []*agent) []*agent {
 			continue
 		}
 		before := all[at]
-		if before.src.Name != a.src.Name {
+		if before.Src.Name != a.Src.Name {
 			a.layers = slices.Concat(before.layers, a.layers)
-			a.found.faults = slices.Concat(before.found.faults, a.found.faults)
+			a.found.Faults = slices.Concat(before.found.Faults, a.found.Faults)
 			if before.Turns > 0 && (a.Turns == 0 || before.Turns < a.Turns) {
 				a.Turns = before.Turns
 			}
 			if before.mode == "primary" { // no model may start it
 				a.mode = before.mode
 			}
-			a.src.Found.Note(fmt.Sprintf("%s:1: %s replaces the one of %s, whose restrictions still apply", a.src.Name, agentTitle(a.Name), before.src.Name))
+			a.Src.Found.Note(fmt.Sprintf("%s:1: %s replaces the one of %s, whose restrictions still apply", a.Src.Name, agentTitle(a.Name), before.Src.Name))
 		}
 		all[at] = a
 	}
@@ -65,23 +66,23 @@ func laterFiles(files []*agent) []*agent {
 }
 
 // agentsIn lists the files of a directory of agents, as the entry spells it.
-func agentsIn(v value, directory string) ([]string, bool) {
+func agentsIn(v form.Value, directory string) ([]string, bool) {
 	var files []string
 	dirs := []string{directory}
-	if filepath.Base(resolvePath(v.src.dir, directory)) == ".opencode" {
+	if filepath.Base(form.ResolvePath(v.Src.Dir, directory)) == ".opencode" {
 		dirs = []string{filepath.Join(directory, "agent"), filepath.Join(directory, "agents")}
 	}
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(resolvePath(v.src.dir, dir))
+		entries, err := os.ReadDir(form.ResolvePath(v.Src.Dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), missing(err)), "check its path; it is relative to the manifest")
+			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), form.Missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
 			switch file := filepath.Join(dir, e.Name()); {
 			case e.IsDir():
-				v.src.passed = append(v.src.passed, passedOver{
-					resolvePath(v.src.dir, file), fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.source(), file),
+				v.Src.Passed = append(v.Src.Passed, form.PassedOver{
+					Path: form.ResolvePath(v.Src.Dir, file), Note: fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.Position(), file),
 				})
 			case filepath.Ext(e.Name()) == ".md":
 				files = append(files, file)
@@ -90,9 +91,9 @@ func agentsIn(v value, directory string) ([]string, bool) {
 	}
 	switch {
 	case len(files) == 0:
-		v.problem("no agents found in "+problem.Quote(directory), "name a directory of .md files, a file, or an .opencode directory with agent/*.md")
-	case len(files) > maxDefined:
-		v.problem(fmt.Sprintf("%s contains more than %d agents", problem.Quote(directory), maxDefined), "name the files that are needed")
+		v.Problem("no agents found in "+problem.Quote(directory), "name a directory of .md files, a file, or an .opencode directory with agent/*.md")
+	case len(files) > form.MaxDefined:
+		v.Problem(fmt.Sprintf("%s contains more than %d agents", problem.Quote(directory), form.MaxDefined), "name the files that are needed")
 	default:
 		return files, true
 	}
@@ -101,52 +102,52 @@ func agentsIn(v value, directory string) ([]string, bool) {
 
 // agentFileOf reads one file; nil for an agent that it switches off, or whose name no task
 // can write.
-func agentFileOf(v value, file string) *agent {
-	src := v.markdownFile(file)
+func agentFileOf(v form.Value, file string) *agent {
+	src := v.MarkdownFile(file)
 	if src == nil {
 		return nil
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".md")
-	if !idForm.MatchString(name) {
+	if !form.Identifier.MatchString(name) {
 		src.Found.Note(fmt.Sprintf("%s:1: invalid agent name %s: the agent is left out; name the file after the agent, with letters, digits, ., _ and -", src.Name, problem.Quote(name)))
 		return nil
 	}
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
-	a := &agent{value: value{src: src, node: key, use: key, key: key}, Agent: Agent{Name: name}}
+	a := &agent{Value: form.Value{Src: src, Node: key, Use: key, Key: key}, Agent: Agent{Name: name}}
 	off := false
-	found := src.forgiving(func() {
-		if data, ok := src.markdown(file); ok {
+	found := src.Forgiving(func() {
+		if data, ok := src.Markdown(file); ok {
 			off = a.readMarkdown(data)
 		}
 	})
-	if off && len(found.faults) == 0 {
+	if off && len(found.Faults) == 0 {
 		return nil
 	}
 	a.found = &found
 	return a
 }
 
-var agentFilesForm = form[[]*agent]{Type{Name: "string"}, readAgentFiles}
+var agentFilesForm = form.Of[[]*agent]{Type: form.Type{Name: "string"}, Read: readAgentFiles}
 
 // readMarkdown reads the text of an agent's file, and reports whether it switches the agent
 // off.
 func (a *agent) readMarkdown(data string) (off bool) {
-	root, body := a.src.head(data)
+	root, body := a.Src.Head(data)
 	if root == nil {
 		return false
 	}
-	root.key = a.key
-	a.value = *root
-	h := &agentHead{agent: a, body: &profileBody{value: a.value, title: agentTitle(a.Name)}}
-	h.keys().forgive(a.value, restrictsAgent)
+	root.Key = a.Key
+	a.Value = *root
+	h := &agentHead{agent: a, body: &profileBody{Value: a.Value, title: agentTitle(a.Name)}}
+	h.keys().Forgive(a.Value, restrictsAgent)
 	a.body, a.layers = h.body, h.layers()
 	if slices.ContainsFunc(a.layers, func(l []writtenRule) bool { return len(l) > maxEntries }) {
-		a.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
+		a.KeyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 	}
 	if words := strings.TrimSpace(body); words != "" {
-		t := text{a.value, words}
-		t.name = "the text"
-		a.prompt = template{text: t, segments: []segment{{text: words}}}
+		t := form.Text{Value: a.Value, S: words}
+		t.Label = "the text"
+		a.prompt = template{Text: t, segments: []segment{{text: words}}}
 	}
 	return h.off
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -56,14 +57,14 @@ func ruleName(name string) (is string, exact bool) {
 }
 
 // add adds rules of version 1 that were written under a name.
-func (h *agentHead) add(e value, exact bool, rules []writtenRule) {
+func (h *agentHead) add(e form.Value, exact bool, rules []writtenRule) {
 	if exact {
 		h.permissions = append(h.permissions, rules...)
 		return
 	}
-	name := e.key.Value
+	name := e.Key.Value
 	is, _ := ruleName(name)
-	h.agent.src.Found.Note(fmt.Sprintf("%s:%d: %s has no rules of its own: what it denies is denied for %q, and what it allows is ignored", h.agent.src.Name, e.key.Line, problem.Quote(name), is))
+	h.agent.Src.Found.Note(fmt.Sprintf("%s:%d: %s has no rules of its own: what it denies is denied for %q, and what it allows is ignored", h.agent.Src.Name, e.Key.Line, problem.Quote(name), is))
 	for _, r := range rules {
 		if r.Effect == permission.Deny {
 			h.others = append(h.others, r)
@@ -72,41 +73,41 @@ func (h *agentHead) add(e value, exact bool, rules []writtenRule) {
 }
 
 // readPermission reads the rules of version 1.
-func (h *agentHead) readPermission(v value) {
+func (h *agentHead) readPermission(v form.Value) {
 	denyAsks(v)
-	if !v.isMapping() {
+	if !v.IsMapping() {
 		h.permissions = h.body.rulesOf(v)
 		return
 	}
-	entries, _ := v.entries()
+	entries, _ := v.Entries()
 	for _, e := range entries {
-		name, exact := ruleName(e.key.Value)
-		key := *e.key
+		name, exact := ruleName(e.Key.Value)
+		key := *e.Key
 		key.Value = name
 		renamed := e
-		renamed.key = &key
+		renamed.Key = &key
 		h.add(e, exact, h.body.rulesUnder(renamed))
 	}
 }
 
 // readList reads the rules of OpenCode 2.
-func (h *agentHead) readList(v value) { h.list, _ = agentRulesForm.read(v) }
+func (h *agentHead) readList(v form.Value) { h.list, _ = agentRulesForm.Read(v) }
 
 // readTools reads which tools an agent has: a mapping from names to true and false, or a
 // list of them as Claude's files have it.
-func (h *agentHead) readTools(v value) {
-	if !v.isMapping() {
+func (h *agentHead) readTools(v form.Value) {
+	if !v.IsMapping() {
 		h.readToolList(v)
 		return
 	}
-	entries, _ := v.entries()
+	entries, _ := v.Entries()
 	for _, e := range entries {
-		on, ok := readBool(e)
+		on, ok := form.ReadBool(e)
 		if !ok {
 			continue
 		}
-		name, exact := ruleName(e.key.Value)
-		r := permission.Rule{Permission: name, Pattern: "*", Source: e.ruleSource()}
+		name, exact := ruleName(e.Key.Value)
+		r := permission.Rule{Permission: name, Pattern: "*", Source: e.RuleSource()}
 		if on {
 			if !exact && name != "edit" { // OpenCode makes rules of edit of all tools that write
 				continue
@@ -119,12 +120,12 @@ func (h *agentHead) readTools(v value) {
 
 // readToolList reads a list of the only tools that an agent has. What names no tool allows
 // none.
-func (h *agentHead) readToolList(v value) {
-	rules := []writtenRule{{permission.Rule{Permission: "*", Pattern: "*", Source: v.ruleSource()}, "*"}}
+func (h *agentHead) readToolList(v form.Value) {
+	rules := []writtenRule{{permission.Rule{Permission: "*", Pattern: "*", Source: v.RuleSource()}, "*"}}
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
-			v.src.Found.Note(fmt.Sprintf("%s: no tool %s: the agent has only the others of %s", v.source(), problem.Quote(entry), v.name))
+			v.Src.Found.Note(fmt.Sprintf("%s: no tool %s: the agent has only the others of %s", v.Position(), problem.Quote(entry), v.Label))
 			continue
 		}
 		r.Effect = permission.Allow
@@ -134,12 +135,12 @@ func (h *agentHead) readToolList(v value) {
 }
 
 // readDeniedTools reads a list of tools that an agent does not have.
-func (h *agentHead) readDeniedTools(v value) {
+func (h *agentHead) readDeniedTools(v form.Value) {
 	var rules []writtenRule
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
-			v.problem("unknown tool "+problem.Quote(entry), "write the names of tools, such as bash, edit")
+			v.Problem("unknown tool "+problem.Quote(entry), "write the names of tools, such as bash, edit")
 			continue
 		}
 		rules = append(rules, r)
@@ -148,14 +149,14 @@ func (h *agentHead) readDeniedTools(v value) {
 }
 
 // toolNames reads names of tools: a list, or a string with commas between them.
-func toolNames(v value) []string {
-	if !v.isScalar() {
-		names, _ := listOf(stringForm).read(v)
+func toolNames(v form.Value) []string {
+	if !v.IsScalar() {
+		names, _ := form.ListOf(form.String).Read(v)
 		return names
 	}
 	var names []string
 	depth := 0 // of parentheses, within which a comma belongs to a pattern
-	for name := range strings.FieldsFuncSeq(v.node.Value, func(r rune) bool {
+	for name := range strings.FieldsFuncSeq(v.Node.Value, func(r rune) bool {
 		depth += strings.Count("(", string(r)) - strings.Count(")", string(r))
 		return r == ',' && depth <= 0
 	}) {
@@ -168,7 +169,7 @@ func toolNames(v value) []string {
 
 // listedTool makes the rule of an entry in a list of tools: a name, or Bash(PATTERN), where
 // "git:*" means all commands that start with the word git.
-func listedTool(v value, entry string) (writtenRule, bool) {
+func listedTool(v form.Value, entry string) (writtenRule, bool) {
 	name, pattern, _ := strings.Cut(entry, "(")
 	is, _ := ruleName(strings.TrimSpace(name))
 	switch {
@@ -183,18 +184,18 @@ func listedTool(v value, entry string) (writtenRule, bool) {
 		}
 	}
 	known := is == "*" || slices.Contains(permission.Known(), is) || strings.ContainsRune(is, '_')
-	return writtenRule{permission.Rule{Permission: is, Pattern: pattern, Source: v.ruleSource()}, pattern}, known && pattern != ""
+	return writtenRule{permission.Rule{Permission: is, Pattern: pattern, Source: v.RuleSource()}, pattern}, known && pattern != ""
 }
 
 // denyAsks replaces ask by deny: in files that were written for interactive use,
 // that is the result without a user.
-func denyAsks(v value) {
+func denyAsks(v form.Value) {
 	switch {
-	case v.node.Value == "ask":
-		v.node.Value = "deny"
-		v.src.Found.Note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.source()))
-	case v.isMapping():
-		entries, _ := v.entries()
+	case v.Node.Value == "ask":
+		v.Node.Value = "deny"
+		v.Src.Found.Note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.Position()))
+	case v.IsMapping():
+		entries, _ := v.Entries()
 		for _, e := range entries {
 			denyAsks(e)
 		}
@@ -219,34 +220,34 @@ func (a *agent) narrow(to *Agent) string {
 }
 
 // keys of an agent's Markdown file are OpenCode's.
-func (h *agentHead) keys() keys {
-	ks := keys{
-		{"description", into(&h.agent.Description, stringForm), "", "When to use the agent"},
-		{"mode", into(&h.agent.mode, agentModeForm), "", "primary, subagent or all"},
-		{"model", into(&h.agent.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
-		{"temperature", into(&h.agent.Sampling.Temperature, temperatureForm), "", "Sampling temperature"},
-		{"reasoningEffort", into(&h.agent.Sampling.Effort, effortForm), "", "Reasoning effort"},
-		{"steps", into(&h.agent.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
-		{"maxSteps", into(&h.agent.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
-		{"disable", into(&h.off, boolForm), "false", "Leave the agent out"},
-		{"disabled", into(&h.off, boolForm), "false", "Leave the agent out"},
-		{"tools", field{Type: boolForm.Type, read: h.readTools}, "", "Tools that are on or off, or a list of the only ones"},
-		{"permission", field{Type: rulesType(), read: h.readPermission}, "", "Rules by permission and pattern"},
-		{"permissions", field{Type: agentRulesForm.Type, read: h.readList}, "", "Rules as in OpenCode 2, in their order"},
+func (h *agentHead) keys() form.Table {
+	ks := form.Table{
+		{Name: "description", Field: form.Into(&h.agent.Description, form.String), Doc: "When to use the agent"},
+		{Name: "mode", Field: form.Into(&h.agent.mode, agentModeForm), Doc: "primary, subagent or all"},
+		{Name: "model", Field: form.Into(&h.agent.model, form.Optional(oneModelForm)), Doc: "Model (the task's if absent)"},
+		{Name: "temperature", Field: form.Into(&h.agent.Sampling.Temperature, temperatureForm), Doc: "Sampling temperature"},
+		{Name: "reasoningEffort", Field: form.Into(&h.agent.Sampling.Effort, effortForm), Doc: "Reasoning effort"},
+		{Name: "steps", Field: form.Into(&h.agent.Turns, form.Between(1, 1<<30)), Doc: "Model requests of the agent"},
+		{Name: "maxSteps", Field: form.Into(&h.agent.Turns, form.Between(1, 1<<30)), Doc: "Model requests of the agent"},
+		{Name: "disable", Field: form.Into(&h.off, form.Bool), Def: "false", Doc: "Leave the agent out"},
+		{Name: "disabled", Field: form.Into(&h.off, form.Bool), Def: "false", Doc: "Leave the agent out"},
+		{Name: "tools", Field: form.Field{Type: form.Bool.Type, Read: h.readTools}, Doc: "Tools that are on or off, or a list of the only ones"},
+		{Name: "permission", Field: form.Field{Type: rulesType(), Read: h.readPermission}, Doc: "Rules by permission and pattern"},
+		{Name: "permissions", Field: form.Field{Type: agentRulesForm.Type, Read: h.readList}, Doc: "Rules as in OpenCode 2, in their order"},
 	}
 	for _, name := range []string{"allowed-tools", "allowed_tools", "allowedTools"} {
-		ks = append(ks, key{name, field{Type: stringForm.Type, read: h.readToolList}, "", "The only tools"})
+		ks = append(ks, form.Row{Name: name, Field: form.Field{Type: form.String.Type, Read: h.readToolList}, Doc: "The only tools"})
 	}
 	for _, name := range []string{"disallowed-tools", "disallowed_tools", "disallowedTools"} {
-		ks = append(ks, key{name, field{Type: stringForm.Type, read: h.readDeniedTools}, "", "Tools that are off"})
+		ks = append(ks, form.Row{Name: name, Field: form.Field{Type: form.String.Type, Read: h.readDeniedTools}, Doc: "Tools that are off"})
 	}
 	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "request", "textVerbosity", "reasoningSummary", "thinking"} {
-		ks = append(ks, key{name, field{read: ignored}, "", "Accepted and ignored"})
+		ks = append(ks, form.Row{Name: name, Field: form.Field{Read: ignored}, Doc: "Accepted and ignored"})
 	}
 	return ks
 }
 
 // ignored is the reader of a key that has no effect.
-func ignored(v value) {
-	v.src.Found.Note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
+func ignored(v form.Value) {
+	v.Src.Found.Note(fmt.Sprintf("%s: %s has no effect here", v.Position(), v.Label))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // ordered returns the rules of the keys tools and permission in OpenCode's order: first the switches of tools. One
@@ -30,19 +31,19 @@ func (h *agentHead) ordered() []writtenRule {
 	return append(all, rest...)
 }
 
-var agentRulesForm = flat(form[[]writtenRule]{typeOf((*agentRule).keys), readAgentRule})
+var agentRulesForm = form.Flat(form.Of[[]writtenRule]{Type: form.TypeOf((*agentRule).keys), Read: readAgentRule})
 
 // agentRule is a rule of OpenCode 2 while it is read.
 type agentRule struct {
 	action, resource string
-	effect           value
+	effect           form.Value
 }
 
 // readAgentRule reads one rule, and makes rules of it: several for an action with wildcards.
-func readAgentRule(v value) ([]writtenRule, bool) {
+func readAgentRule(v form.Value) ([]writtenRule, bool) {
 	var r agentRule
-	if r.keys().read(v); r.action == "" || r.resource == "" || r.effect.node == nil {
-		v.problem("a rule has action, resource and effect", `write {action: edit, resource: "*", effect: deny}`)
+	if r.keys().Read(v); r.action == "" || r.resource == "" || r.effect.Node == nil {
+		v.Problem("a rule has action, resource and effect", `write {action: edit, resource: "*", effect: deny}`)
 		return nil, false
 	}
 	all := ruleOf(r.effect, r.action, r.resource)
@@ -84,10 +85,10 @@ func (r *agentRule) names(effect permission.Effect) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-func (r *agentRule) keys() keys {
-	return keys{
-		{"action", into(&r.action, stringForm), "", "Permission, with wildcards"},
-		{"resource", into(&r.resource, stringForm), "", "What it is about, with wildcards"},
-		{"effect", field{Type: Type{Name: "enum", Values: []string{"allow", "deny", "ask"}}, read: func(v value) { denyAsks(v); r.effect = v }}, "", "allow or deny; ask denies"},
+func (r *agentRule) keys() form.Table {
+	return form.Table{
+		{Name: "action", Field: form.Into(&r.action, form.String), Doc: "Permission, with wildcards"},
+		{Name: "resource", Field: form.Into(&r.resource, form.String), Doc: "What it is about, with wildcards"},
+		{Name: "effect", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"allow", "deny", "ask"}}, Read: func(v form.Value) { denyAsks(v); r.effect = v }}, Doc: "allow or deny; ask denies"},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // pathWord is a word of a command line that may be a path: in any quotes, because a
@@ -33,11 +34,11 @@ type Readable struct {
 }
 
 // beside returns what the commands of a manifest can name: nothing if others wrote it.
-func beside(policies policy.Set, src *source) Beside {
+func beside(policies policy.Set, src *form.Source) Beside {
 	if policies.IsUntrusted() {
 		return Beside{}
 	}
-	return Beside{Dir: src.dir, Home: src.home}
+	return Beside{Dir: src.Dir, Home: src.Home}
 }
 
 // ResolveBeside replaces, in the setup and verify commands, relative paths of files next
@@ -127,9 +128,9 @@ func (b Beside) resolve(line string, repos []Repo, has func(path string) bool) (
 func (b Beside) within(r Repo) bool {
 	top := r.Dir
 	if r.Kind == RepoPath && top != "" {
-		top = topOf(realDir(r.Dir))
+		top = topOf(form.RealDir(r.Dir))
 	}
-	return top != "" && (pathtree.Within(b.Dir, top) || pathtree.Within(realDir(b.Dir), top))
+	return top != "" && (pathtree.Within(b.Dir, top) || pathtree.Within(form.RealDir(b.Dir), top))
 }
 
 // readable returns what a command that names a path can read: the directory that has the
@@ -202,7 +203,7 @@ const (
 // secretsIn returns the files and directories that are hidden by their name, have one as
 // secrets have, or that not every user can read; false if there are too many files.
 func secretsIn(dir string) (hidden []string, ok bool) {
-	n, root := 0, realDir(dir)                                                 // WalkDir does not follow a symlink
+	n, root := 0, form.RealDir(dir)                                            // WalkDir does not follow a symlink
 	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { //nolint:errcheck // what can't be read needs no protection
 		if n++; n > maxBeside || len(hidden) > maxHidden {
 			return filepath.SkipAll

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -24,6 +25,11 @@ type builder struct {
 	override  map[*manifest]*profile // the command line's profile, as each manifest understands it
 	rendered  int                    // bytes of texts with variables so far
 
+	shared definitions
+}
+
+// definitions are what the manifests define for all jobs.
+type definitions struct {
 	endpoints       []definition[provider]
 	providers       map[string]Provider // the endpoints, by their names
 	providerNames   []string
@@ -83,7 +89,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	}
 	p := b.assemble(paths, selected)
 	p.Rollout = rollout
-	locate(b.inputs.uses, drafts, b.manifests)
+	locate(b.inputs.Uses, drafts, b.manifests)
 	p.Notes = slices.Concat(b.found.Notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil
@@ -104,23 +110,23 @@ func (b *builder) index() {
 	b.byID = map[string]*task{}
 	lower := map[string]*task{}
 	for _, t := range b.all() {
-		if t.id.s == "" {
+		if t.id.S == "" {
 			continue
 		}
-		first := lower[strings.ToLower(t.id.s)]
+		first := lower[strings.ToLower(t.id.S)]
 		switch {
 		case first == nil:
 			t.named = true
-			lower[strings.ToLower(t.id.s)] = t
-		case first.id.s == t.id.s:
-			t.id.problem(fmt.Sprintf("duplicate task id %s, first at %s", problem.Quote(t.id.s), first.id.source()), "rename one of the tasks")
+			lower[strings.ToLower(t.id.S)] = t
+		case first.id.S == t.id.S:
+			t.id.Problem(fmt.Sprintf("duplicate task id %s, first at %s", problem.Quote(t.id.S), first.id.Position()), "rename one of the tasks")
 		default:
-			t.id.problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", problem.Quote(t.id.s), problem.Quote(first.id.s), first.id.source()), "rename one of the tasks")
+			t.id.Problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", problem.Quote(t.id.S), problem.Quote(first.id.S), first.id.Position()), "rename one of the tasks")
 		}
-		b.byID[t.id.s] = t
+		b.byID[t.id.S] = t
 	}
 	if len(b.all()) == 0 && len(b.found.List) == 0 {
-		b.manifests[0].problem("missing tasks", "add at least one under tasks:, with an id and a prompt")
+		b.manifests[0].Problem("missing tasks", "add at least one under tasks:, with an id and a prompt")
 	}
 }
 
@@ -131,7 +137,7 @@ func (b *builder) checkManifests() {
 	for _, m := range b.manifests {
 		m.profiles.all()
 		if b.options.Overrides.Profile != "" {
-			b.override[m] = pointer(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
+			b.override[m] = form.Pointer(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
 		}
 		if b.options.Overrides.Model == "" {
 			b.chainAt(m.models)
@@ -142,12 +148,12 @@ func (b *builder) checkManifests() {
 		b.checkUnknownPrices(m)
 		for _, p := range m.prices {
 			if what, fix := b.provider(p.model); what != "" && !slices.Contains(laterProviders, prefixOf(p.model)) {
-				p.keyProblem(what, fix)
+				p.KeyProblem(what, fix)
 			}
 			b.checkPrice(p)
 			before, twice := prices[p.model]
 			if twice && digest(before.Price) != digest(p.Price) {
-				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.model), before.ruleSource()), "state it once")
+				p.KeyProblem(fmt.Sprintf("the price of %s differs from the one at %s", problem.Quote(p.model), before.RuleSource()), "state it once")
 			}
 			prices[p.model] = p
 		}
@@ -158,18 +164,18 @@ func (b *builder) checkManifests() {
 func (b *builder) define() {
 	b.defineProviders()
 	b.defineForges()
-	b.forges = b.lists.withHosts(b.forges)
+	b.shared.forges = b.lists.withHosts(b.shared.forges)
 	b.defineAgents()
-	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
-	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
-	b.servers = servers(b)
+	b.shared.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
+	b.shared.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
+	b.shared.servers = servers(b)
 	defineScripts(b)
-	b.hooks = hooks(b)
-	b.languageServers = languageServers(b)
+	b.shared.hooks = hooks(b)
+	b.shared.languageServers = languageServers(b)
 	for _, m := range b.manifests {
 		for _, s := range m.skills {
-			if !slices.Contains(b.skills, s) {
-				b.skills = append(b.skills, s)
+			if !slices.Contains(b.shared.skills, s) {
+				b.shared.skills = append(b.shared.skills, s)
 			}
 		}
 		m.profiles.check(b.names)
@@ -178,36 +184,36 @@ func (b *builder) define() {
 
 // equip puts what define resolved into the plan.
 func (b *builder) equip(p *Plan) {
-	p.Providers = b.providers
-	p.Forges = b.forges
+	p.Providers = b.shared.providers
+	p.Forges = b.shared.forges
 	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.commands) > 0 })
 	p.AgentFiles = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.agentFiles) > 0 })
-	for _, d := range b.agents {
+	for _, d := range b.shared.agents {
 		p.Agents = append(p.Agents, d.is)
 	}
-	for _, d := range b.search {
+	for _, d := range b.shared.search {
 		p.Search = d.is
 	}
-	for _, d := range b.tools {
+	for _, d := range b.shared.tools {
 		p.Tools = append(p.Tools, d.is)
 	}
-	for _, d := range b.servers {
+	for _, d := range b.shared.servers {
 		p.MCP = append(p.MCP, d.is.MCPServer)
 	}
-	if s := b.scripts.settings; s.is.Used() || s.node != nil {
+	if s := b.shared.scripts.settings; s.is.Used() || s.Node != nil {
 		p.Scripts = s.is.Scripts
 	}
 	equipHooks(b, p)
 	equipEvidence(b, p)
 	p.LSP = planLSP(b)
-	for _, s := range b.skills {
+	for _, s := range b.shared.skills {
 		p.Skills = append(p.Skills, s.path)
 	}
 	for _, m := range b.manifests {
 		p.Batch = p.Batch || m.batch
 		p.Output = OutputLimits{Lines: lower(p.Output.Lines, m.output.Lines), Bytes: lower(p.Output.Bytes, m.output.Bytes)}
 	}
-	d := withDefaults((*OutputLimits).keys)
+	d := form.WithDefaults((*OutputLimits).keys)
 	p.Output = OutputLimits{Lines: cmp.Or(p.Output.Lines, d.Lines), Bytes: cmp.Or(p.Output.Bytes, d.Bytes)}
 }
 
@@ -247,27 +253,27 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	for i, d := range drafts {
 		p.Jobs[i] = d.job
 		p.Jobs[i].Index, p.Jobs[i].Hash = i+1, d.hash()
-		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.src)
+		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.Src)
 	}
 	b.equip(p)
 	p.grantWorkspaces()
 	p.protectGranted()
-	p.Sources, p.uses = b.lists.planned(), b.inputs.uses
+	p.Sources, p.uses = b.lists.planned(), b.inputs.Uses
 	p.Hash = b.hash(p, drafts)
 	for i := range p.Tools {
-		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)
+		p.Tools[i].resolveBeside(beside(p.Policies, b.shared.tools[i].Src), p.Jobs)
 	}
 	for i := range p.MCP {
 		if p.MCP[i].Remote != nil {
 			continue
 		}
-		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
+		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.shared.servers[i].Src), p.Jobs)
 	}
 	for i := range p.Hooks {
-		p.Hooks[i].resolveBeside(beside(p.Policies, b.hooks[i].src), p.Jobs)
+		p.Hooks[i].resolveBeside(beside(p.Policies, b.shared.hooks[i].Src), p.Jobs)
 	}
-	for i, d := range b.languageServers {
-		p.LSP.Servers[i].Process.resolveBeside(beside(p.Policies, d.src), p.Jobs)
+	for i, d := range b.shared.languageServers {
+		p.LSP.Servers[i].Process.resolveBeside(beside(p.Policies, d.Src), p.Jobs)
 	}
 	return p
 }
@@ -281,20 +287,20 @@ func lower[T int | money.USD | time.Duration](a, b T) T {
 }
 
 // locate records the locations of what a queue may refuse.
-func locate(u *uses, drafts []*draft, manifests []*manifest) {
+func locate(u *form.Uses, drafts []*draft, manifests []*manifest) {
 	for _, d := range drafts {
-		u.places["output of "+d.job.ID] = d.task.value
-		u.places["job "+d.job.ID] = d.task.value
-		if d.repo != nil && d.repo.src != nil {
-			u.places["job "+d.job.ID] = d.repo.value
+		u.Places["output of "+d.job.ID] = d.task.Value
+		u.Places["job "+d.job.ID] = d.task.Value
+		if d.repo != nil && d.repo.Src != nil {
+			u.Places["job "+d.job.ID] = d.repo.Value
 		}
 	}
 	for _, m := range manifests {
 		if m.rollout != nil {
-			u.places["rollout"] = m.rollout.value
+			u.Places["rollout"] = m.rollout.Value
 		}
-		if m.proof.node != nil {
-			u.places["evidence"] = m.proof
+		if m.proof.Node != nil {
+			u.Places["evidence"] = m.proof
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -21,19 +22,19 @@ func (c Change) IsZero() bool {
 	return c.Paths == nil && c.MaxFiles == 0 && c.MaxLines == 0 && !c.NoDeletedTests
 }
 
-var changePathsForm = form[[]template]{upTo(maxCells, listOf(globForm)).Type, readChangePaths}
+var changePathsForm = form.Of[[]template]{Type: form.UpTo(maxCells, form.ListOf(form.Glob)).Type, Read: readChangePaths}
 
 // readChangePaths reads globs of the paths that a task may change.
-func readChangePaths(v value) ([]template, bool) {
-	globs, ok := upTo(maxCells, listOf(form[template]{globForm.Type, readChangePath})).read(v)
+func readChangePaths(v form.Value) ([]template, bool) {
+	globs, ok := form.UpTo(maxCells, form.ListOf(form.Of[template]{Type: form.Glob.Type, Read: readChangePath})).Read(v)
 	if ok && len(globs) == 0 {
-		v.problem(v.name+" is empty", "name at least one glob, remove it, or use the profile readonly")
+		v.Problem(v.Label+" is empty", "name at least one glob, remove it, or use the profile readonly")
 		return nil, false
 	}
 	return globs, ok
 }
 
-func readChangePath(v value) (template, bool) {
+func readChangePath(v form.Value) (template, bool) {
 	t, ok := readTemplate(v)
 	if ok && t.literal() {
 		_, ok = changeGlob(v, t.segments[0].text)
@@ -42,14 +43,14 @@ func readChangePath(v value) (template, bool) {
 }
 
 // changeGlob cleans a glob of change.paths, or records what is wrong with it.
-func changeGlob(v value, glob string) (string, bool) {
+func changeGlob(v form.Value, glob string) (string, bool) {
 	clean := strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	switch {
-	case !v.validGlob(glob):
+	case !v.ValidGlob(glob):
 	case strings.HasPrefix(glob, "!"):
-		v.problem(fmt.Sprintf("glob %s: exclusions are not supported here", problem.Quote(glob)), "put the path under commit.protect")
+		v.Problem(fmt.Sprintf("glob %s: exclusions are not supported here", problem.Quote(glob)), "put the path under commit.protect")
 	case path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../"):
-		v.problem(fmt.Sprintf("glob %s is not in the workspace", problem.Quote(glob)), "write it relative to the workspace or the repository")
+		v.Problem(fmt.Sprintf("glob %s is not in the workspace", problem.Quote(glob)), "write it relative to the workspace or the repository")
 	case clean == "." || clean == "":
 		return "**", true
 	default:
@@ -70,25 +71,25 @@ func (c change) of(b *builder, s scope) Change {
 	for _, p := range c.paths {
 		glob := b.render(p, s)
 		if glob != "" { // else there is a problem
-			glob, _ = changeGlob(p.value, glob)
+			glob, _ = changeGlob(p.Value, glob)
 		}
 		limits.Paths = append(limits.Paths, glob)
 	}
 	return limits
 }
 
-func (c *change) keys() keys {
-	return keys{
-		{"paths", into(&c.paths, changePathsForm), "", "Globs of the only paths that may be changed, relative to the workspace or the repository; may contain ${{ VARIABLE }}"},
-		{"max_files", into(&c.MaxFiles, positive()), "", "Number of changed files"},
-		{"max_lines", into(&c.MaxLines, positive()), "", "Number of added and removed lines"},
-		{"no_deleted_tests", into(&c.NoDeletedTests, boolForm), "false", "Whether tests may not be deleted, emptied or skipped"},
+func (c *change) keys() form.Table {
+	return form.Table{
+		{Name: "paths", Field: form.Into(&c.paths, changePathsForm), Doc: "Globs of the only paths that may be changed, relative to the workspace or the repository; may contain ${{ VARIABLE }}"},
+		{Name: "max_files", Field: form.Into(&c.MaxFiles, form.Positive()), Doc: "Number of changed files"},
+		{Name: "max_lines", Field: form.Into(&c.MaxLines, form.Positive()), Doc: "Number of added and removed lines"},
+		{Name: "no_deleted_tests", Field: form.Into(&c.NoDeletedTests, form.Bool), Def: "false", Doc: "Whether tests may not be deleted, emptied or skipped"},
 	}
 }
 
 // ifPaths is change's key of a glob or a list of them.
-func ifPaths(v value) string {
-	if v.isList() {
+func ifPaths(v form.Value) string {
+	if v.IsList() {
 		return "paths"
 	}
 	return ""

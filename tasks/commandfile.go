@@ -11,31 +11,32 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // commandFile is a command in OpenCode's format, of a file or a manifest: a prompt with placeholders for arguments.
 type commandFile struct {
 	name   string
-	src    *source
+	src    *form.Source
 	prompt string
-	agent  *text      // of tasks without one; nil for none
+	agent  *form.Text // of tasks without one; nil for none
 	models modelChain // likewise
-	flaws
+	form.Flaws
 }
 
 var (
-	commandFilesForm = form[[]*commandFile]{Type{Name: "string"}, readCommandFiles}
-	commandsForm     = mapOf("NAME", typeOf((*commandFile).own), readCommands)
+	commandFilesForm = form.Of[[]*commandFile]{Type: form.Type{Name: "string"}, Read: readCommandFiles}
+	commandsForm     = form.MapOf("NAME", form.TypeOf((*commandFile).own), readCommands)
 )
 
 // readCommands reads the commands of a manifest.
-func readCommands(v value) ([]*commandFile, bool) {
+func readCommands(v form.Value) ([]*commandFile, bool) {
 	var all []*commandFile
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		c := &commandFile{name: e.key.Value, src: e.src}
-		c.own().read(e)
+		c := &commandFile{name: e.Key.Value, src: e.Src}
+		c.own().Read(e)
 		if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
 			ok = false // required
 		}
@@ -47,24 +48,24 @@ func readCommands(v value) ([]*commandFile, bool) {
 // readCommandFiles reads one entry of commands_from: a Markdown file, a directory of such
 // files with its subdirectories, or a directory .opencode. A command is named after its
 // file, with the subdirectories: git/commit.
-func readCommandFiles(v value) ([]*commandFile, bool) {
-	t, info, ok := v.existing()
+func readCommandFiles(v form.Value) ([]*commandFile, bool) {
+	t, info, ok := v.Existing()
 	if !ok {
 		return nil, false
 	}
 	if !info.IsDir() {
-		c := commandFileOf(v, t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
+		c := commandFileOf(v, t.S, strings.TrimSuffix(filepath.Base(t.S), ".md"))
 		return []*commandFile{c}, c != nil
 	}
-	dirs := []string{t.s}
-	if filepath.Base(resolvePath(v.src.dir, t.s)) == ".opencode" {
-		dirs = []string{filepath.Join(t.s, "command"), filepath.Join(t.s, "commands")}
+	dirs := []string{t.S}
+	if filepath.Base(form.ResolvePath(v.Src.Dir, t.S)) == ".opencode" {
+		dirs = []string{filepath.Join(t.S, "command"), filepath.Join(t.S, "commands")}
 	}
 	var all []*commandFile
 	for _, dir := range dirs {
-		names, err := markdownBelow(resolvePath(v.src.dir, dir))
+		names, err := markdownBelow(form.ResolvePath(v.Src.Dir, dir))
 		if err != nil && (len(dirs) == 1 || !errors.Is(err, fs.ErrNotExist)) {
-			v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), missing(err)), "check its path; it is relative to the manifest")
+			v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(dir), form.Missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, name := range names {
@@ -76,7 +77,7 @@ func readCommandFiles(v value) ([]*commandFile, bool) {
 		}
 	}
 	if len(all) == 0 {
-		v.problem("no commands found in "+problem.Quote(t.s), "name a directory of .md files, a file, or an .opencode directory with command/*.md")
+		v.Problem("no commands found in "+problem.Quote(t.S), "name a directory of .md files, a file, or an .opencode directory with command/*.md")
 	}
 	return all, len(all) > 0
 }
@@ -89,8 +90,8 @@ func markdownBelow(dir string) (names []string, err error) {
 			return err
 		case d.IsDir() || filepath.Ext(path) != ".md":
 			return nil
-		case len(names) == maxDefined:
-			return fmt.Errorf("more than %d commands", maxDefined)
+		case len(names) == form.MaxDefined:
+			return fmt.Errorf("more than %d commands", form.MaxDefined)
 		}
 		name, err := filepath.Rel(dir, path)
 		names = append(names, filepath.ToSlash(name))
@@ -101,14 +102,14 @@ func markdownBelow(dir string) (names []string, err error) {
 
 // commandFileOf reads one file; nil after a problem. What is wrong in it is reported if a task
 // uses it.
-func commandFileOf(v value, file, name string) *commandFile {
-	src := v.markdownFile(file)
+func commandFileOf(v form.Value, file, name string) *commandFile {
+	src := v.MarkdownFile(file)
 	if src == nil {
 		return nil
 	}
 	c := &commandFile{name: name, src: src}
-	c.flaws = src.forgiving(func() {
-		if data, ok := src.markdown(file); ok {
+	c.Flaws = src.Forgiving(func() {
+		if data, ok := src.Markdown(file); ok {
 			c.readMarkdown(data)
 		}
 	})
@@ -118,11 +119,11 @@ func commandFileOf(v value, file, name string) *commandFile {
 func (c *commandFile) readMarkdown(data string) {
 	c.prompt = data
 	if strings.HasPrefix(strings.TrimPrefix(data, "\uFEFF"), "---") {
-		root, body := c.src.head(data)
+		root, body := c.src.Head(data)
 		if root == nil {
 			return
 		}
-		c.keys().forgive(*root, restrictsCommand)
+		c.keys().Forgive(*root, restrictsCommand)
 		c.prompt = body
 	}
 	c.models.ofCommand = true
@@ -142,12 +143,12 @@ func restrictsCommand(name string) bool {
 // resolveCommand makes the prompt of a task from its command. The command can't give the
 // task more permissions: it has none of its own.
 func (t *task) resolveCommand() {
-	if t.command == nil || t.prompt.src != nil {
+	if t.command == nil || t.prompt.Src != nil {
 		return
 	}
 	var names []string
 	for _, c := range t.manifest.commands {
-		if names = append(names, c.name); c.name == t.command.s {
+		if names = append(names, c.name); c.name == t.command.S {
 			t.useCommand(c)
 			return
 		}
@@ -157,23 +158,23 @@ func (t *task) resolveCommand() {
 		slices.Sort(names)
 		fix = "known here: " + strings.Join(slices.Compact(names), ", ")
 	}
-	t.command.problem("unknown command "+problem.Quote(t.command.s), fix)
+	t.command.Problem("unknown command "+problem.Quote(t.command.S), fix)
 }
 
 func (t *task) useCommand(c *commandFile) {
-	if c.report(t.src.Found); len(c.faults) > 0 {
+	if c.Report(t.Src.Found); len(c.Faults) > 0 {
 		return
 	}
 	arguments := ""
 	if t.arguments != nil {
-		arguments = t.arguments.s
+		arguments = t.arguments.S
 	}
 	expanded := *t.command
-	expanded.s = expandCommand(c.prompt, arguments)
+	expanded.S = expandCommand(c.prompt, arguments)
 	if p, ok := commandPrompt(expanded, c); ok {
 		t.prompt = p
 	}
-	if c.agent != nil && (t.agent == nil || t.agent.key == nil) {
+	if c.agent != nil && (t.agent == nil || t.agent.Key == nil) {
 		t.agent = c.agent
 	}
 	if len(t.models.names) == 0 && !t.models.wrong && !c.models.wrong {
@@ -182,9 +183,9 @@ func (t *task) useCommand(c *commandFile) {
 }
 
 // commandPrompt is readTaskPrompt for the text of a command.
-func commandPrompt(t text, c *commandFile) (template, bool) {
-	if variableInCommand(t.s) >= 0 {
-		t.problem(fmt.Sprintf("the command %s (%s) runs a !`...` command with a variable of the arguments: the shell would run its value", problem.Quote(c.name), c.src.Name), "write the value itself, or run the command under setup: with quotes around the variable")
+func commandPrompt(t form.Text, c *commandFile) (template, bool) {
+	if variableInCommand(t.S) >= 0 {
+		t.Problem(fmt.Sprintf("the command %s (%s) runs a !`...` command with a variable of the arguments: the shell would run its value", problem.Quote(c.name), c.src.Name), "write the value itself, or run the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true
@@ -197,7 +198,7 @@ var placeholder = regexp.MustCompile(`\$(ARGUMENTS\b|[1-9][0-9]?)`)
 // highest number gets all that remain, $ARGUMENTS is all of them. Without either they
 // follow the text. Variables of the text itself are none of millhand's.
 func expandCommand(body, arguments string) string {
-	body = strings.ReplaceAll(body, opening, "$"+opening)
+	body = strings.ReplaceAll(body, form.Opening, "$"+form.Opening)
 	words, highest := commandWords(arguments), 0
 	all := placeholder.FindAllStringSubmatch(body, -1)
 	for _, m := range all {
@@ -232,7 +233,7 @@ func commandWords(arguments string) (words []string) {
 	var word strings.Builder
 	inWord, quoted := false, rune(0)
 	for at := 0; at < len(arguments); {
-		if end := strings.Index(arguments[at:], "}}"); strings.HasPrefix(arguments[at:], opening) && end > 0 {
+		if end := strings.Index(arguments[at:], "}}"); strings.HasPrefix(arguments[at:], form.Opening) && end > 0 {
 			word.WriteString(arguments[at : at+end+2])
 			inWord, at = true, at+end+2
 			continue
@@ -261,17 +262,17 @@ func commandWords(arguments string) (words []string) {
 	return words
 }
 
-func (c *commandFile) keys() keys {
-	return keys{
-		{"description", into(new(string), stringForm), "", "What the command does"},
-		{"agent", into(&c.agent, optional(textForm)), "", "Agent of tasks without one"},
-		{"model", into(&c.models, modelsForm), "", "Model of tasks without one"},
-		{"subtask", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
-		{"subagent", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
+func (c *commandFile) keys() form.Table {
+	return form.Table{
+		{Name: "description", Field: form.Into(new(string), form.String), Doc: "What the command does"},
+		{Name: "agent", Field: form.Into(&c.agent, form.Optional(form.Filled)), Doc: "Agent of tasks without one"},
+		{Name: "model", Field: form.Into(&c.models, modelsForm), Doc: "Model of tasks without one"},
+		{Name: "subtask", Field: form.Field{Type: form.Bool.Type, Read: ignored}, Doc: "Accepted and ignored"},
+		{Name: "subagent", Field: form.Field{Type: form.Bool.Type, Read: ignored}, Doc: "Accepted and ignored"},
 	}
 }
 
 // own are the keys of a command in a manifest.
-func (c *commandFile) own() keys {
-	return append(c.keys(), key{"template", required("template: TEXT", into(&c.prompt, stringForm)), "", "The prompt, with $ARGUMENTS, $1, ... for the arguments of the task"})
+func (c *commandFile) own() form.Table {
+	return append(c.keys(), form.Row{Name: "template", Field: form.Required("template: TEXT", form.Into(&c.prompt, form.String)), Doc: "The prompt, with $ARGUMENTS, $1, ... for the arguments of the task"})
 }

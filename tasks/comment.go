@@ -4,47 +4,48 @@ import (
 	"strconv"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // comment is where the final message of a task is posted.
 type comment struct {
-	value
+	form.Value
 	issue, pull *template
 	sticky      bool
 }
 
 var (
-	commentForm = form[comment]{typeOf((*comment).keys), readComment}
+	commentForm = form.Of[comment]{Type: form.TypeOf((*comment).keys), Read: readComment}
 
 	// threadForm is the form of the number of an issue or pull request.
-	threadForm = form[template]{Type{Name: "integer", Min: 1, Or: new(scalarType())}, readThread}
+	threadForm = form.Of[template]{Type: form.Type{Name: "integer", Min: 1, Or: new(form.ScalarType())}, Read: readThread}
 )
 
 // readComment reads on which issue or pull request a task comments.
-func readComment(v value) (comment, bool) {
-	c := withDefaults((*comment).keys)
-	c.value = v
-	got := c.keys().read(v)
-	v.refused(policy.Publish, "publish.comment", policy.Comment)
+func readComment(v form.Value) (comment, bool) {
+	c := form.WithDefaults((*comment).keys)
+	c.Value = v
+	got := c.keys().Read(v)
+	v.Refused(policy.Publish, "publish.comment", policy.Comment)
 	_, issue := got["issue"]
 	_, pull := got["pull_request"]
-	if v.isMapping() && !issue && !pull {
-		v.lacks("issue", "write issue: N or pull_request: N")
+	if v.IsMapping() && !issue && !pull {
+		v.Lacks("issue", "write issue: N or pull_request: N")
 	}
 	oneSource(got, "issue", "pull_request")
 	return c, true
 }
 
 // readThread reads a number, or a text with variables that is one when they are filled in.
-func readThread(v value) (template, bool) {
-	t, ok := v.scalar()
+func readThread(v form.Value) (template, bool) {
+	t, ok := v.Scalar()
 	if !ok {
 		return template{}, false
 	}
 	number := parseTemplate(t)
-	if len(number.segments) == 1 && threadNumber(t.s) == 0 {
-		v.wrong("the number of an issue or pull request", "write for example 12, or ${{ env.PR_NUMBER }}")
+	if len(number.segments) == 1 && threadNumber(t.S) == 0 {
+		v.Wrong("the number of an issue or pull request", "write for example 12, or ${{ env.PR_NUMBER }}")
 		return template{}, false
 	}
 	return number, true
@@ -75,15 +76,15 @@ func (c *comment) of(s scope, mode PublishMode) *Comment {
 	text, ok := from.render(s)
 	n := threadNumber(text)
 	if ok && n == 0 {
-		from.problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
+		from.Problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
 	}
 	return &Comment{Number: n, Issue: c.issue != nil, Sticky: c.sticky}
 }
 
-func (c *comment) keys() keys {
-	return keys{
-		{"issue", into(&c.issue, optional(threadForm)), "", "Number of the issue; may contain ${{ VARIABLE }}"},
-		{"pull_request", into(&c.pull, optional(threadForm)), "", "Number of the pull request or merge request; may contain ${{ VARIABLE }}"},
-		{"sticky", into(&c.sticky, boolForm), "false", "Update the comment of earlier runs of the job instead of adding one"},
+func (c *comment) keys() form.Table {
+	return form.Table{
+		{Name: "issue", Field: form.Into(&c.issue, form.Optional(threadForm)), Doc: "Number of the issue; may contain ${{ VARIABLE }}"},
+		{Name: "pull_request", Field: form.Into(&c.pull, form.Optional(threadForm)), Doc: "Number of the pull request or merge request; may contain ${{ VARIABLE }}"},
+		{Name: "sticky", Field: form.Into(&c.sticky, form.Bool), Def: "false", Doc: "Update the comment of earlier runs of the job instead of adding one"},
 	}
 }

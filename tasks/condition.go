@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/expr"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -39,32 +40,32 @@ func (c *Condition) left() string {
 
 // condition is an if as a manifest has it.
 type condition struct {
-	text
+	form.Text
 	expr    expr.Expression
 	written string
 	start   int // offset of the expression in the text
 }
 
-var conditionForm = form[*condition]{scalarType(), readCondition}
+var conditionForm = form.Of[*condition]{Type: form.ScalarType(), Read: readCondition}
 
 // readCondition reads an if: an expression, perhaps with ${{ }} around it.
-func readCondition(v value) (*condition, bool) {
-	t, ok := v.scalar()
+func readCondition(v form.Value) (*condition, bool) {
+	t, ok := v.Scalar()
 	if !ok {
 		return nil, false
 	}
-	c := &condition{text: t}
-	inside := t.s
-	if strings.HasPrefix(strings.TrimSpace(t.s), opening) {
-		c.start = strings.Index(t.s, opening) + len(opening)
-		inside, ok = strings.CutSuffix(strings.TrimRight(t.s, " \t\r\n")[c.start:], "}}")
+	c := &condition{Text: t}
+	inside := t.S
+	if strings.HasPrefix(strings.TrimSpace(t.S), form.Opening) {
+		c.start = strings.Index(t.S, form.Opening) + len(form.Opening)
+		inside, ok = strings.CutSuffix(strings.TrimRight(t.S, " \t\r\n")[c.start:], "}}")
 	}
 	var f *problem.Fault
 	switch {
 	case !ok:
-		f = &problem.Fault{At: strings.Index(t.s, opening) - c.start, What: "the ${{ is not closed by }}", Fix: "write ${{ CONDITION }}, or the condition alone"}
+		f = &problem.Fault{At: strings.Index(t.S, form.Opening) - c.start, What: "the ${{ is not closed by }}", Fix: "write ${{ CONDITION }}, or the condition alone"}
 	case strings.TrimSpace(inside) == "":
-		f = &problem.Fault{At: -c.start, What: v.name + " is empty", Fix: "write a condition, or leave it out"}
+		f = &problem.Fault{At: -c.start, What: v.Label + " is empty", Fix: "write a condition, or leave it out"}
 	default:
 		c.expr, f = expr.Parse(inside)
 	}
@@ -78,8 +79,8 @@ func readCondition(v value) (*condition, bool) {
 
 // problemAt records a mistake at an offset of the expression.
 func (c *condition) problemAt(at int, what, fix string) {
-	p := c.positionOf(c.start + at)
-	c.src.Report(p.line, p.column, what, fix)
+	p := c.PositionOf(c.start + at)
+	c.Src.Report(p.Line, p.Column, what, fix)
 }
 
 // checkNames records variables that do not exist. Those of the environment do,
@@ -99,10 +100,10 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 	c.expr.Variables(func(variable string, at int) {
 		example, isFunction := expr.Example(variable)
 		name, isEnv := strings.CutPrefix(variable, "env.")
-		by, refused := c.src.policies.Refuses(policy.Env, name)
+		by, refused := c.Src.Policies.Refuses(policy.Env, name)
 		switch {
 		case isEnv && refused:
-			what, fix := refusal("the environment variable "+name, by)
+			what, fix := form.Refusal("the environment variable "+name, by)
 			c.problemAt(at, what, fix)
 		case isEnv || strings.HasPrefix(variable, "event.") || slices.Contains(known, variable):
 		case isFunction:
@@ -110,7 +111,7 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 		case !strings.Contains(variable, "."):
 			c.problemAt(at, problem.Quote(variable)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id, run.id, run.date or event.PATH")
 		default:
-			c.problemAt(at, "unknown variable "+problem.Quote(variable), c.src.Found.Suggest(variable, known, "known variables: "))
+			c.problemAt(at, "unknown variable "+problem.Quote(variable), c.Src.Found.Suggest(variable, known, "known variables: "))
 		}
 	})
 }

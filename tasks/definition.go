@@ -1,11 +1,15 @@
 package tasks
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/millhand/millhand/tasks/form"
+)
 
 // definition is something that a manifest defines for all jobs, as a key
 // with its value. The same may stand in several manifests.
 type definition[T any] struct {
-	value
+	form.Value
 	title  string // its name in messages, unique among others
 	digest string // of its content, the same on every machine
 	is     T
@@ -24,7 +28,7 @@ func gather[T any](manifests []*manifest, of func(*manifest) []definition[T]) []
 				first[d.title] = d
 				all = append(all, d)
 			case before.digest != d.digest:
-				d.keyProblem(fmt.Sprintf("the %s differs from the one at %s", d.title, before.ruleSource()), "make them equal, or rename one of them")
+				d.KeyProblem(fmt.Sprintf("the %s differs from the one at %s", d.title, before.RuleSource()), "make them equal, or rename one of them")
 			}
 		}
 	}

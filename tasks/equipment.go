@@ -5,64 +5,65 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 var (
-	searchForm    = form[[]definition[Search]]{typeOf((*Search).keys), readSearch}
-	searchURLForm = form[string]{Type{Name: "string"}, readSearchURL}
+	searchForm    = form.Of[[]definition[Search]]{Type: form.TypeOf((*Search).keys), Read: readSearch}
+	searchURLForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSearchURL}
 )
 
 // readSearch reads the service that the web search tools query; none if no key
 // is set.
-func readSearch(v value) ([]definition[Search], bool) {
+func readSearch(v form.Value) ([]definition[Search], bool) {
 	var s Search
-	got := s.keys().read(v)
+	got := s.keys().Read(v)
 	if len(got) == 0 {
 		return nil, false
 	}
-	v.refused(policy.Endpoints, "a search service", v.name)
+	v.Refused(policy.Endpoints, "a search service", v.Label)
 	if _, ok := got["backend"]; !ok {
-		v.lacks("backend", "add backend: exa or backend: json")
+		v.Lacks("backend", "add backend: exa or backend: json")
 	}
 	if _, ok := got["url"]; !ok && s.Backend == "json" {
-		v.lacks("url", "add url: https://HOST/search")
+		v.Lacks("url", "add url: https://HOST/search")
 	}
-	return []definition[Search]{{value: v, title: "search", digest: digest(s), is: s}}, true
+	return []definition[Search]{{Value: v, title: "search", digest: digest(s), is: s}}, true
 }
 
-func readSearchURL(v value) (string, bool) {
+func readSearchURL(v form.Value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	}
-	return v.node.Value, ok
+	return v.Node.Value, ok
 }
 
 // skillDir is a directory of skills as it is written, and its absolute path.
 type skillDir struct{ written, path string }
 
-var skillsForm = form[skillDir]{Type{Name: "string"}, readSkillDir}
+var skillsForm = form.Of[skillDir]{Type: form.Type{Name: "string"}, Read: readSkillDir}
 
 // readSkillDir reads one directory of skills.
-func readSkillDir(v value) (skillDir, bool) {
-	t, ok := v.filled()
+func readSkillDir(v form.Value) (skillDir, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return skillDir{}, false
 	}
-	path := resolvePath(v.src.dir, t.s)
-	if v.outside(path, t.s) {
+	path := form.ResolvePath(v.Src.Dir, t.S)
+	if v.Outside(path, t.S) {
 		return skillDir{}, false
 	}
-	v.uses().tree(v, path, t.s)
+	v.Uses().Tree(v, path, t.S)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		v.problem(problem.Quote(t.s)+" is not a directory", "name the directory that contains the skills' directories")
+		v.Problem(problem.Quote(t.S)+" is not a directory", "name the directory that contains the skills' directories")
 	default:
-		return skillDir{t.s, path}, true
+		return skillDir{t.S, path}, true
 	}
 	return skillDir{}, false
 }
@@ -74,10 +75,10 @@ const (
 	maxOutputBytes = 10 << 20
 )
 
-func (s *Search) keys() keys {
-	return keys{
-		{"backend", into(&s.Backend, enum("exa", "json")), "", "Protocol of the service"},
-		{"url", into(&s.URL, searchURLForm), "", "URL of the service (required for json)"},
-		{"key_env", into(&s.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+func (s *Search) keys() form.Table {
+	return form.Table{
+		{Name: "backend", Field: form.Into(&s.Backend, form.Enum("exa", "json")), Doc: "Protocol of the service"},
+		{Name: "url", Field: form.Into(&s.URL, searchURLForm), Doc: "URL of the service (required for json)"},
+		{Name: "key_env", Field: form.Into(&s.KeyEnv, keyEnvForm), Doc: "Environment variable with the API key"},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 const (
@@ -29,7 +30,7 @@ type event struct {
 	read func() (map[string]any, error)
 }
 
-func eventOf(o Options, used *uses) *event {
+func eventOf(o Options, used *form.Uses) *event {
 	return &event{sync.OnceValues(func() (map[string]any, error) {
 		name := o.Event
 		for _, variable := range eventVariables() {
@@ -38,8 +39,8 @@ func eventOf(o Options, used *uses) *event {
 		if name == "" {
 			return nil, errors.New("no event: GITHUB_EVENT_PATH is not set")
 		}
-		used.event = resolvePath(o.Dir, name)
-		f, err := os.Open(used.event)
+		used.Event = form.ResolvePath(o.Dir, name)
+		f, err := os.Open(used.Event)
 		if err != nil {
 			return nil, fmt.Errorf("read the event: %w", err)
 		}

@@ -1,6 +1,10 @@
 package tasks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millhand/millhand/tasks/form"
+)
 
 // Evidence is how a run proves what it did: its events are chained, and its report directory
 // is sealed.
@@ -12,9 +16,9 @@ type Evidence struct {
 // Signed reports whether the evidence is signed; false for nil.
 func (e *Evidence) Signed() bool { return e != nil && e.Sign == SignSSH }
 
-func (e *Evidence) keys() keys {
-	return keys{
-		{"sign", signature("evidence", into(&e.Sign, oneOf([]Sign{SignNone, SignSSH}))), "none", "Signature of evidence.intoto.json: ssh, with the key in MILLHAND_SIGNING_KEY; none: by something else, such as actions/attest"},
+func (e *Evidence) keys() form.Table {
+	return form.Table{
+		{Name: "sign", Field: signature("evidence", form.Into(&e.Sign, form.OneOf([]Sign{SignNone, SignSSH}))), Def: "none", Doc: "Signature of evidence.intoto.json: ssh, with the key in MILLHAND_SIGNING_KEY; none: by something else, such as actions/attest"},
 	}
 }
 
@@ -22,7 +26,7 @@ func (e *Evidence) keys() keys {
 // them states it.
 func equipEvidence(b *builder, p *Plan) {
 	for _, m := range b.manifests {
-		if m.proof.node == nil {
+		if m.proof.Node == nil {
 			continue
 		}
 		if p.Evidence == nil {

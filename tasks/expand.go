@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // expand makes a draft for each task, repository and combination.
@@ -16,16 +18,16 @@ func (b *builder) expand() []*draft {
 	for _, t := range b.all() {
 		repos, known := b.reposOf(t)
 		if total += max(1, t.matrix.size()+len(t.matrix.include)) * len(repos); total > maxJobs {
-			t.mention().problem(fmt.Sprintf("the plan has more than %d jobs", maxJobs), "split it")
+			t.mention().Problem(fmt.Sprintf("the plan has more than %d jobs", maxJobs), "split it")
 			return nil
 		}
 		cells := t.matrix.combinations()
 		if len(cells) == 0 {
-			t.mention().problem("exclude removes every combination of the matrix", "keep one, or remove the task")
+			t.mention().Problem("exclude removes every combination of the matrix", "keep one, or remove the task")
 		}
 		for i := range repos {
 			for _, c := range cells {
-				drafts = append(drafts, &draft{task: t, repo: &repos[i], unsure: !known, job: Job{Task: t.id.s, Repo: repos[i].Repo, Matrix: c}})
+				drafts = append(drafts, &draft{task: t, repo: &repos[i], unsure: !known, job: Job{Task: t.id.S, Repo: repos[i].Repo, Matrix: c}})
 			}
 		}
 	}
@@ -33,14 +35,14 @@ func (b *builder) expand() []*draft {
 }
 
 // mention is where to speak of the number of a task's jobs.
-func (t *task) mention() value {
+func (t *task) mention() form.Value {
 	switch {
-	case t.matrix.src != nil:
-		return t.matrix.value
-	case t.id.src != nil:
-		return t.id.value
+	case t.matrix.Src != nil:
+		return t.matrix.Value
+	case t.id.Src != nil:
+		return t.id.Value
 	}
-	return t.value
+	return t.Value
 }
 
 // reposOf returns where a task works: its repos, or those of its manifest, or else
@@ -60,7 +62,7 @@ func (b *builder) reposOf(t *task) (repos []repo, known bool) {
 	}
 	current := newRepo(RepoPath, ".", dir)
 	if by, what := current.refused(b.options.Policies.Own()); what != "" && !list.incorrect {
-		what, fix := refusal(what, by)
+		what, fix := form.Refusal(what, by)
 		b.flagProblem("current directory", what, fix)
 	}
 	return []repo{current}, !list.incorrect
@@ -105,7 +107,7 @@ func (b *builder) name(drafts []*draft) {
 		}
 		key := strings.ToLower(d.job.ID)
 		if other := taken[key]; other != nil {
-			d.task.mention().problem(fmt.Sprintf("two jobs have the id %s, of tasks %s and %s", d.job.ID, other.task.id.s, d.task.id.s), "rename one of the tasks, or change the matrix")
+			d.task.mention().Problem(fmt.Sprintf("two jobs have the id %s, of tasks %s and %s", d.job.ID, other.task.id.S, d.task.id.S), "rename one of the tasks, or change the matrix")
 		}
 		taken[key] = cmp.Or(taken[key], d)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -27,27 +28,27 @@ const (
 	maxEntries  = 2000 // rules, hosts and names of one profile
 )
 
-var profilesForm = mapOf("NAME", typeOf((*profileBody).keys), readProfiles)
+var profilesForm = form.MapOf("NAME", form.TypeOf((*profileBody).keys), readProfiles)
 
 // readProfiles reads the profiles of a manifest.
-func readProfiles(v value) (*profiles, bool) {
+func readProfiles(v form.Value) (*profiles, bool) {
 	ps := newProfiles()
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		name := e.key.Value
+		name := e.Key.Value
 		switch {
 		case slices.Contains(permission.Presets(), name):
-			e.keyProblem("profile name "+problem.Quote(name)+" is a preset's", "choose another name, and extend the preset")
-		case !idForm.MatchString(name):
-			e.keyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
-		case e.null():
-			e.problem(fmt.Sprintf("profile %s is empty", problem.Quote(name)), "add at least permission: or extends:")
+			e.KeyProblem("profile name "+problem.Quote(name)+" is a preset's", "choose another name, and extend the preset")
+		case !form.Identifier.MatchString(name):
+			e.KeyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
+		case e.Null():
+			e.Problem(fmt.Sprintf("profile %s is empty", problem.Quote(name)), "add at least permission: or extends:")
 		default:
 			ps.bodies = append(ps.bodies, readProfileBody(e, name))
 		}
 	}
 	if len(entries) > maxProfiles {
-		v.problem(fmt.Sprintf("more than %d profiles", maxProfiles), "spread them over several manifests")
+		v.Problem(fmt.Sprintf("more than %d profiles", maxProfiles), "spread them over several manifests")
 		return newProfiles(), false
 	}
 	return ps, ok
@@ -117,9 +118,9 @@ func (ps *profiles) base(b *profileBody, chain []string) *profile {
 	if b.extends == nil {
 		return &profile{Profile: permission.Profile{Cache: []string{permission.AutoCache}}}
 	}
-	name := b.extends.s
+	name := b.extends.S
 	if i := slices.Index(chain, name); i >= 0 {
-		b.extends.problem("circular extends: "+strings.Join(append(chain[i:], name), " -> "), "let one of them extend a preset")
+		b.extends.Problem("circular extends: "+strings.Join(append(chain[i:], name), " -> "), "let one of them extend a preset")
 		return nil
 	}
 	if p, seen := ps.ready(name); seen {
@@ -128,7 +129,7 @@ func (ps *profiles) base(b *profileBody, chain []string) *profile {
 	if next := ps.body(name); next != nil {
 		return ps.make(next, chain)
 	}
-	b.extends.problem("unknown profile "+problem.Quote(name), b.extends.src.Found.Suggest(name, ps.names(), "known profiles: "))
+	b.extends.Problem("unknown profile "+problem.Quote(name), b.extends.Src.Found.Suggest(name, ps.names(), "known profiles: "))
 	return nil
 }
 
@@ -177,7 +178,7 @@ func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (p
 
 func loadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
 	l := newLoader(ctx, o)
-	l.inputs.ignored = true // only profiles are wanted, and standard input may be another's
+	l.inputs.Ignored = true // only profiles are wanted, and standard input may be another's
 	defined := newProfiles()
 	if manifest != "" {
 		m, err := l.manifest(ctx, manifest)
@@ -207,8 +208,8 @@ func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
 	if defined.body(name) != nil {
 		return profile{}, false
 	}
-	path := resolvePath(l.options.Dir, name)
-	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || isFile(path) {
+	path := form.ResolvePath(l.options.Dir, name)
+	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || form.IsFile(path) {
 		return l.profileFile(name, path, defined)
 	}
 	known := defined.names()
@@ -220,18 +221,18 @@ func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
 // profileFile reads a profile from a file of its own.
 func (l *loader) profileFile(name, path string, defined *profiles) (profile, bool) {
 	src := l.source(name, filepath.Dir(path))
-	if by, refused := refusedPath(src.policies, path); refused {
-		what, fix := refusal("the profile's path", by)
+	if by, refused := form.RefusesPath(src.Policies, path); refused {
+		what, fix := form.Refusal("the profile's path", by)
 		l.found.Add(problem.Problem{File: name, What: what, Fix: fix})
 		return profile{}, false
 	}
-	l.inputs.uses.reads(path)
-	data, err := readRegular(path, maxFile)
+	l.inputs.Uses.Reads(path)
+	data, err := form.ReadRegular(path, form.MaxFile)
 	if err != nil {
-		src.unreadable(err)
+		src.Unreadable(err)
 		return profile{}, false
 	}
-	root, ok := src.parse(data)
+	root, ok := src.Parse(data)
 	if !ok {
 		return profile{}, false
 	}

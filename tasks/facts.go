@@ -7,12 +7,13 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // modelFacts are the facts of a model of a provider in a manifest.
 type modelFacts struct {
-	value
+	form.Value
 	ModelFacts
 	name  string
 	tiers []tier
@@ -20,7 +21,7 @@ type modelFacts struct {
 
 // tier is a tier of a price before its defaults are filled in.
 type tier struct {
-	value
+	form.Value
 	money.Tier
 	cacheRead, cacheWrite *money.USD
 }
@@ -28,26 +29,26 @@ type tier struct {
 const maxTiers = 10
 
 var (
-	factsForm = mapOf("MODEL", typeOf((*modelFacts).keys), readFacts)
-	tiersForm = upTo(maxTiers, listOf(form[tier]{typeOf((*tier).keys), readTier}))
-	likeForm  = form[string]{Type{Name: "string"}, readLike}
+	factsForm = form.MapOf("MODEL", form.TypeOf((*modelFacts).keys), readFacts)
+	tiersForm = form.UpTo(maxTiers, form.ListOf(form.Of[tier]{Type: form.TypeOf((*tier).keys), Read: readTier}))
+	likeForm  = form.Of[string]{Type: form.Type{Name: "string"}, Read: readLike}
 )
 
-func readFacts(v value) ([]modelFacts, bool) {
+func readFacts(v form.Value) ([]modelFacts, bool) {
 	var all []modelFacts
-	entries, ok := v.definitions()
+	entries, ok := v.Definitions()
 	for _, e := range entries {
-		m := modelFacts{value: e, name: e.key.Value}
-		got := m.keys().read(e)
+		m := modelFacts{Value: e, name: e.Key.Value}
+		got := m.keys().Read(e)
 		for _, pair := range [][2]string{{"input", "output"}, {"output", "input"}} {
 			_, has := got[pair[0]]
 			_, other := got[pair[1]]
 			if has && !other && m.Like == "" {
-				e.lacks(pair[1], "write both prices, or like: PROVIDER/MODEL")
+				e.Lacks(pair[1], "write both prices, or like: PROVIDER/MODEL")
 			}
 		}
 		if _, ok := got["input"]; !ok && m.Like == "" && (m.CacheRead != nil || m.CacheWrite != nil || len(m.tiers) > 0) {
-			e.lacks("input", "write input and output, or like: PROVIDER/MODEL")
+			e.Lacks("input", "write input and output, or like: PROVIDER/MODEL")
 		}
 		m.Tiers = filledTiers(m.name, m.tiers)
 		all = append(all, m)
@@ -55,9 +56,9 @@ func readFacts(v value) ([]modelFacts, bool) {
 	return all, ok
 }
 
-func readTier(v value) (tier, bool) {
-	t := tier{value: v}
-	t.keys().read(v)
+func readTier(v form.Value) (tier, bool) {
+	t := tier{Value: v}
+	t.keys().Read(v)
 	return t, true
 }
 
@@ -66,7 +67,7 @@ func filledTiers(model string, tiers []tier) []money.Tier {
 	var all []money.Tier
 	for _, t := range tiers {
 		if slices.ContainsFunc(all, func(other money.Tier) bool { return other.From == t.From }) {
-			t.keyProblem("duplicate tier", "write each start once")
+			t.KeyProblem("duplicate tier", "write each start once")
 		}
 		t.Rates = prices.Rates(model, t.Input, t.Output).WithCache(t.cacheRead, t.cacheWrite)
 		all = append(all, t.Tier)
@@ -76,25 +77,25 @@ func filledTiers(model string, tiers []tier) []money.Tier {
 }
 
 // readLike reads the name of a model in the price table.
-func readLike(v value) (string, bool) {
-	t, ok := v.filled()
-	if prefix, id, cut := strings.Cut(t.s, "/"); ok && (!cut || id == "" || !slices.Contains(supportedProviders(), prefix) || fileKind(prefix) != "") {
-		v.problem(v.name+" is not a model of the price table", "write PROVIDER/MODEL as millhand models prints it, such as openai/gpt-5.5")
+func readLike(v form.Value) (string, bool) {
+	t, ok := v.Filled()
+	if prefix, id, cut := strings.Cut(t.S, "/"); ok && (!cut || id == "" || !slices.Contains(supportedProviders(), prefix) || fileKind(prefix) != "") {
+		v.Problem(v.Label+" is not a model of the price table", "write PROVIDER/MODEL as millhand models prints it, such as openai/gpt-5.5")
 		return "", false
 	}
-	return t.s, ok
+	return t.S, ok
 }
 
 // checkFacts records what an operator's budget, or the price table, refuses.
 func (b *builder) checkFacts(provider string, m modelFacts) {
 	if m.Like != "" && b.options.Known != nil {
 		if _, ok := b.options.Known(m.Like); !ok {
-			m.keyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
+			m.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
 		}
 	}
 	name := provider + "/" + m.name
 	if _, stated := b.options.Policies.Price(name); !stated && (m.Like != "" || m.Priced()) {
-		m.refused(policy.Budget, "a price for "+problem.Quote(name), "")
+		m.Refused(policy.Budget, "a price for "+problem.Quote(name), "")
 	}
 }
 
@@ -125,27 +126,27 @@ const (
 	tiersDoc      = "Prices of requests with a longer input, which replace the others"
 )
 
-func (t *tier) keys() keys {
-	return keys{
-		{"above", required("above: 200000", into(&t.From, tokensForm)), "", "Tokens of input above which it applies"},
-		{"input", required("input: 0.25", into(&t.Input, priceForm)), "", "Price of input tokens"},
-		{"output", required("output: 2.00", into(&t.Output, priceForm)), "", "Price of output tokens"},
-		{"cache_read", into(&t.cacheRead, optional(priceForm)), "", cacheReadDoc},
-		{"cache_write", into(&t.cacheWrite, optional(priceForm)), "", cacheWriteDoc},
+func (t *tier) keys() form.Table {
+	return form.Table{
+		{Name: "above", Field: form.Required("above: 200000", form.Into(&t.From, form.Tokens)), Doc: "Tokens of input above which it applies"},
+		{Name: "input", Field: form.Required("input: 0.25", form.Into(&t.Input, form.Price)), Doc: "Price of input tokens"},
+		{Name: "output", Field: form.Required("output: 2.00", form.Into(&t.Output, form.Price)), Doc: "Price of output tokens"},
+		{Name: "cache_read", Field: form.Into(&t.cacheRead, form.Optional(form.Price)), Doc: cacheReadDoc},
+		{Name: "cache_write", Field: form.Into(&t.cacheWrite, form.Optional(form.Price)), Doc: cacheWriteDoc},
 	}
 }
 
-func (m *modelFacts) keys() keys {
-	return keys{
-		{"like", into(&m.Like, likeForm), "", "Model of the price table that it equals in everything else, such as openai/gpt-5.5"},
-		{"input", into(&m.Input, optional(priceForm)), "", "Price of input tokens, in USD per million"},
-		{"output", into(&m.Output, optional(priceForm)), "", "Price of output tokens"},
-		{"cache_read", into(&m.CacheRead, optional(priceForm)), "", cacheReadDoc},
-		{"cache_write", into(&m.CacheWrite, optional(priceForm)), "", cacheWriteDoc},
-		{"tiers", into(&m.tiers, tiersForm), "", tiersDoc},
-		{"window", into(&m.Window, positive()), "", "Context window in tokens"},
-		{"max_output", into(&m.MaxOutput, positive()), "", "Maximum output tokens of a response"},
-		{"vision", into(&m.Vision, optional(boolForm)), "", "Whether it sees images (they are sent if that is unknown)"},
-		{"reasoning", into(&m.Reasoning, optional(boolForm)), "", "Whether it reasons: if so it gets no temperature, if not no effort"},
+func (m *modelFacts) keys() form.Table {
+	return form.Table{
+		{Name: "like", Field: form.Into(&m.Like, likeForm), Doc: "Model of the price table that it equals in everything else, such as openai/gpt-5.5"},
+		{Name: "input", Field: form.Into(&m.Input, form.Optional(form.Price)), Doc: "Price of input tokens, in USD per million"},
+		{Name: "output", Field: form.Into(&m.Output, form.Optional(form.Price)), Doc: "Price of output tokens"},
+		{Name: "cache_read", Field: form.Into(&m.CacheRead, form.Optional(form.Price)), Doc: cacheReadDoc},
+		{Name: "cache_write", Field: form.Into(&m.CacheWrite, form.Optional(form.Price)), Doc: cacheWriteDoc},
+		{Name: "tiers", Field: form.Into(&m.tiers, tiersForm), Doc: tiersDoc},
+		{Name: "window", Field: form.Into(&m.Window, form.Positive()), Doc: "Context window in tokens"},
+		{Name: "max_output", Field: form.Into(&m.MaxOutput, form.Positive()), Doc: "Maximum output tokens of a response"},
+		{Name: "vision", Field: form.Into(&m.Vision, form.Optional(form.Bool)), Doc: "Whether it sees images (they are sent if that is unknown)"},
+		{Name: "reasoning", Field: form.Into(&m.Reasoning, form.Optional(form.Bool)), Doc: "Whether it reasons: if so it gets no temperature, if not no effort"},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -52,7 +53,7 @@ func (b *builder) settingsOf(t *task) settings {
 // fill completes a draft: every default applied, every variable filled in.
 func (b *builder) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
-	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.s, run: b.run, getenv: b.options.Getenv, event: b.options.event}
+	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.S, run: b.run, getenv: b.options.Getenv, event: b.options.event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.output.schema.doc
 	j.Output, j.Findings = outputOf(t, s), t.output.schema.findings
@@ -87,7 +88,7 @@ func (b *builder) fill(d *draft, with settings) {
 		j.Commit = b.commitOf(d, s)
 	}
 	if inPlace := j.Commit == nil || j.Commit.Branch == CurrentBranch; inPlace && j.Repo.Kind == RepoPath {
-		t.commit.at(t).refused(policy.InPlace, "work in place", "")
+		t.commit.at(t).Refused(policy.InPlace, "work in place", "")
 	}
 	j.Publish = cmp.Or(b.options.Overrides.Publish, t.publish.mode)
 	if j.Publish == PublishPR {
@@ -106,10 +107,10 @@ func (t *task) setupVariables(names *vocabulary, getenv func(string) string) []s
 		if !names.checkEnv(name) {
 			continue
 		}
-		if getenv(name.s) == "" {
-			name.problem(fmt.Sprintf("the environment variable %s of setup_env is not set", name.s), "set it, or remove it")
+		if getenv(name.S) == "" {
+			name.Problem(fmt.Sprintf("the environment variable %s of setup_env is not set", name.S), "set it, or remove it")
 		}
-		all = append(all, name.s)
+		all = append(all, name.S)
 	}
 	return all
 }
@@ -123,7 +124,7 @@ func (b *builder) render(t template, s scope) string {
 
 // fillIn is render that also returns where the values are.
 func (b *builder) fillIn(t template, s scope) (string, []span) {
-	if t.src == nil || b.rendered > maxRenderedPlan {
+	if t.Src == nil || b.rendered > maxRenderedPlan {
 		return "", nil
 	}
 	out, values, ok := t.fillIn(s)
@@ -132,9 +133,9 @@ func (b *builder) fillIn(t template, s scope) (string, []span) {
 	}
 	switch {
 	case b.rendered > maxRenderedPlan:
-		t.problem("the texts of the plan exceed 128 MiB after their variables are filled in", "split the plan")
+		t.Problem("the texts of the plan exceed 128 MiB after their variables are filled in", "split the plan")
 	case ok && strings.TrimSpace(out) == "":
-		t.problem(t.name+" is empty after its variables are filled in", "give the variables values")
+		t.Problem(t.Label+" is empty after its variables are filled in", "give the variables values")
 	}
 	return out, values
 }
@@ -168,7 +169,7 @@ func (b *builder) limitsOf(t *task, a Agent) Limits {
 // manifest's.
 func (b *builder) profileOf(t *task) profile {
 	m := t.manifest
-	written, _ := m.profiles.find(b.defaults.profile.s)
+	written, _ := m.profiles.find(b.defaults.profile.S)
 	switch {
 	case t.profile != nil:
 		written = m.profileAt(*t.profile)
@@ -182,10 +183,10 @@ func (b *builder) profileOf(t *task) profile {
 }
 
 // profileAt finds a profile that a manifest names.
-func (m *manifest) profileAt(name text) profile {
-	p, ok := m.profiles.find(name.s)
-	if !ok && m.profiles.body(name.s) == nil {
-		name.problem("unknown profile "+problem.Quote(name.s), name.src.Found.Suggest(name.s, m.profiles.names(), "known profiles: "))
+func (m *manifest) profileAt(name form.Text) profile {
+	p, ok := m.profiles.find(name.S)
+	if !ok && m.profiles.body(name.S) == nil {
+		name.Problem("unknown profile "+problem.Quote(name.S), name.Src.Found.Suggest(name.S, m.profiles.names(), "known profiles: "))
 	}
 	return p
 }
@@ -206,7 +207,7 @@ func (b *builder) commitOf(d *draft, s scope) *Commit {
 	branch, ok := from.branch.render(s)
 	if ok && branch != CurrentBranch {
 		if fault := branchFault(branch); fault != "" {
-			from.branch.problem("invalid branch name "+problem.Quote(branch), fault)
+			from.branch.Problem("invalid branch name "+problem.Quote(branch), fault)
 			ok = false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // FollowCause is what "millhand follow" acts on.
@@ -29,7 +30,7 @@ type Follow struct {
 
 // DefaultFollow returns the settings of a manifest without follow.
 func DefaultFollow() Follow {
-	f := withDefaults((*Follow).keys)
+	f := form.WithDefaults((*Follow).keys)
 	f.On = followCauses()
 	return f
 }
@@ -38,35 +39,35 @@ func followCauses() []FollowCause {
 	return []FollowCause{FollowConflict, FollowChecks, FollowReview}
 }
 
-func (f *Follow) keys() keys {
-	return keys{
-		{"on", into(&f.On, causesForm), "", "What to act on: conflict, checks, review (all if absent)"},
-		{"attempts", into(&f.Attempts, between(1, maxFollowed)), "2", "Sessions for one pull request"},
-		{"cost", into(&f.CostUSD, costForm), "1.00", "Cost of the sessions for one pull request in USD"},
-		{"stale", into(&f.Stale, daysForm), "30d", "Time without activity after which a pull request is left to people"},
+func (f *Follow) keys() form.Table {
+	return form.Table{
+		{Name: "on", Field: form.Into(&f.On, causesForm), Doc: "What to act on: conflict, checks, review (all if absent)"},
+		{Name: "attempts", Field: form.Into(&f.Attempts, form.Between(1, maxFollowed)), Def: "2", Doc: "Sessions for one pull request"},
+		{Name: "cost", Field: form.Into(&f.CostUSD, form.Cost), Def: "1.00", Doc: "Cost of the sessions for one pull request in USD"},
+		{Name: "stale", Field: form.Into(&f.Stale, daysForm), Def: "30d", Doc: "Time without activity after which a pull request is left to people"},
 	}
 }
 
 const maxFollowed = 100
 
 var (
-	causesForm = form[[]FollowCause]{listOf(oneOf(followCauses())).Type, readCauses}
-	followForm = form[*Follow]{typeOf((*Follow).keys), readFollow}
+	causesForm = form.Of[[]FollowCause]{Type: form.ListOf(form.OneOf(followCauses())).Type, Read: readCauses}
+	followForm = form.Of[*Follow]{Type: form.TypeOf((*Follow).keys), Read: readFollow}
 	// daysForm is the form of a duration that can be long: in days, too.
-	daysForm = form[time.Duration]{Type{Name: "duration", Or: &Type{Name: "days"}}, readDays}
+	daysForm = form.Of[time.Duration]{Type: form.Type{Name: "duration", Or: &form.Type{Name: "days"}}, Read: readDays}
 )
 
-func readFollow(v value) (*Follow, bool) {
+func readFollow(v form.Value) (*Follow, bool) {
 	f := DefaultFollow()
-	f.keys().read(v)
+	f.keys().Read(v)
 	return &f, true
 }
 
 // readCauses reads a list that is not empty, without duplicates.
-func readCauses(v value) ([]FollowCause, bool) {
-	list, ok := listOf(oneOf(followCauses())).read(v)
+func readCauses(v form.Value) ([]FollowCause, bool) {
+	list, ok := form.ListOf(form.OneOf(followCauses())).Read(v)
 	if ok && len(list) == 0 {
-		v.problem(v.name+" is empty", "write for example [checks], or remove it for all")
+		v.Problem(v.Label+" is empty", "write for example [checks], or remove it for all")
 		return nil, false
 	}
 	slices.Sort(list)
@@ -74,14 +75,14 @@ func readCauses(v value) ([]FollowCause, bool) {
 }
 
 // readDays reads a duration, which may be a number of days, such as 30d.
-func readDays(v value) (time.Duration, bool) {
-	text, days := strings.CutSuffix(v.node.Value, "d")
+func readDays(v form.Value) (time.Duration, bool) {
+	text, days := strings.CutSuffix(v.Node.Value, "d")
 	n, err := strconv.Atoi(text)
 	switch {
-	case !v.isScalar() || !days || err != nil:
-		return readDuration(v)
+	case !v.IsScalar() || !days || err != nil:
+		return form.ReadDuration(v)
 	case n < 1 || n > maxDays:
-		v.problem(v.name+" must be from 1d to "+strconv.Itoa(maxDays)+"d", "write for example 30d")
+		v.Problem(v.Label+" must be from 1d to "+strconv.Itoa(maxDays)+"d", "write for example 30d")
 		return 0, false
 	}
 	return time.Duration(n) * 24 * time.Hour, true

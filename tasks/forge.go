@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -20,8 +21,8 @@ type forge struct {
 }
 
 var (
-	forgesForm    = mapOf("HOST", typeOf((*forge).keys), readForges)
-	forgeKindForm = enum(string(GitHub), string(GitLab), string(Gitea))
+	forgesForm    = form.MapOf("HOST", form.TypeOf((*forge).keys), readForges)
+	forgeKindForm = form.Enum(string(GitHub), string(GitLab), string(Gitea))
 )
 
 // KindOfHost returns the kind of a well-known host; "" for others.
@@ -30,23 +31,23 @@ func KindOfHost(host string) ForgeKind {
 }
 
 // readForges reads how git hosts are accessed.
-func readForges(v value) ([]definition[Forge], bool) {
+func readForges(v form.Value) ([]definition[Forge], bool) {
 	var all []definition[Forge]
-	first := map[string]value{}
-	entries, ok := v.definitions()
+	first := map[string]form.Value{}
+	entries, ok := v.Definitions()
 	for _, e := range entries {
-		host, valid := forgeHost(e.key.Value)
+		host, valid := forgeHost(e.Key.Value)
 		if !valid {
-			e.keyProblem("invalid host "+problem.Quote(e.key.Value), "write HOST or HOST:PORT, such as git.example.com")
+			e.KeyProblem("invalid host "+problem.Quote(e.Key.Value), "write HOST or HOST:PORT, such as git.example.com")
 			continue
 		}
 		if before, twice := first[host]; twice {
-			e.keyProblem(fmt.Sprintf("duplicate host %s, first at %s", problem.Quote(host), before.ruleSource()), "remove one of them")
+			e.KeyProblem(fmt.Sprintf("duplicate host %s, first at %s", problem.Quote(host), before.RuleSource()), "remove one of them")
 			continue
 		}
 		first[host] = e
 		f := readForge(e, host)
-		all = append(all, definition[Forge]{value: e, title: "forge " + problem.Quote(host), digest: digest(f), is: f})
+		all = append(all, definition[Forge]{Value: e, title: "forge " + problem.Quote(host), digest: digest(f), is: f})
 	}
 	return all, ok
 }
@@ -62,20 +63,20 @@ func forgeHost(written string) (string, bool) {
 
 // readForge reads the access to one host. A policy bounds the host as it does those of
 // providers, because the token is sent there.
-func readForge(v value, host string) Forge {
-	f := forge{Forge: Forge{Host: host, Kind: KindOfHost(host), Source: v.ruleSource()}}
-	v.refused(policy.Hosts, "the host "+problem.Quote(host), withPort("https", host))
-	got := f.keys().read(v)
-	if f.Kind == "" && v.isMapping() {
+func readForge(v form.Value, host string) Forge {
+	f := forge{Forge: Forge{Host: host, Kind: KindOfHost(host), Source: v.RuleSource()}}
+	v.Refused(policy.Hosts, "the host "+problem.Quote(host), withPort("https", host))
+	got := f.keys().Read(v)
+	if f.Kind == "" && v.IsMapping() {
 		if _, given := got["kind"]; !given {
-			v.lacks("kind", "write kind: github, gitlab or gitea")
+			v.Lacks("kind", "write kind: github, gitlab or gitea")
 		}
 	}
 	oneSource(got, "token_env", "key_command", "app")
 	if app, given := got["app"]; given && f.Kind != "" && f.Kind != GitHub {
-		app.keyProblem("app requires kind: github", "remove it, or use key_command")
+		app.KeyProblem("app requires kind: github", "remove it, or use key_command")
 	}
-	f.Key = readKeyCommand(got, f.command, f.ttl, v.src.dir)
+	f.Key = readKeyCommand(got, f.command, f.ttl, v.Src.Dir)
 	return f.Forge
 }
 
@@ -97,9 +98,9 @@ func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 			continue
 		}
 		m := &manifest{}
-		entries, _ := root.entries()
+		entries, _ := root.Entries()
 		for _, e := range entries {
-			if e.key.Value == "forges" && !e.null() {
+			if e.Key.Value == "forges" && !e.Null() {
 				m.forges, _ = readForges(e)
 			}
 		}
@@ -107,65 +108,65 @@ func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 	}
 	b := &builder{loader: l, manifests: manifests}
 	b.defineForges()
-	return b.forges, l.found.Err()
+	return b.shared.forges, l.found.Err()
 }
 
-var appForm = form[*GitHubApp]{typeOf((*GitHubApp).keys), readApp}
+var appForm = form.Of[*GitHubApp]{Type: form.TypeOf((*GitHubApp).keys), Read: readApp}
 
 // readApp reads the variables of a GitHub App. Policies bound the default ones, too.
-func readApp(v value) (*GitHubApp, bool) {
-	a := withDefaults((*GitHubApp).keys)
-	got := a.keys().read(v)
+func readApp(v form.Value) (*GitHubApp, bool) {
+	a := form.WithDefaults((*GitHubApp).keys)
+	got := a.keys().Read(v)
 	for _, of := range []struct{ key, name string }{{"id_env", a.IDEnv}, {"key_env", a.KeyEnv}} {
 		if _, given := got[of.key]; !given {
-			v.refused(policy.Env, "the environment variable "+of.name, of.name)
+			v.Refused(policy.Env, "the environment variable "+of.name, of.name)
 		}
 	}
 	return &a, true
 }
 
 // oneSource records a second one of keys that exclude each other.
-func oneSource(got map[string]value, names ...string) {
+func oneSource(got map[string]form.Value, names ...string) {
 	given := slices.DeleteFunc(names, func(name string) bool { _, ok := got[name]; return !ok })
 	if len(given) > 1 {
-		got[given[1]].keyProblem(fmt.Sprintf("%s and %s are both set", given[0], given[1]), "remove one of them")
+		got[given[1]].KeyProblem(fmt.Sprintf("%s and %s are both set", given[0], given[1]), "remove one of them")
 	}
 }
 
 // readKeyCommand returns the keys of a key_command; nil without one, or if a policy does
 // not list it. It runs outside of the sandbox.
-func readKeyCommand(got map[string]value, command program, ttl time.Duration, dir string) *KeySource {
+func readKeyCommand(got map[string]form.Value, command program, ttl time.Duration, dir string) *KeySource {
 	at, timed := got["ttl"]
 	if _, given := got["key_command"]; timed && !given {
-		at.keyProblem("ttl requires key_command", "add key_command, or remove ttl")
+		at.KeyProblem("ttl requires key_command", "add key_command, or remove ttl")
 	}
-	if len(command.args) == 0 || got["key_command"].refusedKeySource("a command for keys", command.args[0]) {
+	if len(command.args) == 0 || got["key_command"].RefusedKeySource("a command for keys", command.args[0]) {
 		return nil
 	}
-	got["key_command"].uses().keyCommand(got["key_command"], command.written[1:])
+	got["key_command"].Uses().KeyCommand(got["key_command"], command.written[1:])
 	return &KeySource{Command: command.args, Dir: dir, TTL: ttl}
 }
 
 // defineForges resolves the git hosts of all manifests.
 func (b *builder) defineForges() {
 	for _, d := range gather(b.manifests, func(m *manifest) []definition[Forge] { return m.forges }) {
-		b.forges = append(b.forges, d.is)
+		b.shared.forges = append(b.shared.forges, d.is)
 	}
 }
 
-func (f *forge) keys() keys {
-	return keys{
-		{"kind", into((*string)(&f.Kind), forgeKindForm), "", "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
-		{"token_env", into(&f.TokenEnv, keyEnvForm), "", "Environment variable with the token; it goes before all others"},
-		{"key_command", into(&f.command, argvForm), "", "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
-		{"ttl", into(&f.ttl, durationForm), "", "How long a token of key_command is used (until the server rejects it)"},
-		{"app", into(&f.App, appForm), "", "GitHub App whose installations have the tokens; {} for the default variables"},
+func (f *forge) keys() form.Table {
+	return form.Table{
+		{Name: "kind", Field: form.Into((*string)(&f.Kind), forgeKindForm), Doc: "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
+		{Name: "token_env", Field: form.Into(&f.TokenEnv, keyEnvForm), Doc: "Environment variable with the token; it goes before all others"},
+		{Name: "key_command", Field: form.Into(&f.command, argvForm), Doc: "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
+		{Name: "ttl", Field: form.Into(&f.ttl, form.Duration), Doc: "How long a token of key_command is used (until the server rejects it)"},
+		{Name: "app", Field: form.Into(&f.App, appForm), Doc: "GitHub App whose installations have the tokens; {} for the default variables"},
 	}
 }
 
-func (a *GitHubApp) keys() keys {
-	return keys{
-		{"id_env", into(&a.IDEnv, keyEnvForm), "MILLHAND_GITHUB_APP_ID", "Environment variable with the application ID or client ID"},
-		{"key_env", into(&a.KeyEnv, keyEnvForm), "MILLHAND_GITHUB_APP_KEY", "Environment variable with the private key as PEM, or the path of its file"},
+func (a *GitHubApp) keys() form.Table {
+	return form.Table{
+		{Name: "id_env", Field: form.Into(&a.IDEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
+		{Name: "key_env", Field: form.Into(&a.KeyEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},
 	}
 }

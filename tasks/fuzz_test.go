@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -120,7 +121,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		found := problem.NewCollector()
-		src := &source{File: problem.File{Name: "m.yaml", Found: found, Lines: strings.Split(s, "\n")}}
+		src := &form.Source{File: problem.File{Name: "m.yaml", Found: found, Lines: strings.Split(s, "\n")}}
 		tpl := parseTemplate(literal(src, s))
 		got, ok := tpl.render(scope{vars: map[string]string{"x": "${{ vars.x }}"}, task: "a", getenv: func(string) string { return "" }})
 		if ok && len(found.List) == 0 {
@@ -129,7 +130,7 @@ func FuzzTemplate(f *testing.F) {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 		}
-		if !strings.Contains(s, opening) && (got != s || len(found.List) > 0) {
+		if !strings.Contains(s, form.Opening) && (got != s || len(found.List) > 0) {
 			t.Errorf("a text without variables became %q, %v", got, found.List)
 		}
 	})
@@ -138,13 +139,13 @@ func FuzzTemplate(f *testing.F) {
 // plainRender fills in a valid template the slow way, from its end: what is
 // before the last opening cannot depend on what follows it.
 func plainRender(s string, variables map[string]string) string {
-	i := strings.LastIndex(s, opening)
+	i := strings.LastIndex(s, form.Opening)
 	if i < 0 {
 		return s
 	}
-	rest := s[i+len(opening):]
+	rest := s[i+len(form.Opening):]
 	if before, escaped := strings.CutSuffix(s[:i], "$"); escaped {
-		return plainRender(before, variables) + opening + rest
+		return plainRender(before, variables) + form.Opening + rest
 	}
 	name, rest, _ := strings.Cut(rest, "}}")
 	return plainRender(s[:i], variables) + variables[strings.TrimSpace(name)] + rest

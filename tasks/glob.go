@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -23,21 +24,21 @@ const (
 // directories that are in a repository. Each is named once, by whatever symlinks it
 // can be reached.
 func (e repoEntry) globbed() ([]repo, bool) {
-	pattern := filepath.ToSlash(e.target.s)
+	pattern := filepath.ToSlash(e.target.S)
 	elements := strings.Split(pattern, "/")
 	for _, element := range elements {
 		if _, err := pathglob.Parse(element); err != nil && !errors.Is(err, pathglob.ErrTooMany) {
-			e.target.problem("invalid pattern "+problem.Quote(e.target.s), "close its brackets, and write no / in them")
+			e.target.Problem("invalid pattern "+problem.Quote(e.target.S), "close its brackets, and write no / in them")
 			return nil, false
 		}
 	}
-	dirs, ok := e.target.search("pattern", pattern, pathglob.Search{Follow: true, Limit: maxLooked})
+	dirs, ok := e.target.Search("pattern", pattern, pathglob.Search{Follow: true, Limit: maxLooked})
 	if !ok {
 		return nil, false
 	}
-	found, others := partition(dirs, func(dir string) bool { return holdsRepository(resolvePath(e.src.dir, dir)) })
+	found, others := partition(dirs, func(dir string) bool { return holdsRepository(form.ResolvePath(e.Src.Dir, dir)) })
 	if len(found) == 0 && !slices.Contains(elements, "**") {
-		found, _ = partition(others, func(dir string) bool { return insideRepository(resolvePath(e.src.dir, dir)) })
+		found, _ = partition(others, func(dir string) bool { return insideRepository(form.ResolvePath(e.Src.Dir, dir)) })
 	}
 	return e.pickFound(found)
 }
@@ -47,7 +48,7 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	var all []repo
 	seen := map[string]bool{}
 	for _, dir := range found {
-		r, picked, ok := e.one(Repo{Kind: RepoPath, Dir: dir, Ref: e.ref}, e.target.value)
+		r, picked, ok := e.one(Repo{Kind: RepoPath, Dir: dir, Ref: e.ref}, e.target.Value)
 		if !ok {
 			return nil, false
 		}
@@ -58,9 +59,9 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	}
 	switch {
 	case len(found) == 0:
-		e.target.problem(fmt.Sprintf("no git repository matches %s", problem.Quote(e.target.s)), "check the pattern; it is relative to the manifest")
+		e.target.Problem(fmt.Sprintf("no git repository matches %s", problem.Quote(e.target.S)), "check the pattern; it is relative to the manifest")
 	case len(all) == 0:
-		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.s)), "compare their patterns with the directories")
+		e.target.Problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.S)), "compare their patterns with the directories")
 	}
 	return all, len(all) > 0
 }

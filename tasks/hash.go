@@ -15,33 +15,33 @@ func (b *builder) hash(p *Plan, drafts []*draft) string {
 
 // hashEquipment identifies what jobs have beside what they say themselves.
 func (b *builder) hashEquipment(p *Plan) string {
-	skills := make([]string, len(b.skills))
-	for i, s := range b.skills {
+	skills := make([]string, len(b.shared.skills))
+	for i, s := range b.shared.skills {
 		skills[i] = s.written
 	}
-	if len(b.servers) > 0 { // so that other plans keep their hash
-		skills = append(skills, digest(digests(b.servers)))
+	if len(b.shared.servers) > 0 { // so that other plans keep their hash
+		skills = append(skills, digest(digests(b.shared.servers)))
 	}
 	if scripts := hashScripts(b); scripts != nil {
 		skills = append(skills, digest(scripts))
 	}
-	if len(b.hooks) > 0 {
-		skills = append(skills, digest("hooks", digests(b.hooks)))
+	if len(b.shared.hooks) > 0 {
+		skills = append(skills, digest("hooks", digests(b.shared.hooks)))
 	}
-	if len(b.languageServers) > 0 {
-		skills = append(skills, digest(digests(b.languageServers), diagnosticsWait(b.manifests)))
+	if len(b.shared.languageServers) > 0 {
+		skills = append(skills, digest(digests(b.shared.languageServers), diagnosticsWait(b.manifests)))
 	}
 	if p.Evidence != nil {
 		skills = append(skills, digest("evidence", p.Evidence.Sign))
 	}
-	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
+	return digest(digests(b.shared.endpoints), digests(b.shared.agents), digests(b.shared.search), digests(b.shared.tools), skills)
 }
 
 func (d *draft) hash() string {
 	j := d.job
 	var needs []string
 	for _, n := range d.task.needs {
-		needs = append(needs, n.s)
+		needs = append(needs, n.S)
 	}
 	hash := digest(
 		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Repo.Depth, j.Matrix,

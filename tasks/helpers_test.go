@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -83,9 +84,9 @@ func lines(tb testing.TB, err error) []string {
 }
 
 // literal is a text that fills a file.
-func literal(src *source, s string) text {
+func literal(src *form.Source, s string) form.Text {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Line: 1, Column: 1}
-	return text{value{src: src, node: n, use: n, name: "the text"}, s}
+	return form.Text{Value: form.Value{Src: src, Node: n, Use: n, Label: "the text"}, S: s}
 }
 
 // replaceOnce changes a text that has to be there.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // HookEvent is when a hook runs.
@@ -65,49 +66,49 @@ type hook struct {
 type hookLists struct{ all []definition[hook] }
 
 var (
-	hooksForm       = form[[]definition[hook]]{typeOf((*hookLists).keys), readHooks}
-	toolPatternForm = form[string]{Type{Name: "string"}, readToolPattern}
+	hooksForm       = form.Of[[]definition[hook]]{Type: form.TypeOf((*hookLists).keys), Read: readHooks}
+	toolPatternForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readToolPattern}
 )
 
 // readToolPattern reads a name of tools, with wildcards.
-func readToolPattern(v value) (string, bool) {
-	t, ok := v.filled()
-	return t.s, ok
+func readToolPattern(v form.Value) (string, bool) {
+	t, ok := v.Filled()
+	return t.S, ok
 }
 
 // readHooks reads the hooks of a manifest.
-func readHooks(v value) ([]definition[hook], bool) {
+func readHooks(v form.Value) ([]definition[hook], bool) {
 	var lists hookLists
-	lists.keys().read(v)
+	lists.keys().Read(v)
 	return lists.all, true
 }
 
 // on is the list of the hooks of an event.
-func (l *hookLists) on(event HookEvent) field {
-	of := func(h *hook) keys {
+func (l *hookLists) on(event HookEvent) form.Field {
+	of := func(h *hook) form.Table {
 		h.On = event
 		return h.keys()
 	}
-	one := short(form[definition[hook]]{typeOf(of), func(v value) (definition[hook], bool) { return readHook(v, of) }}, Type{Name: "string"}, ifString("run"))
-	f := upTo(maxCommands, listOf(one))
-	return field{Type: f.Type, read: func(v value) {
-		hooks, _ := f.read(v)
+	one := form.Short(form.Of[definition[hook]]{Type: form.TypeOf(of), Read: func(v form.Value) (definition[hook], bool) { return readHook(v, of) }}, form.Type{Name: "string"}, form.IfString("run"))
+	f := form.UpTo(form.MaxCommands, form.ListOf(one))
+	return form.Field{Type: f.Type, Read: func(v form.Value) {
+		hooks, _ := f.Read(v)
 		l.all = append(l.all, hooks...)
 	}}
 }
 
-func readHook(v value, of func(*hook) keys) (definition[hook], bool) {
-	h := withDefaults(of)
-	if v.refused(policy.Extensions, "the hook "+string(h.On), string(h.On)) {
+func readHook(v form.Value, of func(*hook) form.Table) (definition[hook], bool) {
+	h := form.WithDefaults(of)
+	if v.Refused(policy.Extensions, "the hook "+string(h.On), string(h.On)) {
 		return definition[hook]{}, false
 	}
-	h.keys().read(v)
-	h.Command, h.Workspace, h.Source = h.program.args, h.writes != nil, v.ruleSource()
+	h.keys().Read(v)
+	h.Command, h.Workspace, h.Source = h.program.args, h.writes != nil, v.RuleSource()
 	content := digest(h.On, h.program.written, h.Tools, h.Time, h.Optional)
 	if h.Workspace {
 		content = digest(content, h.writes)
 	}
-	return definition[hook]{value: v, title: "hook " + string(h.On) + " " + content, digest: content, is: h}, true // equal ones of several manifests run once
+	return definition[hook]{Value: v, title: "hook " + string(h.On) + " " + content, digest: content, is: h}, true // equal ones of several manifests run once
 }
 
 // hooks resolves the hooks of all manifests.
@@ -134,8 +135,8 @@ func hooks(b *builder) []definition[hook] {
 
 // equipHooks puts the hooks into the plan.
 func equipHooks(b *builder, p *Plan) {
-	for i := range b.hooks {
-		d := &b.hooks[i]
+	for i := range b.shared.hooks {
+		d := &b.shared.hooks[i]
 		if h := &d.is; h.On.OfRun() {
 			of := b.profileOf(&task{manifest: h.manifest}) // as of a task without one
 			h.Profile = b.options.Policies.Under(of.Profile)
@@ -150,30 +151,30 @@ func (h *Hook) resolveBeside(b Beside, jobs []Job) {
 	h.Command, h.Readable = b.resolveProgram(h.Command, jobs)
 }
 
-func (l *hookLists) keys() keys {
-	return keys{
-		{"run_start", l.on(RunStart), "", "Before the first job; a failure ends all jobs"},
-		{"run_end", l.on(RunEnd), "", "After the last job"},
-		{"job_start", l.on(JobStart), "", "Before the setup commands of a job"},
-		{"job_end", l.on(JobEnd), "", "After everything else of a job"},
-		{"before_tool", l.on(BeforeTool), "", "Before each tool call; exit code 2 denies it, and standard error is the reason"},
-		{"after_tool", l.on(AfterTool), "", "After each tool call; standard output is appended to its result"},
-		{"before_commit", l.on(BeforeCommit), "", "After verify, before the changes are committed; may change files, and a failure prevents the commit"},
-		{"after_commit", l.on(AfterCommit), "", "After the commit, before it is published"},
+func (l *hookLists) keys() form.Table {
+	return form.Table{
+		{Name: "run_start", Field: l.on(RunStart), Doc: "Before the first job; a failure ends all jobs"},
+		{Name: "run_end", Field: l.on(RunEnd), Doc: "After the last job"},
+		{Name: "job_start", Field: l.on(JobStart), Doc: "Before the setup commands of a job"},
+		{Name: "job_end", Field: l.on(JobEnd), Doc: "After everything else of a job"},
+		{Name: "before_tool", Field: l.on(BeforeTool), Doc: "Before each tool call; exit code 2 denies it, and standard error is the reason"},
+		{Name: "after_tool", Field: l.on(AfterTool), Doc: "After each tool call; standard output is appended to its result"},
+		{Name: "before_commit", Field: l.on(BeforeCommit), Doc: "After verify, before the changes are committed; may change files, and a failure prevents the commit"},
+		{Name: "after_commit", Field: l.on(AfterCommit), Doc: "After the commit, before it is published"},
 	}
 }
 
-func (h *hook) keys() keys {
-	all := keys{
-		{"run", required("run: COMMAND", into(&h.program, programForm)), "", "Shell command, or a program and its arguments"},
-		{"time", into(&h.Time, durationForm), "30s", "Timeout of the command"},
-		{"optional", into(&h.Optional, boolForm), "false", "Whether a failure is only a warning"},
+func (h *hook) keys() form.Table {
+	all := form.Table{
+		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&h.program, programForm)), Doc: "Shell command, or a program and its arguments"},
+		{Name: "time", Field: form.Into(&h.Time, form.Duration), Def: "30s", Doc: "Timeout of the command"},
+		{Name: "optional", Field: form.Into(&h.Optional, form.Bool), Def: "false", Doc: "Whether a failure is only a warning"},
 	}
 	if !h.On.OfRun() {
-		all = append(all, key{"write", into(&h.writes, workspaceForm), "", writeWorkspaceDoc})
+		all = append(all, form.Row{Name: "write", Field: form.Into(&h.writes, workspaceForm), Doc: writeWorkspaceDoc})
 	}
 	if h.On == BeforeTool || h.On == AfterTool {
-		all = append(all, key{"tools", into(&h.Tools, upTo(maxCommands, listOf(toolPatternForm))), "", "Tools whose calls it is run for, with wildcards (all if absent)"})
+		all = append(all, form.Row{Name: "tools", Field: form.Into(&h.Tools, form.UpTo(form.MaxCommands, form.ListOf(toolPatternForm))), Doc: "Tools whose calls it is run for, with wildcards (all if absent)"})
 	}
 	return all
 }

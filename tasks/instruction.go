@@ -8,40 +8,41 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-var instructionForm = form[[]Instruction]{Type{Name: "string"}, readInstruction}
+var instructionForm = form.Of[[]Instruction]{Type: form.Type{Name: "string"}, Read: readInstruction}
 
 // readInstruction reads a file of instructions, or all that a pattern matches, in
 // the order of their names. An @ before the path, as prompts have it, means the
 // same.
-func readInstruction(v value) ([]Instruction, bool) {
-	t, ok := v.filled()
+func readInstruction(v form.Value) ([]Instruction, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return nil, false
 	}
-	path := t.s
-	if !isFile(resolvePath(v.src.dir, path)) {
+	path := t.S
+	if !form.IsFile(form.ResolvePath(v.Src.Dir, path)) {
 		path = strings.TrimPrefix(path, "@")
 	}
-	if isFile(resolvePath(v.src.dir, path)) || !strings.ContainsAny(path, "*?[{") {
+	if form.IsFile(form.ResolvePath(v.Src.Dir, path)) || !strings.ContainsAny(path, "*?[{") {
 		one, ok := readInstructionFile(v, path)
 		return []Instruction{one}, ok
 	}
-	found, ok := t.search("glob", filepath.ToSlash(path), pathglob.Search{Files: true, Hidden: true, Limit: maxFiles})
+	found, ok := t.Search("glob", filepath.ToSlash(path), pathglob.Search{Files: true, Hidden: true, Limit: maxFiles})
 	switch {
 	case !ok:
 		return nil, false
 	case len(found) == 0: // as in OpenCode: the files may come later
-		v.src.Found.Note(fmt.Sprintf("%s: no file matches %s, which is relative to the manifest", v.source(), problem.Quote(t.s)))
-	case len(found) > maxCommands:
-		v.problem(fmt.Sprintf("%s matches more than %d files", problem.Quote(t.s), maxCommands), "name the files that every session needs")
+		v.Src.Found.Note(fmt.Sprintf("%s: no file matches %s, which is relative to the manifest", v.Position(), problem.Quote(t.S)))
+	case len(found) > form.MaxCommands:
+		v.Problem(fmt.Sprintf("%s matches more than %d files", problem.Quote(t.S), form.MaxCommands), "name the files that every session needs")
 		return nil, false
 	}
 	var all []Instruction
 	for _, file := range found {
-		if v.outside(resolvePath(v.src.dir, file), t.s) { // not by its name, which is nobody's business
+		if v.Outside(form.ResolvePath(v.Src.Dir, file), t.S) { // not by its name, which is nobody's business
 			return nil, false
 		}
 		one, valid := readInstructionFile(v, file)
@@ -52,17 +53,17 @@ func readInstruction(v value) ([]Instruction, bool) {
 	return all, ok
 }
 
-func readInstructionFile(v value, path string) (Instruction, bool) {
-	if v.outside(resolvePath(v.src.dir, path), path) {
+func readInstructionFile(v form.Value, path string) (Instruction, bool) {
+	if v.Outside(form.ResolvePath(v.Src.Dir, path), path) {
 		return Instruction{}, false
 	}
-	v.uses().named(v, resolvePath(v.src.dir, path), path)
-	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
+	v.Uses().Named(v, form.ResolvePath(v.Src.Dir, path), path)
+	data, err := form.ReadRegular(form.ResolvePath(v.Src.Dir, path), form.MaxFile)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("%s: %s", problem.Quote(path), missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("%s: %s", problem.Quote(path), form.Missing(err)), "check its path; it is relative to the manifest")
 	case !utf8.Valid(data):
-		v.problem(fmt.Sprintf("%s is not UTF-8 text", problem.Quote(path)), "save it as UTF-8")
+		v.Problem(fmt.Sprintf("%s is not UTF-8 text", problem.Quote(path)), "save it as UTF-8")
 	default:
 		return Instruction{Path: path, Text: string(data)}, true
 	}
@@ -74,7 +75,7 @@ func readInstructionFile(v value, path string) (Instruction, bool) {
 const maxInstructions = 4 << 20
 
 // onlyOnce drops files that are named twice, by two patterns for example.
-func onlyOnce(v value, all []Instruction) []Instruction {
+func onlyOnce(v form.Value, all []Instruction) []Instruction {
 	var once []Instruction
 	size := 0
 	for _, i := range all {
@@ -85,7 +86,7 @@ func onlyOnce(v value, all []Instruction) []Instruction {
 		once = append(once, i)
 	}
 	if size > maxInstructions {
-		v.problem(fmt.Sprintf("the instructions exceed %d MiB", maxInstructions>>20), "every request carries them: shorten them")
+		v.Problem(fmt.Sprintf("the instructions exceed %d MiB", maxInstructions>>20), "every request carries them: shorten them")
 	}
 	return once
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // mapNode is a mapping of a test's document.
@@ -152,7 +154,7 @@ var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]":
 type document struct {
 	dir  string
 	root mapNode
-	keys []Key
+	keys []form.Key
 }
 
 func newManifest(dir string) document {
@@ -207,21 +209,21 @@ func (d document) at(path string) mapNode {
 }
 
 // parent returns where a key's mapping is, and last its name in it.
-func parent(k Key) string {
+func parent(k form.Key) string {
 	i := strings.LastIndexByte(k.Path, '.')
 	return k.Path[:max(i, 0)]
 }
 
-func last(k Key) string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }
+func last(k form.Key) string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }
 
 // set adds a key with a value.
-func (d document) set(k Key, value any) {
+func (d document) set(k form.Key, value any) {
 	m := d.at(parent(k))
 	m[last(k)] = value
 }
 
 // sampled adds a key with a valid value that is not its default.
-func (d document) sampled(k Key, samples map[string]mapNode) {
+func (d document) sampled(k form.Key, samples map[string]mapNode) {
 	m := d.at(parent(k))
 	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments", "github", "gitlab", "gitea", "headers", "oauth"}
 	if name := exclusive[parent(k)]; name != "" && slices.Contains(excludes, last(k)) {
@@ -252,7 +254,7 @@ func (d document) sampled(k Key, samples map[string]mapNode) {
 }
 
 // exampleOf is a valid value of a type that differs from another one.
-func exampleOf(t Type, not string) any {
+func exampleOf(t form.Type, not string) any {
 	switch t.Name {
 	case "string":
 		return "x"
@@ -280,12 +282,12 @@ func exampleOf(t Type, not string) any {
 		return mapNode{"mine": exampleOf(*t.Elem, "")}
 	case "mapping":
 		m := mapNode{}
-		if t.keys == nil {
+		if t.Keys == nil {
 			return m
 		}
-		for _, k := range t.keys() {
-			if k.required != "" {
-				m[k.name] = exampleOf(k.Type, "")
+		for _, k := range t.Keys() {
+			if k.Required != "" {
+				m[k.Name] = exampleOf(k.Type, "")
 			}
 		}
 		return m
@@ -314,7 +316,7 @@ func (d document) load(t *testing.T, policy bool) (*Plan, error) {
 }
 
 // both runs a test for the keys of manifests and of policies.
-func both(t *testing.T, test func(t *testing.T, d document, k Key, policy bool)) {
+func both(t *testing.T, test func(t *testing.T, d document, k form.Key, policy bool)) {
 	t.Helper()
 	dir := dirWith(t, keyFiles)
 	for _, k := range Keys() {
@@ -326,7 +328,7 @@ func both(t *testing.T, test func(t *testing.T, d document, k Key, policy bool))
 }
 
 func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
-	both(t, func(t *testing.T, d document, k Key, policy bool) {
+	both(t, func(t *testing.T, d document, k form.Key, policy bool) {
 		t.Helper()
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
 		if _, err := d.load(t, policy); err != nil {
@@ -336,7 +338,7 @@ func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
 }
 
 func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
-	both(t, func(t *testing.T, d document, k Key, policy bool) {
+	both(t, func(t *testing.T, d document, k form.Key, policy bool) {
 		t.Helper()
 		d.at(parent(k))["qqqqqqqqqqqqqqqqqqqqqqqq"] = 1
 		_, err := d.load(t, policy)

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 func compiled(t *testing.T, doc map[string]any) *schema.Schema {
@@ -61,7 +62,7 @@ func withoutNull(doc any) any {
 
 func TestSchemasAcceptWhatLoads(t *testing.T) {
 	schemas := map[bool]*schema.Schema{false: compiled(t, ManifestSchema()), true: compiled(t, PolicySchema())}
-	both(t, func(t *testing.T, d document, k Key, policy bool) {
+	both(t, func(t *testing.T, d document, k form.Key, policy bool) {
 		t.Helper()
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
 		if err := schemas[policy].Validate(asJSON(t, d.root)); err != nil {
@@ -177,7 +178,7 @@ func TestMatchKeys(t *testing.T) {
 		"":                      "",
 	} {
 		var got []string
-		for _, k := range MatchKeys(Keys(), name) {
+		for _, k := range form.MatchKeys(Keys(), name) {
 			got = append(got, k.Path)
 		}
 		if got := strings.Join(got, " "); got != want {

@@ -14,6 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -158,7 +159,7 @@ type listing struct {
 
 // listed returns the repositories of a list, those without a mistake.
 func (e repoEntry) listed() ([]repo, bool) {
-	if e.target.s == "-" && e.src.inputs.ignored {
+	if e.target.S == "-" && e.Src.Inputs.Ignored {
 		return nil, true
 	}
 	data, ok := e.listData()
@@ -166,14 +167,14 @@ func (e repoEntry) listed() ([]repo, bool) {
 		return nil, false
 	}
 	l := &listing{repoEntry: e}
-	l.src = &source{File: problem.File{Name: e.listName(), Found: e.src.Found}, dir: e.src.dir, inputs: e.src.inputs, policies: e.src.policies}
-	if e.target.s == "-" { // standard input is the operator's
-		l.src.policies = l.src.policies.Own()
+	l.Src = &form.Source{File: problem.File{Name: e.listName(), Found: e.Src.Found}, Dir: e.Src.Dir, Inputs: e.Src.Inputs, Policies: e.Src.Policies}
+	if e.target.S == "-" { // standard input is the operator's
+		l.Src.Policies = l.Src.Policies.Own()
 	}
 	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
-	e.src.inputs.lines += len(lines)
-	if len(lines) > maxLines || e.src.inputs.lines > maxAllLines {
-		e.target.problem(fmt.Sprintf("list %s exceeds %d lines, or all lists exceed %d lines", problem.Quote(e.target.s), maxLines, maxAllLines), "split it")
+	e.Src.Inputs.Lines += len(lines)
+	if len(lines) > maxLines || e.Src.Inputs.Lines > maxAllLines {
+		e.target.Problem(fmt.Sprintf("list %s exceeds %d lines, or all lists exceed %d lines", problem.Quote(e.target.S), maxLines, maxAllLines), "split it")
 		return nil, false
 	}
 	for n, line := range lines {
@@ -182,9 +183,9 @@ func (e repoEntry) listed() ([]repo, bool) {
 	switch {
 	case l.wrong:
 	case l.named == 0:
-		e.target.problem(fmt.Sprintf("no repository in list %s", problem.Quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
+		e.target.Problem(fmt.Sprintf("no repository in list %s", problem.Quote(e.target.S)), "write one a line: a path, copy:PATH or a URL")
 	case len(l.all) == 0:
-		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.s)), "compare their patterns with the list")
+		e.target.Problem(fmt.Sprintf("no repository of %s is left after include and exclude", problem.Quote(e.target.S)), "compare their patterns with the list")
 	}
 	return l.all, true
 }
@@ -203,16 +204,16 @@ func (l *listing) line(number int, s string) {
 		r.Depth = l.depth
 	}
 	e := l.repoEntry
-	e.node = &yaml.Node{Line: number, Column: 1 + len(s) - len(strings.TrimLeft(s, blanks))}
-	e.use, e.key = e.node, nil
+	e.Node = &yaml.Node{Line: number, Column: 1 + len(s) - len(strings.TrimLeft(s, blanks))}
+	e.Use, e.Key = e.Node, nil
 	if f != nil {
-		e.problem(f.What, f.Fix)
+		e.Problem(f.What, f.Fix)
 		l.wrong = true
 		return
 	}
-	one, picked, ok := e.one(r, e.value)
+	one, picked, ok := e.one(r, e.Value)
 	if f = copyRef(); picked && r.Kind == RepoCopy && r.Ref != "" {
-		e.problem(f.What, f.Fix)
+		e.Problem(f.What, f.Fix)
 		ok = false
 	}
 	if picked && ok {
@@ -225,33 +226,33 @@ func (l *listing) line(number int, s string) {
 func (e repoEntry) listData() ([]byte, bool) {
 	var data []byte
 	var err error
-	in, name := e.src.inputs, e.target.s
+	in, name := e.Src.Inputs, e.target.S
 	switch {
-	case name != "-" && e.target.outside(resolvePath(e.src.dir, name), name):
+	case name != "-" && e.target.Outside(form.ResolvePath(e.Src.Dir, name), name):
 		return nil, false
-	case name != "-" && e.target.uses().beyond(resolvePath(e.src.dir, name)): // errors would quote it
-		e.target.problem(problem.Quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
+	case name != "-" && e.target.Uses().Beyond(form.ResolvePath(e.Src.Dir, name)): // errors would quote it
+		e.target.Problem(problem.Quote(name)+" is an absolute path, and not an input of the run", "write it relative to the manifest")
 		return nil, false
 	case name != "-":
-		e.target.uses().named(e.target.value, resolvePath(e.src.dir, name), name)
-		data, err = readRegular(resolvePath(e.src.dir, name), maxList)
-	case in.taken != "":
-		e.target.problem("standard input is already read as "+in.taken, "write the list to a file")
+		e.target.Uses().Named(e.target.Value, form.ResolvePath(e.Src.Dir, name), name)
+		data, err = form.ReadRegular(form.ResolvePath(e.Src.Dir, name), maxList)
+	case in.Taken != "":
+		e.target.Problem("standard input is already read as "+in.Taken, "write the list to a file")
 		return nil, false
-	case in.stdin == nil:
+	case in.Stdin == nil:
 		err = os.ErrClosed
 	default:
-		in.taken = "the list at " + e.target.source()
-		data, err = in.stdin()
-		e.target.uses().listed(data)
+		in.Taken = "the list at " + e.target.Position()
+		data, err = in.Stdin()
+		e.target.Uses().Listed(data)
 	}
 	switch {
-	case err == nil && len(data) > maxList || errors.Is(err, errTooLarge):
-		e.target.problem(fmt.Sprintf("list %s exceeds 10 MiB", problem.Quote(name)), "split it")
+	case err == nil && len(data) > maxList || errors.Is(err, form.ErrTooLarge):
+		e.target.Problem(fmt.Sprintf("list %s exceeds 10 MiB", problem.Quote(name)), "split it")
 	case err != nil && name == "-":
-		e.target.problem("cannot read standard input: "+reason(err), "write the list to a file")
+		e.target.Problem("cannot read standard input: "+form.Reason(err), "write the list to a file")
 	case err != nil:
-		e.target.problem(fmt.Sprintf("list %s: %s", problem.Quote(name), missing(err)), "check its path; it is relative to the manifest")
+		e.target.Problem(fmt.Sprintf("list %s: %s", problem.Quote(name), form.Missing(err)), "check its path; it is relative to the manifest")
 	default:
 		return data, true
 	}
@@ -261,10 +262,10 @@ func (e repoEntry) listData() ([]byte, bool) {
 // listName is what problems call a list: its path from where that of the
 // manifest starts.
 func (e repoEntry) listName() string {
-	name := e.target.s
-	besideManifest := isFile(filepath.Join(e.src.dir, filepath.Base(e.src.Name)))
+	name := e.target.S
+	besideManifest := form.IsFile(filepath.Join(e.Src.Dir, filepath.Base(e.Src.Name)))
 	if name == "-" || filepath.IsAbs(name) || !besideManifest {
 		return name
 	}
-	return filepath.Join(filepath.Dir(e.src.Name), name)
+	return filepath.Join(filepath.Dir(e.Src.Name), name)
 }

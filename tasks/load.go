@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/abandon"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -40,7 +41,7 @@ func under[T any](ctx context.Context, name string, load func() (T, error)) (T, 
 func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	l := newLoader(ctx, o)
 	if slices.Contains(paths, "-") {
-		l.inputs.taken = "a manifest"
+		l.inputs.Taken = "a manifest"
 	}
 	var manifests []*manifest
 	for _, path := range paths {
@@ -55,7 +56,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	if len(paths) == 0 {
 		l.found.Add(problem.Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
 	}
-	b := &builder{defaults: withDefaults((*manifest).keys), loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
+	b := &builder{defaults: form.WithDefaults((*manifest).keys), loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
 	plan, err := b.plan(ctx, paths)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 type loader struct {
 	options Options
 	found   *problem.Collector
-	inputs  *inputs
+	inputs  *form.Inputs
 	run     *runNames
 	lists   *lists
 	read    []string // manifests so far, absolute
@@ -86,16 +87,16 @@ func newLoader(ctx context.Context, o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	used := newUses()
-	used.home, used.root = o.Getenv("HOME"), o.root
+	used := form.NewUses()
+	used.Home, used.Root = o.Getenv("HOME"), o.root
 	o.event = eventOf(o, used)
-	o.Getenv = used.recording(o.Getenv)
-	return &loader{options: o, found: problem.NewCollector(), inputs: &inputs{ctx: ctx, stdin: o.Stdin, uses: used}, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, lists: &lists{given: o.Lists}}
+	o.Getenv = used.Recording(o.Getenv)
+	return &loader{options: o, found: problem.NewCollector(), inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, lists: &lists{given: o.Lists}}
 }
 
-func (l *loader) source(name, dir string) *source {
-	return &source{
-		File: problem.File{Name: name, Found: l.found}, dir: dir, home: l.inputs.uses.home, inputs: l.inputs, policies: l.options.Policies.Own(),
+func (l *loader) source(name, dir string) *form.Source {
+	return &form.Source{
+		File: problem.File{Name: name, Found: l.found}, Dir: dir, Home: l.inputs.Uses.Home, Inputs: l.inputs, Policies: l.options.Policies.Own(),
 	}
 }
 
@@ -113,46 +114,46 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 
 // document parses one manifest; false without an error after a problem with the file
 // itself.
-func (l *loader) document(ctx context.Context, path string) (root value, ok bool, err error) {
+func (l *loader) document(ctx context.Context, path string) (root form.Value, ok bool, err error) {
 	abs, dir := path, l.options.Dir
 	if path != "-" {
-		abs = resolvePath(l.options.Dir, path)
+		abs = form.ResolvePath(l.options.Dir, path)
 	}
-	if isFile(abs) { // a pipe has no useful directory
+	if form.IsFile(abs) { // a pipe has no useful directory
 		dir = filepath.Dir(abs)
 	}
 	src := l.source(path, dir)
-	top := topOf(realDir(dir))
+	top := topOf(form.RealDir(dir))
 	if l.options.root != "" { // a worker has the inputs of the run, without their repository
-		top = realDir(l.options.root)
+		top = form.RealDir(l.options.root)
 	}
-	src.policies = l.options.Policies.InRepository(top)
+	src.Policies = l.options.Policies.InRepository(top)
 	if path != "-" && l.refusedManifest(path, abs, top) {
-		return value{}, false, nil
+		return form.Value{}, false, nil
 	}
 	if slices.Contains(l.read, abs) {
 		l.found.Add(problem.Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
-		return value{}, false, nil
+		return form.Value{}, false, nil
 	}
 	l.read = append(l.read, abs)
-	if isFile(abs) {
-		l.inputs.uses.reads(abs)
+	if form.IsFile(abs) {
+		l.inputs.Uses.Reads(abs)
 	} else {
-		l.inputs.uses.fixed = append(l.inputs.uses.fixed, problem.Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
+		l.inputs.Uses.Fixed = append(l.inputs.Uses.Fixed, problem.Problem{File: path, What: "the manifest is not a regular file, and workers read it again", Fix: "write it to a file"})
 	}
 	data, err := l.bytes(ctx, path, abs)
 	switch {
 	case ctx.Err() != nil:
-		return value{}, false, fmt.Errorf("read manifest %s: %w", path, context.Cause(ctx))
+		return form.Value{}, false, fmt.Errorf("read manifest %s: %w", path, context.Cause(ctx))
 	case err != nil && path == "-":
-		return value{}, false, fmt.Errorf("read manifest from standard input: %w", err)
+		return form.Value{}, false, fmt.Errorf("read manifest from standard input: %w", err)
 	case err != nil:
-		src.unreadable(err)
-		return value{}, false, nil
+		src.Unreadable(err)
+		return form.Value{}, false, nil
 	}
 	sum := sha256.Sum256(data)
 	l.sums = append(l.sums, hex.EncodeToString(sum[:]))
-	root, ok = src.parse(data)
+	root, ok = src.Parse(data)
 	return root, ok, nil
 }
 
@@ -160,13 +161,13 @@ func (l *loader) document(ctx context.Context, path string) (root value, ok bool
 // records it. One that is not trusted may not be a symlink to a file of somebody
 // else's: what is wrong with that would be told.
 func (l *loader) refusedManifest(path, abs, top string) bool {
-	if !isFile(abs) { // a pipe is the operator's own
+	if !form.IsFile(abs) { // a pipe is the operator's own
 		return false
 	}
-	policies := l.options.Policies.InRepository(cmp.Or(top, realDir(filepath.Dir(abs))))
-	by, refused := refusedPath(policies, abs)
+	policies := l.options.Policies.InRepository(cmp.Or(top, form.RealDir(filepath.Dir(abs))))
+	by, refused := form.RefusesPath(policies, abs)
 	if refused {
-		what, fix := refusal("the manifest's path", by)
+		what, fix := form.Refusal("the manifest's path", by)
 		l.found.Add(problem.Problem{File: path, What: what, Fix: fix})
 	}
 	return refused
@@ -174,7 +175,7 @@ func (l *loader) refusedManifest(path, abs, top string) bool {
 
 func (l *loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {
 	if path != "-" {
-		return readFile(ctx, abs)
+		return form.ReadFile(ctx, abs)
 	}
 	if l.options.Stdin == nil {
 		return nil, os.ErrClosed

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -19,7 +20,7 @@ var cloudKinds = map[string][]string{
 }
 
 var (
-	loginForm    = form[*Login]{typeOf((*Login).keys), readLogin}
+	loginForm    = form.Of[*Login]{Type: form.TypeOf((*Login).keys), Read: readLogin}
 	regionForm   = formed(`[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}`, "us-east-1")
 	roleForm     = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
 	projectForm  = formed(`([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}`, "my-project")
@@ -30,48 +31,48 @@ var (
 )
 
 // formed is the form of a text that a pattern matches: parts of these texts become parts of URLs.
-func formed(pattern, example string) form[string] {
+func formed(pattern, example string) form.Of[string] {
 	full := regexp.MustCompile("^(" + pattern + ")$")
-	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
-		t, ok := v.filled()
-		if ok && !full.MatchString(t.s) {
-			v.problem(fmt.Sprintf("invalid %s %s", v.name, problem.Quote(t.s)), "write for example "+example)
+	return form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
+		t, ok := v.Filled()
+		if ok && !full.MatchString(t.S) {
+			v.Problem(fmt.Sprintf("invalid %s %s", v.Label, problem.Quote(t.S)), "write for example "+example)
 			return "", false
 		}
-		return t.s, ok
+		return t.S, ok
 	}}
 }
 
 // readLogin reads how a cloud is logged in to. It is a source of keys, which policies have to list.
-func readLogin(v value) (*Login, bool) {
+func readLogin(v form.Value) (*Login, bool) {
 	var l Login
-	l.keys().read(v)
-	if v.refusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, l.ClientID, "login")) {
+	l.keys().Read(v)
+	if v.RefusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, l.ClientID, "login")) {
 		return nil, false
 	}
 	return &l, true
 }
 
 // checkCloud reports keys of clouds that a provider of a kind does not have.
-func checkCloud(got map[string]value, name, kind string) {
+func checkCloud(got map[string]form.Value, name, kind string) {
 	if name == "azure" && (kind == "openai" || kind == "responses") { // APIs of the same cloud
 		kind = name
 	}
 	for _, key := range []string{"region", "project", "login"} {
 		if at, given := got[key]; given && !slices.Contains(cloudKinds[kind], key) {
 			having := slices.DeleteFunc(slices.Sorted(maps.Keys(cloudKinds)), func(kind string) bool { return !slices.Contains(cloudKinds[kind], key) })
-			at.keyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(having, " or "))
+			at.KeyProblem(fmt.Sprintf("%s is not supported by kind %s", key, kind), "remove it, or write kind: "+strings.Join(having, " or "))
 		}
 	}
 }
 
-func (l *Login) keys() keys {
-	return keys{
-		{"role", into(&l.Role, roleForm), "", "ARN of the AWS role that is assumed with the OIDC token of the CI"},
-		{"identity_provider", into(&l.IdentityProvider, identityForm), "", "Google's workload identity provider that exchanges the OIDC token: projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME"},
-		{"service_account", into(&l.ServiceAccount, serviceForm), "", "Google service account that the identity provider may impersonate"},
-		{"tenant_id", into(&l.TenantID, tenantForm), "", "Entra tenant of Azure (AZURE_TENANT_ID if absent)"},
-		{"client_id", into(&l.ClientID, clientForm), "", "Entra application that accepts the OIDC token (AZURE_CLIENT_ID if absent)"},
-		{"id_token_env", into(&l.TokenEnv, keyEnvForm), "", "Environment variable with the OIDC token (GitHub's is requested if absent)"},
+func (l *Login) keys() form.Table {
+	return form.Table{
+		{Name: "role", Field: form.Into(&l.Role, roleForm), Doc: "ARN of the AWS role that is assumed with the OIDC token of the CI"},
+		{Name: "identity_provider", Field: form.Into(&l.IdentityProvider, identityForm), Doc: "Google's workload identity provider that exchanges the OIDC token: projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME"},
+		{Name: "service_account", Field: form.Into(&l.ServiceAccount, serviceForm), Doc: "Google service account that the identity provider may impersonate"},
+		{Name: "tenant_id", Field: form.Into(&l.TenantID, tenantForm), Doc: "Entra tenant of Azure (AZURE_TENANT_ID if absent)"},
+		{Name: "client_id", Field: form.Into(&l.ClientID, clientForm), Doc: "Entra application that accepts the OIDC token (AZURE_CLIENT_ID if absent)"},
+		{Name: "id_token_env", Field: form.Into(&l.TokenEnv, keyEnvForm), Doc: "Environment variable with the OIDC token (GitHub's is requested if absent)"},
 	}
 }

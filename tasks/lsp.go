@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -50,10 +51,10 @@ const (
 )
 
 var (
-	lspForm        = form[[]definition[languageServer]]{Type{Name: "boolean", Or: new(Type{Name: "map", Names: "NAME", Elem: new(typeOf((*languageServer).keys))})}, readLSP}
-	extensionForm  = form[string]{Type{Name: "string"}, readExtension}
-	initializeForm = form[map[string]any]{Type{Name: "mapping"}, readInitialization}
-	waitForm       = form[time.Duration]{durationForm.Type, readWait}
+	lspForm        = form.Of[[]definition[languageServer]]{Type: form.Type{Name: "boolean", Or: new(form.Type{Name: "map", Names: "NAME", Elem: new(form.TypeOf((*languageServer).keys))})}, Read: readLSP}
+	extensionForm  = form.Of[string]{Type: form.Type{Name: "string"}, Read: readExtension}
+	initializeForm = form.Of[map[string]any]{Type: form.Type{Name: "mapping"}, Read: readInitialization}
+	waitForm       = form.Of[time.Duration]{Type: form.Duration.Type, Read: readWait}
 )
 
 // knownServer is a language server that a manifest can name without stating its program.
@@ -108,10 +109,10 @@ func KnownLanguageServer(name string) bool {
 }
 
 // readLSP reads the language servers of a manifest.
-func readLSP(v value) ([]definition[languageServer], bool) {
-	if v.isBoolean() {
-		on, ok := readBool(v)
-		if !on || v.refused(policy.Extensions, "language servers", "lsp") {
+func readLSP(v form.Value) ([]definition[languageServer], bool) {
+	if v.IsBoolean() {
+		on, ok := form.ReadBool(v)
+		if !on || v.Refused(policy.Extensions, "language servers", "lsp") {
 			return nil, ok
 		}
 		var all []definition[languageServer]
@@ -122,13 +123,13 @@ func readLSP(v value) ([]definition[languageServer], bool) {
 		return all, true
 	}
 	var all []definition[languageServer]
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		name := e.key.Value
+		name := e.Key.Value
 		switch {
 		case !serverName().MatchString(name):
-			e.keyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
-		case e.refused(policy.Extensions, "the language server "+problem.Quote(name), name):
+			e.KeyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
+		case e.Refused(policy.Extensions, "the language server "+problem.Quote(name), name):
 		default:
 			if d, ok := readLanguageServer(e); ok {
 				all = append(all, d)
@@ -138,24 +139,24 @@ func readLSP(v value) ([]definition[languageServer], bool) {
 	return all, ok
 }
 
-func readLanguageServer(v value) (definition[languageServer], bool) {
-	s := languageServer{LanguageServer: LanguageServer{Name: v.key.Value}}
-	s.keys().read(v)
-	if !v.isMapping() {
+func readLanguageServer(v form.Value) (definition[languageServer], bool) {
+	s := languageServer{LanguageServer: LanguageServer{Name: v.Key.Value}}
+	s.keys().Read(v)
+	if !v.IsMapping() {
 		return definition[languageServer]{}, false
 	}
 	k, _ := known(s.Name)
 	if s.process.program.args == nil && k.command == "" {
-		v.lacks("command", "add command: [PROGRAM]")
+		v.Lacks("command", "add command: [PROGRAM]")
 	}
 	if s.Extensions == nil && k.extensions == "" {
-		v.lacks("extensions", "add for example extensions: [.go]")
+		v.Lacks("extensions", "add for example extensions: [.go]")
 	}
 	return s.define(v, k), !s.disabled
 }
 
 // define completes a server with what is known of it.
-func (s languageServer) define(v value, k knownServer) definition[languageServer] {
+func (s languageServer) define(v form.Value, k knownServer) definition[languageServer] {
 	if s.process.program.args == nil {
 		s.process.program.args = strings.Fields(k.command)
 		s.process.program.written = s.process.program.args
@@ -166,7 +167,7 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 	if s.initialization == nil {
 		s.initialization = k.initialization
 	}
-	if _, refused := v.src.policies.Refuses(policy.Cache, k.cache); s.process.cache == nil && k.cache != "" && !refused {
+	if _, refused := v.Src.Policies.Refuses(policy.Cache, k.cache); s.process.cache == nil && k.cache != "" && !refused {
 		s.process.cache = &[]string{k.cache}
 	}
 	s.Process = s.process.read()
@@ -174,7 +175,7 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 		s.Initialization, _ = json.Marshal(s.initialization)
 	}
 	content := digest(s.process.digest(), s.Extensions, string(s.Initialization), s.IfFound)
-	return definition[languageServer]{value: v, title: "language server " + problem.Quote(s.Name), digest: content, is: s}
+	return definition[languageServer]{Value: v, title: "language server " + problem.Quote(s.Name), digest: content, is: s}
 }
 
 // fileExtension is the form of an extension of file names.
@@ -182,34 +183,34 @@ var fileExtension = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
 })
 
-func readExtension(v value) (string, bool) {
-	t, ok := v.filled()
-	if ok && !fileExtension().MatchString(t.s) {
-		v.problem("invalid extension "+problem.Quote(t.s), "write it with its dot, such as .go")
+func readExtension(v form.Value) (string, bool) {
+	t, ok := v.Filled()
+	if ok && !fileExtension().MatchString(t.S) {
+		v.Problem("invalid extension "+problem.Quote(t.S), "write it with its dot, such as .go")
 		return "", false
 	}
-	return t.s, ok
+	return t.S, ok
 }
 
 // readInitialization reads what a server gets as its options.
-func readInitialization(v value) (map[string]any, bool) {
-	if !v.isMapping() {
-		v.wrong("a mapping", "write KEY: VALUE")
+func readInitialization(v form.Value) (map[string]any, bool) {
+	if !v.IsMapping() {
+		v.Wrong("a mapping", "write KEY: VALUE")
 		return nil, false
 	}
-	doc, ok := v.json()
+	doc, ok := v.JSON()
 	options, _ := doc.(map[string]any)
-	if data, err := json.Marshal(options); err != nil || len(data) > maxSchema {
-		v.problem("initialization exceeds 64 KiB", "make it smaller")
+	if data, err := json.Marshal(options); err != nil || len(data) > form.MaxSchema {
+		v.Problem("initialization exceeds 64 KiB", "make it smaller")
 		return nil, false
 	}
 	return options, ok
 }
 
-func readWait(v value) (time.Duration, bool) {
-	d, ok := readDuration(v)
+func readWait(v form.Value) (time.Duration, bool) {
+	d, ok := form.ReadDuration(v)
 	if d > maxWait {
-		v.problem(fmt.Sprintf("wait must be at most %s", maxWait), "write for example 3s")
+		v.Problem(fmt.Sprintf("wait must be at most %s", maxWait), "write for example 3s")
 		return 0, false
 	}
 	return d, ok
@@ -227,11 +228,11 @@ func languageServers(b *builder) []definition[languageServer] {
 // planLSP returns the language servers for the plan; nil for none. Of the manifests' settings for diagnostics
 // the ones that wait least count.
 func planLSP(b *builder) *LSP {
-	if len(b.languageServers) == 0 {
+	if len(b.shared.languageServers) == 0 {
 		return nil
 	}
 	all := &LSP{Wait: diagnosticsWait(b.manifests)}
-	for _, d := range b.languageServers {
+	for _, d := range b.shared.languageServers {
 		all.Servers = append(all.Servers, d.is.LanguageServer)
 	}
 	return all
@@ -252,22 +253,22 @@ func diagnosticsWait(manifests []*manifest) time.Duration {
 }
 
 // The names of these keys are OpenCode's, except those for access.
-func (s *languageServer) keys() keys {
-	return keys{
-		{"command", into(&s.process.program, argvForm), "", "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
-		{"extensions", into(&s.Extensions, upTo(maxHeaders, listOf(extensionForm))), "", "Extensions of the files that it is for (required for servers that are not known)"},
-		{"env", into(&s.process.environment, environmentForm), "", "Environment variables of the process, as in mcp"},
-		{"initialization", into(&s.initialization, initializeForm), "", "Options that the server gets at its start"},
-		{"disabled", into(&s.disabled, boolForm), "false", "Leave the server out"},
-		{"cache", into(&s.process.cache, cacheForm), "", "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
-		{"read", into(&s.process.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
-		{"write", into(&s.process.writes, upTo(maxHeaders, listOf(processPathForm))), "", "Paths outside of the workspace that it may write, relative to the manifest"},
+func (s *languageServer) keys() form.Table {
+	return form.Table{
+		{Name: "command", Field: form.Into(&s.process.program, argvForm), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
+		{Name: "extensions", Field: form.Into(&s.Extensions, form.UpTo(maxHeaders, form.ListOf(extensionForm))), Doc: "Extensions of the files that it is for (required for servers that are not known)"},
+		{Name: "env", Field: form.Into(&s.process.environment, environmentForm), Doc: "Environment variables of the process, as in mcp"},
+		{Name: "initialization", Field: form.Into(&s.initialization, initializeForm), Doc: "Options that the server gets at its start"},
+		{Name: "disabled", Field: form.Into(&s.disabled, form.Bool), Def: "false", Doc: "Leave the server out"},
+		{Name: "cache", Field: form.Into(&s.process.cache, cacheForm), Doc: "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
+		{Name: "read", Field: form.Into(&s.process.reads, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Other paths that it may read, relative to the manifest"},
+		{Name: "write", Field: form.Into(&s.process.writes, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Paths outside of the workspace that it may write, relative to the manifest"},
 	}
 }
 
-func (d *diagnostics) keys() keys {
-	return keys{
-		{"when", into(&d.when, enum("edit", "off")), "edit", "edit: the result of an edit ends with the errors that are new after it; off: never"},
-		{"wait", into(&d.wait, waitForm), "3s", "How long an edit waits for them, up to 20s"},
+func (d *diagnostics) keys() form.Table {
+	return form.Table{
+		{Name: "when", Field: form.Into(&d.when, form.Enum("edit", "off")), Def: "edit", Doc: "edit: the result of an edit ends with the errors that are new after it; off: never"},
+		{Name: "wait", Field: form.Into(&d.wait, waitForm), Def: "3s", Doc: "How long an edit waits for them, up to 20s"},
 	}
 }

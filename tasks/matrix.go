@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -13,7 +14,7 @@ import (
 // matches. An entry of include adds its other values to each combination that
 // it agrees with; without one, it is one more combination.
 type matrix struct {
-	value
+	form.Value
 	axes    []axis
 	include []cells
 	exclude []cells
@@ -27,7 +28,7 @@ type axis struct {
 
 // cells are some keys with a value each.
 type cells struct {
-	entries []text
+	entries []form.Text
 	of      map[string]string
 }
 
@@ -38,33 +39,33 @@ const (
 )
 
 var (
-	matrixForm = form[matrix]{matrixType(), readMatrix}
-	cellsForm  = form[cells]{Type{Name: "map", Names: "NAME", Elem: new(scalarType())}, readCells}
+	matrixForm = form.Of[matrix]{Type: matrixType(), Read: readMatrix}
+	cellsForm  = form.Of[cells]{Type: form.Type{Name: "map", Names: "NAME", Elem: new(form.ScalarType())}, Read: readCells}
 )
 
 // matrixType is a map of lists with keys of its own.
-func matrixType() Type {
-	t := Type{Name: "map", Names: "NAME", Elem: &Type{Name: "list", Elem: new(scalarType())}}
-	t.keys = typeOf((*matrix).keys).keys
+func matrixType() form.Type {
+	t := form.Type{Name: "map", Names: "NAME", Elem: &form.Type{Name: "list", Elem: new(form.ScalarType())}}
+	t.Keys = form.TypeOf((*matrix).keys).Keys
 	return t
 }
 
 // readMatrix reads a task's matrix.
-func readMatrix(v value) (matrix, bool) {
-	m := matrix{value: v}
+func readMatrix(v form.Value) (matrix, bool) {
+	m := matrix{Value: v}
 	own := m.keys()
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		if i := own.index(e.key.Value); i >= 0 {
-			own[i].read(e)
+		if i := own.Index(e.Key.Value); i >= 0 {
+			own[i].Read(e)
 			continue
 		}
-		if values, ok := readAxisValues(e); ok && e.named() {
-			m.axes = append(m.axes, axis{e.key.Value, values})
+		if values, ok := readAxisValues(e); ok && e.Named() {
+			m.axes = append(m.axes, axis{e.Key.Value, values})
 		}
 	}
 	if len(entries) > maxKeys {
-		v.problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "split the task")
+		v.Problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "split the task")
 		return matrix{}, false
 	}
 	m.checkExclude()
@@ -72,43 +73,43 @@ func readMatrix(v value) (matrix, bool) {
 }
 
 // readAxisValues reads the values of one key: at least one, none twice.
-func readAxisValues(v value) ([]string, bool) {
-	texts, ok := list(value.scalar)(v)
+func readAxisValues(v form.Value) ([]string, bool) {
+	texts, ok := form.List(form.Value.Scalar)(v)
 	if !ok {
 		return nil, false
 	}
 	if len(texts) == 0 {
-		v.problem(v.name+" has no values", "add at least one, or remove the key")
+		v.Problem(v.Label+" has no values", "add at least one, or remove the key")
 		return nil, false
 	}
 	seen := map[string]bool{}
 	var values []string
 	for _, t := range texts {
-		if seen[t.s] {
-			t.problem(fmt.Sprintf("duplicate value %s in %s", problem.Quote(t.s), v.name), "keep one of them")
+		if seen[t.S] {
+			t.Problem(fmt.Sprintf("duplicate value %s in %s", problem.Quote(t.S), v.Label), "keep one of them")
 			continue
 		}
-		seen[t.s] = true
-		values = append(values, t.s)
+		seen[t.S] = true
+		values = append(values, t.S)
 	}
 	return values, true
 }
 
 // readCells reads one entry of include or exclude.
-func readCells(v value) (cells, bool) {
-	entries, ok := v.entries()
+func readCells(v form.Value) (cells, bool) {
+	entries, ok := v.Entries()
 	c := cells{of: map[string]string{}}
 	for _, e := range entries {
-		if t, ok := e.scalar(); ok && e.named() {
+		if t, ok := e.Scalar(); ok && e.Named() {
 			c.entries = append(c.entries, t)
-			c.of[e.key.Value] = t.s
+			c.of[e.Key.Value] = t.S
 		}
 	}
 	switch {
 	case ok && len(entries) == 0:
-		v.problem(v.name+" is empty", "remove it")
+		v.Problem(v.Label+" is empty", "remove it")
 	case len(entries) > maxKeys:
-		v.problem(fmt.Sprintf("%s has more than %d keys", v.name, maxKeys), "split the task")
+		v.Problem(fmt.Sprintf("%s has more than %d keys", v.Label, maxKeys), "split the task")
 		return cells{}, false
 	}
 	return c, ok && len(c.of) > 0
@@ -123,12 +124,12 @@ func (m matrix) checkExclude() {
 	}
 	for _, x := range m.exclude {
 		for _, t := range x.entries {
-			i := slices.Index(keys, t.key.Value)
+			i := slices.Index(keys, t.Key.Value)
 			switch {
 			case i < 0:
-				t.keyProblem(fmt.Sprintf("exclude: unknown matrix key %s", t.name), t.src.Found.Suggest(t.key.Value, keys, "its keys: "))
-			case !slices.Contains(m.axes[i].values, t.s):
-				t.problem(fmt.Sprintf("exclude: unknown value %s of %s", problem.Quote(t.s), t.name), t.src.Found.Suggest(t.s, m.axes[i].values, "its values: "))
+				t.KeyProblem(fmt.Sprintf("exclude: unknown matrix key %s", t.Label), t.Src.Found.Suggest(t.Key.Value, keys, "its keys: "))
+			case !slices.Contains(m.axes[i].values, t.S):
+				t.Problem(fmt.Sprintf("exclude: unknown value %s of %s", problem.Quote(t.S), t.Label), t.Src.Found.Suggest(t.S, m.axes[i].values, "its values: "))
 			}
 		}
 	}
@@ -225,9 +226,9 @@ func agree(want, c map[string]string) bool {
 	return true
 }
 
-func (m *matrix) keys() keys {
-	return keys{
-		{"include", into(&m.include, upTo(maxCells, listOf(cellsForm))), "", "Combinations to add, or values to add to the combinations that they match"},
-		{"exclude", into(&m.exclude, upTo(maxCells, listOf(cellsForm))), "", "Combinations to leave out"},
+func (m *matrix) keys() form.Table {
+	return form.Table{
+		{Name: "include", Field: form.Into(&m.include, form.UpTo(maxCells, form.ListOf(cellsForm))), Doc: "Combinations to add, or values to add to the combinations that they match"},
+		{Name: "exclude", Field: form.Into(&m.exclude, form.UpTo(maxCells, form.ListOf(cellsForm))), Doc: "Combinations to leave out"},
 	}
 }

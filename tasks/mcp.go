@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -57,24 +58,24 @@ var serverName = sync.OnceValue(func() *regexp.Regexp {
 })
 
 var (
-	mcpForm        = mapOf("NAME", typeOf((*mcpServer).keys), readServers)
-	toolSwitchForm = mapOf("PATTERN", boolForm.Type, readSwitches)
-	timeoutForm    = form[time.Duration]{Type{Name: "duration", Or: &Type{Name: "integer", Min: 1}}, readTimeout}
+	mcpForm        = form.MapOf("NAME", form.TypeOf((*mcpServer).keys), readServers)
+	toolSwitchForm = form.MapOf("PATTERN", form.Bool.Type, readSwitches)
+	timeoutForm    = form.Of[time.Duration]{Type: form.Type{Name: "duration", Or: &form.Type{Name: "integer", Min: 1}}, Read: readTimeout}
 )
 
 // readServers reads the MCP servers of a manifest.
-func readServers(v value) ([]definition[mcpServer], bool) {
+func readServers(v form.Value) ([]definition[mcpServer], bool) {
 	var all []definition[mcpServer]
-	entries, ok := v.definitions()
+	entries, ok := v.Definitions()
 	for _, e := range entries {
-		name := e.key.Value
+		name := e.Key.Value
 		same := func(d definition[mcpServer]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
 		case !serverName().MatchString(name):
-			e.keyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
+			e.KeyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
 		case slices.ContainsFunc(all, same):
-			e.keyProblem(fmt.Sprintf("the server name %s differs from another only in case", problem.Quote(name)), "choose another")
-		case e.refused(policy.Extensions, "the MCP server "+problem.Quote(name), name):
+			e.KeyProblem(fmt.Sprintf("the server name %s differs from another only in case", problem.Quote(name)), "choose another")
+		case e.Refused(policy.Extensions, "the MCP server "+problem.Quote(name), name):
 		default:
 			if d := readServer(e); d.is.enabled {
 				all = append(all, d)
@@ -84,11 +85,11 @@ func readServers(v value) ([]definition[mcpServer], bool) {
 	return all, ok
 }
 
-func readServer(v value) definition[mcpServer] {
-	s := withDefaults((*mcpServer).keys)
-	s.Name = v.key.Value
-	got := s.keys().read(v)
-	if v.isMapping() {
+func readServer(v form.Value) definition[mcpServer] {
+	s := form.WithDefaults((*mcpServer).keys)
+	s.Name = v.Key.Value
+	got := s.keys().Read(v)
+	if v.IsMapping() {
 		s.checkKind(v, got)
 	}
 	if s.CallTimeout = s.Timeout; s.callTimeout != nil {
@@ -107,7 +108,7 @@ func readServer(v value) definition[mcpServer] {
 	if s.Follow {
 		content = digest(content, "follow_changes")
 	}
-	return definition[mcpServer]{value: v, title: "MCP server " + problem.Quote(s.Name), digest: content, is: s}
+	return definition[mcpServer]{Value: v, title: "MCP server " + problem.Quote(s.Name), digest: content, is: s}
 }
 
 // The timeouts of servers without one in the manifest.
@@ -117,21 +118,21 @@ const (
 )
 
 // readTimeout reads a duration, or a number of milliseconds as OpenCode has them.
-func readTimeout(v value) (time.Duration, bool) {
-	if v.isScalar() && v.node.ShortTag() == "!!int" {
-		ms, ok := positive().read(v)
+func readTimeout(v form.Value) (time.Duration, bool) {
+	if v.IsScalar() && v.Node.ShortTag() == "!!int" {
+		ms, ok := form.Positive().Read(v)
 		return time.Duration(ms) * time.Millisecond, ok
 	}
-	return readDuration(v)
+	return form.ReadDuration(v)
 }
 
 // readSwitches reads which tools are on, in their order.
-func readSwitches(v value) ([]ToolSwitch, bool) {
+func readSwitches(v form.Value) ([]ToolSwitch, bool) {
 	var all []ToolSwitch
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		if on, ok := readBool(e); ok {
-			all = append(all, ToolSwitch{e.key.Value, on})
+		if on, ok := form.ReadBool(e); ok {
+			all = append(all, ToolSwitch{e.Key.Value, on})
 		}
 	}
 	return all, ok
@@ -150,18 +151,18 @@ func servers(b *builder) []definition[mcpServer] {
 }
 
 // The names of these keys are OpenCode's, except those for access.
-func (s *mcpServer) keys() keys {
-	return append(keys{
-		{"type", into(&s.kind, oneOf([]string{localServer, remoteServer})), "", "local: a process, used through its standard input and output (if absent); remote: a server over HTTP"},
-		{"command", into(&s.process.program, argvForm), "", "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
-		{"url", into(&s.remote.url, serverURLForm), "", "URL of a remote server (required)"},
-		{"headers", into(&s.remote.headers, serverHeadersForm), "", "HTTP headers of each request to a remote server; may contain ${{ env.NAME }}, also as {env:NAME}"},
-		{"oauth", checked(form[bool]{boolForm.Type, readOAuth}), "", "false: remote servers get headers, nobody can log in"},
-		{"enabled", into(&s.enabled, boolForm), "true", "Whether the server is used"},
-		{"timeout", into(&s.Timeout, timeoutForm), "", "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
-		{"call_timeout", into(&s.callTimeout, optional(timeoutForm)), "", "Timeout of a call without progress (timeout, or 2m if both are absent)"},
-		{"optional", into(&s.Optional, boolForm), "false", "Whether jobs continue without it if it does not start"},
-		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
-		{"follow_changes", into(&s.Follow, boolForm), "false", "Whether tools that it adds, changes or removes during a job are used so from the next turn on"},
+func (s *mcpServer) keys() form.Table {
+	return append(form.Table{
+		{Name: "type", Field: form.Into(&s.kind, form.OneOf([]string{localServer, remoteServer})), Doc: "local: a process, used through its standard input and output (if absent); remote: a server over HTTP"},
+		{Name: "command", Field: form.Into(&s.process.program, argvForm), Doc: "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
+		{Name: "url", Field: form.Into(&s.remote.url, serverURLForm), Doc: "URL of a remote server (required)"},
+		{Name: "headers", Field: form.Into(&s.remote.headers, serverHeadersForm), Doc: "HTTP headers of each request to a remote server; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{Name: "oauth", Field: form.Checked(form.Of[bool]{Type: form.Bool.Type, Read: readOAuth}), Doc: "false: remote servers get headers, nobody can log in"},
+		{Name: "enabled", Field: form.Into(&s.enabled, form.Bool), Def: "true", Doc: "Whether the server is used"},
+		{Name: "timeout", Field: form.Into(&s.Timeout, timeoutForm), Doc: "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
+		{Name: "call_timeout", Field: form.Into(&s.callTimeout, form.Optional(timeoutForm)), Doc: "Timeout of a call without progress (timeout, or 2m if both are absent)"},
+		{Name: "optional", Field: form.Into(&s.Optional, form.Bool), Def: "false", Doc: "Whether jobs continue without it if it does not start"},
+		{Name: "tools", Field: form.Into(&s.Switches, toolSwitchForm), Doc: "Which of its tools are offered, by their own names; the last match decides"},
+		{Name: "follow_changes", Field: form.Into(&s.Follow, form.Bool), Def: "false", Doc: "Whether tools that it adds, changes or removes during a job are used so from the next turn on"},
 	}, s.process.keys()...)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -34,12 +35,12 @@ const (
 )
 
 var (
-	serverURLForm     = form[string]{Type{Name: "string"}, readServerURL}
-	serverHeadersForm = mapOf("NAME", scalarType(), readServerHeaders)
+	serverURLForm     = form.Of[string]{Type: form.Type{Name: "string"}, Read: readServerURL}
+	serverHeadersForm = form.MapOf("NAME", form.ScalarType(), readServerHeaders)
 )
 
 // checkKind checks that the keys of a server are those of its type.
-func (s *mcpServer) checkKind(v value, got map[string]value) {
+func (s *mcpServer) checkKind(v form.Value, got map[string]form.Value) {
 	needs, example, others, other := "command", "command: [PROGRAM]", []string{"url", "headers", "oauth"}, remoteServer
 	if s.kind == remoteServer {
 		needs, example, other = "url", "url: https://HOST/mcp", localServer
@@ -49,70 +50,70 @@ func (s *mcpServer) checkKind(v value, got map[string]value) {
 	for _, key := range others {
 		if e, ok := got[key]; ok {
 			wrong = true
-			e.keyProblem(problem.Quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
+			e.KeyProblem(problem.Quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
 		}
 	}
 	if _, ok := got[needs]; !ok && !wrong {
-		v.lacks(needs, "add "+example)
+		v.Lacks(needs, "add "+example)
 	}
 	s.remote.check(v)
 }
 
 // check checks that keys are neither in the manifest nor sent without encryption.
-func (r *remote) check(v value) {
+func (r *remote) check(v form.Value) {
 	for _, secret := range secretly(r.headers) {
 		if secret.literal() {
-			secret.keyProblem(problem.Quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
+			secret.KeyProblem(problem.Quote(secret.Key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
 		}
 	}
-	keyed := slices.ContainsFunc(r.headers, func(t template) bool { return !t.literal() || secretForm.MatchString(t.key.Value) })
+	keyed := slices.ContainsFunc(r.headers, func(t template) bool { return !t.literal() || secretForm.MatchString(t.Key.Value) })
 	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && keyed && !private(u.Hostname()) {
-		v.keyProblem("the headers of server "+problem.Quote(v.key.Value)+" would be sent unencrypted", "write url: https://...")
+		v.KeyProblem("the headers of server "+problem.Quote(v.Key.Value)+" would be sent unencrypted", "write url: https://...")
 	}
 }
 
 // readServerURL reads the URL of a server.
-func readServerURL(v value) (string, bool) {
+func readServerURL(v form.Value) (string, bool) {
 	u, ok := readAddress(v)
 	if !ok {
 		return "", false
 	}
-	v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+	v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	for name := range u.Query() {
 		if secretForm.MatchString(name) {
-			v.problem(v.name+" contains a key", "write it in headers:, as ${{ env.NAME }}")
+			v.Problem(v.Label+" contains a key", "write it in headers:, as ${{ env.NAME }}")
 			return "", false
 		}
 	}
 	if u.Fragment != "" {
-		v.problem(v.name+" must not contain a fragment", "remove it")
+		v.Problem(v.Label+" must not contain a fragment", "remove it")
 		return "", false
 	}
-	return v.node.Value, true
+	return v.Node.Value, true
 }
 
 // protocolHeaders are those that the protocol sets.
 var protocolHeaders = []string{"accept", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
 
 // readServerHeaders reads headers, in which OpenCode's form of variables is replaced.
-func readServerHeaders(v value) ([]template, bool) {
+func readServerHeaders(v form.Value) ([]template, bool) {
 	all, ok := readHeaders(v)
 	for i, t := range all {
-		if slices.Contains(protocolHeaders, strings.ToLower(t.key.Value)) {
-			t.keyProblem("header "+problem.Quote(t.key.Value)+" is set by millhand", "remove it")
+		if slices.Contains(protocolHeaders, strings.ToLower(t.Key.Value)) {
+			t.KeyProblem("header "+problem.Quote(t.Key.Value)+" is set by millhand", "remove it")
 		}
-		t.s = envReference.ReplaceAllString(t.s, "$${{ env.$1 }}")
-		all[i] = parseTemplate(t.text)
+		t.S = envReference.ReplaceAllString(t.S, "$${{ env.$1 }}")
+		all[i] = parseTemplate(t.Text)
 	}
 	return all, ok
 }
 
 // readOAuth reads whether a server authorizes by OAuth.
-func readOAuth(v value) (bool, bool) {
-	if v.isScalar() && v.node.Value == "false" {
-		return readBool(v)
+func readOAuth(v form.Value) (bool, bool) {
+	if v.IsScalar() && v.Node.Value == "false" {
+		return form.ReadBool(v)
 	}
-	v.problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
+	v.Problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
 	return false, false
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -40,20 +41,20 @@ const maxMentions = 100
 var inlineCommand = regexp.MustCompile("!`[^`\n]+`")
 
 var (
-	taskPromptForm  = form[template]{Type{Name: "string"}, readTaskPrompt}
-	agentPromptForm = form[template]{Type{Name: "string"}, readPlainPrompt}
+	taskPromptForm  = form.Of[template]{Type: form.Type{Name: "string"}, Read: readTaskPrompt}
+	agentPromptForm = form.Of[template]{Type: form.Type{Name: "string"}, Read: readPlainPrompt}
 )
 
 // readTaskPrompt reads a task's prompt. A variable in a command is refused: the
 // shell would run what its value holds.
-func readTaskPrompt(v value) (template, bool) {
-	t, ok := v.filled()
+func readTaskPrompt(v form.Value) (template, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return template{}, false
 	}
-	if at := variableInCommand(t.s); at >= 0 {
-		p := t.positionOf(at)
-		v.src.Report(p.line, p.column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
+	if at := variableInCommand(t.S); at >= 0 {
+		p := t.PositionOf(at)
+		v.Src.Report(p.Line, p.Column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true
@@ -62,7 +63,7 @@ func readTaskPrompt(v value) (template, bool) {
 // variableInCommand returns where a prompt has a command with a variable, -1 for nowhere.
 func variableInCommand(prompt string) int {
 	for _, at := range inlineCommand.FindAllStringIndex(prompt, -1) {
-		if strings.Contains(strings.ReplaceAll(prompt[at[0]:at[1]], "$"+opening, ""), opening) {
+		if strings.Contains(strings.ReplaceAll(prompt[at[0]:at[1]], "$"+form.Opening, ""), form.Opening) {
 			return at[0]
 		}
 	}
@@ -71,10 +72,10 @@ func variableInCommand(prompt string) int {
 
 // readPlainPrompt reads a prompt that is the same for every job and workspace, in
 // which nothing can be fetched.
-func readPlainPrompt(v value) (template, bool) {
-	t, ok := v.filled()
-	if ok && inlineCommand.MatchString(t.s) {
-		v.problem("!`...` commands are only supported in prompts of tasks", "write it there, or under setup: and let the agent read what it wrote")
+func readPlainPrompt(v form.Value) (template, bool) {
+	t, ok := v.Filled()
+	if ok && inlineCommand.MatchString(t.S) {
+		v.Problem("!`...` commands are only supported in prompts of tasks", "write it there, or under setup: and let the agent read what it wrote")
 		ok = false
 	}
 	if !ok {
@@ -90,19 +91,19 @@ type span struct{ start, end int }
 // allow.
 func (b *builder) checkMentions(t *task, j *Job) {
 	if len(j.Mentions) > maxMentions {
-		t.prompt.problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name directories, or let the agent look")
+		t.prompt.Problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name directories, or let the agent look")
 		j.Mentions = nil
 	}
 	for _, m := range j.Mentions {
 		if m.backward() {
-			t.prompt.problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			t.prompt.Problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
 			continue
 		}
 		if m.Command == "" || !j.Profile.Hides("bash") {
 			continue
 		}
 		d := j.Profile.Decide(permission.Need("bash", m.Command))
-		t.prompt.problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
+		t.prompt.Problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
 			"choose a profile with bash, such as review, or leave the command out")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model/kinds"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -26,30 +27,30 @@ const maxModels = 10 // of a fallback list
 
 // modelChain is a model, and those that stand in for it one after the other.
 type modelChain struct {
-	names []text
+	names []form.Text
 	wrong bool // there is one, and its problem is recorded
 
 	ofCommand bool // it comes from a command's file
 }
 
-var modelsForm = form[modelChain]{Type{Name: "string"}.listOr(), readChain}
+var modelsForm = form.Of[modelChain]{Type: form.Type{Name: "string"}.ListOr(), Read: readChain}
 
 // readChain reads one model, or a list of them.
-func readChain(v value) (modelChain, bool) {
-	if !v.isList() {
-		t, ok := v.filled()
+func readChain(v form.Value) (modelChain, bool) {
+	if !v.IsList() {
+		t, ok := v.Filled()
 		if !ok {
 			return modelChain{wrong: true}, true
 		}
-		return modelChain{names: []text{t}}, true
+		return modelChain{names: []form.Text{t}}, true
 	}
-	names, ok := upTo(maxModels, listOf(textForm)).read(v)
-	if ok && len(v.node.Content) == 0 {
-		v.problem(v.name+" is empty", "add at least one model, or remove it")
+	names, ok := form.UpTo(maxModels, form.ListOf(form.Filled)).Read(v)
+	if ok && len(v.Node.Content) == 0 {
+		v.Problem(v.Label+" is empty", "add at least one model, or remove it")
 	}
 	for i, n := range names {
-		if slices.ContainsFunc(names[:i], func(before text) bool { return before.s == n.s }) {
-			n.problem(fmt.Sprintf("duplicate model %s in %s", problem.Quote(n.s), v.name), "keep one of them")
+		if slices.ContainsFunc(names[:i], func(before form.Text) bool { return before.S == n.S }) {
+			n.Problem(fmt.Sprintf("duplicate model %s in %s", problem.Quote(n.S), v.Label), "keep one of them")
 		}
 	}
 	return modelChain{names: names, wrong: len(names) == 0}, true
@@ -63,7 +64,7 @@ func (b *builder) model(name, dir string) (m Model, what, fix string) {
 		return Model{}, what, fix
 	}
 	if kind, file, _ := strings.Cut(name, ":"); fileKind(kind) != "" {
-		b.inputs.uses.reads(resolvePath(dir, file))
+		b.inputs.Uses.Reads(form.ResolvePath(dir, file))
 		return fileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
@@ -77,9 +78,9 @@ func fileModel(kind, file, dir string) (m Model, what, fix string) {
 	if file == "" {
 		return Model{}, "missing file after " + kind + ":", fmt.Sprintf("write %s:FILE", kind)
 	}
-	path := resolvePath(dir, file)
+	path := form.ResolvePath(dir, file)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return Model{}, fmt.Sprintf("%s %s: %s", fileKind(kind), problem.Quote(file), missing(err)), "check its path"
+		return Model{}, fmt.Sprintf("%s %s: %s", fileKind(kind), problem.Quote(file), form.Missing(err)), "check its path"
 	}
 	return Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }
@@ -93,7 +94,7 @@ func (b *builder) provider(name string) (what, fix string) {
 		return fmt.Sprintf("missing provider in model %s", problem.Quote(name)), modelForm
 	}
 	prefix := name[:i]
-	known := slices.Concat(supportedProviders(), b.providerNames)
+	known := slices.Concat(supportedProviders(), b.shared.providerNames)
 	switch {
 	case slices.Contains(known, prefix) && (name[i] == ':') == (fileKind(prefix) != ""):
 		return "", ""
@@ -114,27 +115,27 @@ func prefixOf(name string) string {
 }
 
 // modelAt resolves the name of a model in a manifest.
-func (b *builder) modelAt(name text) Model {
-	m, what, fix := b.model(name.s, name.src.dir)
+func (b *builder) modelAt(name form.Text) Model {
+	m, what, fix := b.model(name.S, name.Src.Dir)
 	if what != "" {
-		name.problem(what, fix)
+		name.Problem(what, fix)
 		return m
 	}
-	if kind, file, ok := strings.Cut(name.s, ":"); ok && fileKind(kind) != "" {
-		name.uses().named(name.value, resolvePath(name.src.dir, file), file)
+	if kind, file, ok := strings.Cut(name.S, ":"); ok && fileKind(kind) != "" {
+		name.Uses().Named(name.Value, form.ResolvePath(name.Src.Dir, file), file)
 	}
-	if by, what := b.refusedModel(m, name.src.policies); what != "" {
-		name.problem(refusal(what, by))
+	if by, what := b.refusedModel(m, name.Src.Policies); what != "" {
+		name.Problem(form.Refusal(what, by))
 	}
 	return m
 }
 
 // usable reports whether a model that a file in OpenCode's format names can be used, and
 // notes why not.
-func usable(b *builder, name text) bool {
-	_, what, _ := b.model(name.s, name.src.dir)
+func usable(b *builder, name form.Text) bool {
+	_, what, _ := b.model(name.S, name.Src.Dir)
 	if what != "" {
-		name.src.Found.Note(fmt.Sprintf("%s: %s: the model of the task is used", name.source(), what))
+		name.Src.Found.Note(fmt.Sprintf("%s: %s: the model of the task is used", name.Position(), what))
 	}
 	return what == ""
 }
@@ -162,7 +163,7 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 	case len(t.manifest.models.names) > 0:
 		return b.chainAt(t.manifest.models)
 	case !t.models.wrong && !t.manifest.models.wrong:
-		t.problem(fmt.Sprintf("missing model of task %s", problem.Quote(t.id.s)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
+		t.Problem(fmt.Sprintf("missing model of task %s", problem.Quote(t.id.S)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
 	}
 	return nil
 }
@@ -171,7 +172,7 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 // that can't and come from its command.
 func usableChain(b *builder, t *task) bool {
 	if t.models.ofCommand {
-		t.models.names = slices.DeleteFunc(slices.Clone(t.models.names), func(name text) bool { return !usable(b, name) })
+		t.models.names = slices.DeleteFunc(slices.Clone(t.models.names), func(name form.Text) bool { return !usable(b, name) })
 	}
 	return len(t.models.names) > 0
 }

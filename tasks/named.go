@@ -39,7 +39,7 @@ func (n *barNotes) named(t *task, j *Job) {
 			continue
 		}
 		if d, barred := n.bars(j.Profile, word); barred {
-			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), problem.Quote(t.id.s), word, d.By())
+			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.Position(), problem.Quote(t.id.S), word, d.By())
 			if strings.HasPrefix(d.Source, "preset ") {
 				text += fmt.Sprintf("; if the task should change it, allow it in a profile that extends the preset: edit: {%q: allow}", word)
 			}
@@ -85,7 +85,7 @@ func (n *barNotes) change(t *task, j Job) {
 		}
 		some := wildcards.ReplaceAllString(glob, "qzjxv") // what no rule names
 		if d, barred := n.bars(j.Profile, some); barred {
-			n.found.Note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].source(), problem.Quote(t.id.s), problem.Quote(glob), d.By()))
+			n.found.Note(fmt.Sprintf("%s: change.paths of task %s has %s, which its profile may not edit: rule %s", t.change.paths[i].Position(), problem.Quote(t.id.S), problem.Quote(glob), d.By()))
 		}
 	}
 }

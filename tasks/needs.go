@@ -17,8 +17,8 @@ func (b *builder) checkNeeds() {
 	ids := slices.Sorted(maps.Keys(b.byID))
 	for _, t := range b.all() {
 		for _, n := range t.needs {
-			if b.byID[n.s] == nil && b.complete {
-				n.problem("unknown task "+problem.Quote(n.s), n.src.Found.Suggest(n.s, ids, "known tasks: "))
+			if b.byID[n.S] == nil && b.complete {
+				n.Problem("unknown task "+problem.Quote(n.S), n.Src.Found.Suggest(n.S, ids, "known tasks: "))
 			}
 		}
 	}
@@ -46,15 +46,15 @@ func (b *builder) circles(t *task, chain []*task, state map[*task]progress) {
 	state[t] = open
 	chain = append(chain, t)
 	for _, n := range t.needs {
-		next := b.byID[n.s]
+		next := b.byID[n.S]
 		switch {
 		case next == nil:
 		case state[next] == open:
 			var ids []string
 			for _, c := range append(slices.Clone(chain[slices.Index(chain, next):]), next) {
-				ids = append(ids, c.id.s)
+				ids = append(ids, c.id.S)
 			}
-			n.problem("circular needs: "+strings.Join(ids, " -> "), "remove one of them")
+			n.Problem("circular needs: "+strings.Join(ids, " -> "), "remove one of them")
 		default:
 			b.circles(next, chain, state)
 		}
@@ -91,7 +91,7 @@ func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 		}
 		d.job.Needs = needs[at]
 		if links += len(d.job.Needs); links > maxLinks {
-			d.task.problem(fmt.Sprintf("needs result in more than %d dependencies between jobs", maxLinks), "split the plan")
+			d.task.Problem(fmt.Sprintf("needs result in more than %d dependencies between jobs", maxLinks), "split the plan")
 			return nil
 		}
 	}
@@ -103,7 +103,7 @@ func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 func (b *builder) neededAt(at work, ids map[work][]string) []string {
 	var all []string
 	for _, n := range at.task.needs {
-		on := work{b.byID[n.s], at.repo}
+		on := work{b.byID[n.S], at.repo}
 		if len(ids[on]) == 0 {
 			on.repo = ""
 		}

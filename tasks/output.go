@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -15,18 +16,18 @@ import (
 // manifest's directory is accepted, as a model writes what is in it.
 func outputOf(t *task, s scope) OutputFile {
 	from := t.output.file
-	if from == nil || from.refused(policy.OutputFile, "output.file", "") {
+	if from == nil || from.Refused(policy.OutputFile, "output.file", "") {
 		return OutputFile{}
 	}
 	name, ok := from.render(s)
-	if !ok || from.outside(resolvePath(from.src.dir, name), name) {
+	if !ok || from.Outside(form.ResolvePath(from.Src.Dir, name), name) {
 		return OutputFile{}
 	}
-	if fault := outputFault(from.src.dir, name); fault != "" {
-		from.problem("invalid output file "+problem.Quote(name), fault)
+	if fault := outputFault(from.Src.Dir, name); fault != "" {
+		from.Problem("invalid output file "+problem.Quote(name), fault)
 		return OutputFile{}
 	}
-	return OutputFile{Dir: from.src.dir, Path: path.Clean(name)}
+	return OutputFile{Dir: from.Src.Dir, Path: path.Clean(name)}
 }
 
 // OutputBelow returns a file below a directory, for a command line that is limited as a manifest is.
@@ -73,7 +74,7 @@ func checkOutputs(drafts []*draft) {
 		}
 		key := strings.ToLower(filepath.Join(out.Dir, out.Path))
 		if other := first[key]; other != nil {
-			d.task.output.file.problem(fmt.Sprintf("the jobs %s and %s would both write %s", other.job.ID, d.job.ID, problem.Quote(out.Path)),
+			d.task.output.file.Problem(fmt.Sprintf("the jobs %s and %s would both write %s", other.job.ID, d.job.ID, problem.Quote(out.Path)),
 				"write ${{ matrix.KEY }}, ${{ repo.name }} or ${{ task.id }} into the path")
 			continue
 		}

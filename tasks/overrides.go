@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -24,14 +25,14 @@ func (b *builder) checkOverrides() {
 		if what == "" {
 			var by policy.Rule
 			if by, what = b.refusedModel(m, b.options.Policies.Own()); what != "" {
-				what, fix = refusal(what, by)
+				what, fix = form.Refusal(what, by)
 			}
 		}
 		if what != "" {
 			b.flagProblem("--model", what, fix)
 		}
 		if kind, file, ok := strings.Cut(o.Model, ":"); ok && fileKind(kind) != "" && filepath.IsAbs(file) { // hashes have the name
-			b.inputs.uses.fixed = append(b.inputs.uses.fixed, problem.Problem{File: "--model", What: problem.Quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
+			b.inputs.Uses.Fixed = append(b.inputs.Uses.Fixed, problem.Problem{File: "--model", What: problem.Quote(file) + " is an absolute path, which workers may not have", Fix: "write a relative path"})
 		}
 	}
 	for _, n := range []struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // Plan is one or more manifests with every default applied, every name
@@ -50,7 +51,7 @@ type Plan struct {
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
 	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
 
-	uses *uses // what loading it has used of this machine
+	uses *form.Uses // what loading it has used of this machine
 }
 
 // Job is one task on one repository with one combination of its matrix.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // Inputs returns the files and directories of this machine that loading the plan has read
@@ -17,12 +18,12 @@ import (
 func (p *Plan) Inputs() []string {
 	all := map[string]bool{}
 	if p.uses != nil {
-		maps.Copy(all, p.uses.files)
-		for dir := range p.uses.trees {
+		maps.Copy(all, p.uses.Files)
+		for dir := range p.uses.Trees {
 			addBelow(all, dir, true)
 		}
-		if p.uses.event != "" {
-			all[p.uses.event] = true
+		if p.uses.Event != "" {
+			all[p.uses.Event] = true
 		}
 	}
 	for _, r := range p.readables() {
@@ -36,7 +37,7 @@ func (p *Plan) StandardInput() []byte {
 	if p.uses == nil {
 		return nil
 	}
-	return p.uses.list
+	return p.uses.List
 }
 
 // Outside returns the files and directories that loading the plan has read or checked and that
@@ -46,7 +47,7 @@ func (p *Plan) Outside(root string) []string {
 		return nil
 	}
 	var all []string
-	for _, read := range []map[string]bool{p.uses.files, p.uses.trees} {
+	for _, read := range []map[string]bool{p.uses.Files, p.uses.Trees} {
 		for path := range read {
 			if !pathtree.Within(path, root) {
 				all = append(all, path)
@@ -63,7 +64,7 @@ func (p *Plan) readables() []Readable {
 	var all []Readable
 	add := func(command []string, readable []Readable) {
 		for _, r := range readable {
-			elsewhere := p.uses != nil && len(command) > 0 && p.uses.programs[command[0]] && (r.Path == command[0] || r.Path == filepath.Dir(command[0]))
+			elsewhere := p.uses != nil && len(command) > 0 && p.uses.Programs[command[0]] && (r.Path == command[0] || r.Path == filepath.Dir(command[0]))
 			if !elsewhere {
 				all = append(all, r)
 			}
@@ -116,7 +117,7 @@ func (p *Plan) processes() map[string]Process {
 // addBelow adds a file, or a directory and the files and empty directories below it, except
 // git's own directories, symlinks to other places, and, without secrets, what looks like one.
 func addBelow(all map[string]bool, root string, secrets bool) {
-	top := realDir(root)
+	top := form.RealDir(root)
 	_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error { // what can't be read is not found by jobs either
 		at := root + strings.TrimPrefix(path, top)
 		switch {
@@ -128,7 +129,7 @@ func addBelow(all map[string]bool, root string, secrets bool) {
 			if path == top || emptyDir(path) {
 				all[at] = true
 			}
-		case isFile(path) && (e.Type()&fs.ModeSymlink == 0 || stays(path, top, secrets)):
+		case form.IsFile(path) && (e.Type()&fs.ModeSymlink == 0 || stays(path, top, secrets)):
 			all[at] = true
 		}
 		return nil
@@ -160,7 +161,7 @@ func (p *Plan) Variables() []string {
 	if p.uses == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(p.uses.variables))
+	return slices.Sorted(maps.Keys(p.uses.Variables))
 }
 
 // Event returns the file with the event of the CI, absolute; "" if the plan does not depend on one.
@@ -168,7 +169,7 @@ func (p *Plan) Event() string {
 	if p.uses == nil {
 		return ""
 	}
-	return p.uses.event
+	return p.uses.Event
 }
 
 // Requires returns the environment variables without which the plan can't be loaded, or a
@@ -177,7 +178,7 @@ func (p *Plan) Event() string {
 func (p *Plan) Requires(j Job) [][]string {
 	names := map[string]bool{}
 	if p.uses != nil {
-		for name, got := range p.uses.variables {
+		for name, got := range p.uses.Variables {
 			if got {
 				names[name] = true
 			}

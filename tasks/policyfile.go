@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -23,7 +24,7 @@ import (
 type policyFile struct {
 	policy.Policy
 	loader *loader
-	src    *source
+	src    *form.Source
 }
 
 // LoadPolicy reads a policy file. Its error is a [Problems]: what can't be
@@ -35,16 +36,16 @@ func LoadPolicy(ctx context.Context, file string, o Options) (policy.Policy, err
 func loadPolicy(ctx context.Context, file string, o Options) (policy.Policy, error) {
 	o.Policies = nil
 	l := newLoader(ctx, o)
-	path := realDir(resolvePath(o.Dir, file))
+	path := form.RealDir(form.ResolvePath(o.Dir, file))
 	p := &policyFile{Policy: policy.Policy{Name: file, Path: path}, loader: l, src: l.source(file, filepath.Dir(path))}
-	data, err := readFile(ctx, path)
+	data, err := form.ReadFile(ctx, path)
 	if err != nil {
-		p.src.unreadable(err)
+		p.src.Unreadable(err)
 		return policy.Policy{}, l.found.Err()
 	}
 	sum := sha256.Sum256(data)
 	p.SHA256 = hex.EncodeToString(sum[:])
-	if root, ok := p.src.parse(data); ok {
+	if root, ok := p.src.Parse(data); ok {
 		p.read(root)
 	}
 	if err := l.found.Err(); err != nil {
@@ -53,14 +54,14 @@ func loadPolicy(ctx context.Context, file string, o Options) (policy.Policy, err
 	return p.Policy, nil
 }
 
-func (p *policyFile) read(v value) {
-	entries, _ := v.entries()
+func (p *policyFile) read(v form.Value) {
+	entries, _ := v.Entries()
 	for _, e := range entries {
-		if e.null() || e.isMapping() && len(e.node.Content) == 0 { // which would bind nothing
-			e.keyProblem(e.name+" has no value", "give it one, or remove the key")
+		if e.Null() || e.IsMapping() && len(e.Node.Content) == 0 { // which would bind nothing
+			e.KeyProblem(e.Label+" has no value", "give it one, or remove the key")
 		}
 	}
-	p.keys().read(v)
+	p.keys().Read(v)
 }
 
 // registries are the hosts that packages come from: those of the package managers that a
@@ -73,15 +74,15 @@ func registries() []string {
 	return all
 }
 
-func (p *policyFile) rule(key policy.Key, at value, allow []string) {
-	p.Rules = append(p.Rules, policy.Rule{Key: key, Allow: allow, Source: at.ruleSource()})
+func (p *policyFile) rule(key policy.Key, at form.Value, allow []string) {
+	p.Rules = append(p.Rules, policy.Rule{Key: key, Allow: allow, Source: at.RuleSource()})
 }
 
 // names is a list of what a key allows.
-func (p *policyFile) names(key policy.Key, f form[string]) field {
-	names := listOf(f)
-	return field{Type: names.Type, read: func(v value) {
-		allow, ok := names.read(v)
+func (p *policyFile) names(key policy.Key, f form.Of[string]) form.Field {
+	names := form.ListOf(f)
+	return form.Field{Type: names.Type, Read: func(v form.Value) {
+		allow, ok := names.Read(v)
 		if !ok {
 			return
 		}
@@ -94,20 +95,20 @@ func (p *policyFile) names(key policy.Key, f form[string]) field {
 
 // words is one of several words, or a list of names if those aren't nil. A word
 // that allows everything makes no rule.
-func (p *policyFile) words(key policy.Key, words map[string][]string, names *form[string]) field {
-	one := enum(slices.Sorted(maps.Keys(words))...)
-	f := field{Type: one.Type}
-	var many field
+func (p *policyFile) words(key policy.Key, words map[string][]string, names *form.Of[string]) form.Field {
+	one := form.Enum(slices.Sorted(maps.Keys(words))...)
+	f := form.Field{Type: one.Type}
+	var many form.Field
 	if names != nil {
 		many = p.names(key, *names)
 		f.Or = &many.Type
 	}
-	f.read = func(v value) {
-		if names != nil && v.isList() {
-			many.read(v)
+	f.Read = func(v form.Value) {
+		if names != nil && v.IsList() {
+			many.Read(v)
 			return
 		}
-		w, ok := one.read(v)
+		w, ok := one.Read(v)
 		if allow := words[w]; ok && !slices.Contains(allow, "*") {
 			p.rule(key, v, allow)
 		}
@@ -116,37 +117,37 @@ func (p *policyFile) words(key policy.Key, words map[string][]string, names *for
 }
 
 // maxProfile reads a preset, or a file that holds a profile's body.
-func (p *policyFile) maxProfile(v value) {
-	t, ok := v.filled()
+func (p *policyFile) maxProfile(v form.Value) {
+	t, ok := v.Filled()
 	if !ok {
 		return
 	}
-	if preset, ok := permission.Preset(t.s); ok {
+	if preset, ok := permission.Preset(t.S); ok {
 		p.MaxProfile = &preset
 		return
 	}
-	if !strings.ContainsAny(t.s, `/\.`) {
-		v.problem("unknown profile "+problem.Quote(t.s), v.src.Found.Suggest(t.s, permission.Presets(), "write a file, or one of "))
+	if !strings.ContainsAny(t.S, `/\.`) {
+		v.Problem("unknown profile "+problem.Quote(t.S), v.Src.Found.Suggest(t.S, permission.Presets(), "write a file, or one of "))
 		return
 	}
-	if file, ok := p.loader.profileFile(t.s, resolvePath(v.src.dir, t.s), newProfiles()); ok {
+	if file, ok := p.loader.profileFile(t.S, form.ResolvePath(v.Src.Dir, t.S), newProfiles()); ok {
 		p.MaxProfile = &file.Profile
 	}
 }
 
 // readBudget reads what a run, and all runs of a day, may cost. A price that isn't
 // known would make either meaningless.
-func (p *policyFile) readBudget(v value) {
-	got := p.budgetKeys().read(v)
-	if len(got) == 0 && v.isMapping() {
-		v.keyProblem("budget bounds nothing", "write {run: 5, day: 50}, in USD")
+func (p *policyFile) readBudget(v form.Value) {
+	got := p.budgetKeys().Read(v)
+	if len(got) == 0 && v.IsMapping() {
+		v.KeyProblem("budget bounds nothing", "write {run: 5, day: 50}, in USD")
 	}
-	p.Run.Source, p.Day.Source = v.ruleSource(), v.ruleSource()
+	p.Run.Source, p.Day.Source = v.RuleSource(), v.RuleSource()
 	p.rule(policy.Budget, v, nil)
 }
 
 // readPrices reads prices that the operator vouches for.
-func (p *policyFile) readPrices(v value) {
+func (p *policyFile) readPrices(v form.Value) {
 	all, _ := readPrices(v)
 	p.Prices = map[string]money.Price{}
 	for _, price := range all {
@@ -155,75 +156,75 @@ func (p *policyFile) readPrices(v value) {
 }
 
 // requireSandbox reads that sandbox level A is required.
-func (p *policyFile) requireSandbox(v value) {
-	if _, ok := enum("require").read(v); ok {
-		p.Sandbox = v.ruleSource()
+func (p *policyFile) requireSandbox(v form.Value) {
+	if _, ok := form.Enum("require").Read(v); ok {
+		p.Sandbox = v.RuleSource()
 	}
 }
 
 var (
-	boundHostForm = form[string]{Type{Name: "string"}, readBoundHost}
-	directoryForm = form[string]{Type{Name: "string"}, readDirectory}
-	envNameForm   = form[string]{Type{Name: "string"}, func(v value) (string, bool) { t, ok := readEnvName(v); return t.s, ok }}
+	boundHostForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readBoundHost}
+	directoryForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readDirectory}
+	envNameForm   = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) { t, ok := readEnvName(v); return t.S, ok }}
 )
 
 // readBoundHost reads a host, or "*" for every host.
-func readBoundHost(v value) (string, bool) {
-	if v.node.Value == "*" {
+func readBoundHost(v form.Value) (string, bool) {
+	if v.Node.Value == "*" {
 		return "*", true
 	}
 	return readHost(v)
 }
 
 // readDirectory reads a directory, and returns it absolute and without symlinks.
-func readDirectory(v value) (string, bool) {
-	t, ok := v.filled()
-	_, err := pathglob.Parse(t.s)
-	isGlob := (err == nil || errors.Is(err, pathglob.ErrTooMany)) && strings.ContainsAny(t.s, "*?[{")
+func readDirectory(v form.Value) (string, bool) {
+	t, ok := v.Filled()
+	_, err := pathglob.Parse(t.S)
+	isGlob := (err == nil || errors.Is(err, pathglob.ErrTooMany)) && strings.ContainsAny(t.S, "*?[{")
 	switch {
 	case !ok:
 		return "", false
-	case strings.HasPrefix(t.s, "~") || isGlob:
-		v.problem(problem.Quote(t.s)+" is not the path of a directory", "write it without ~ and wildcards")
+	case strings.HasPrefix(t.S, "~") || isGlob:
+		v.Problem(problem.Quote(t.S)+" is not the path of a directory", "write it without ~ and wildcards")
 		return "", false
 	}
-	real, err := realPath(resolvePath(v.src.dir, t.s))
+	real, err := form.RealPath(form.ResolvePath(v.Src.Dir, t.S))
 	if err != nil {
-		v.problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the policy file")
+		v.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the policy file")
 		return "", false
 	}
 	return real, true
 }
 
-func (p *policyFile) keys() keys {
+func (p *policyFile) keys() form.Table {
 	everything := []string{"*"}
-	return keys{
-		{"version", required("version: 1", checked(versionForm)), "", "Version of the policy format"},
-		{"max_profile", field{Type: stringForm.Type, read: p.maxProfile}, "", "Preset or profile file that limits all profiles"},
-		{"models", p.names(policy.Models, stringForm), "", "Models that may be used, as globs"},
-		{"providers", p.names(policy.Providers, stringForm), "", "Providers that may be used"},
-		{"hosts", p.names(policy.Hosts, boundHostForm), "", "Hosts that may be reached; * is all"},
-		{"env", p.names(policy.Env, envNameForm), "", "Environment variables that may be used"},
-		{"paths", p.names(policy.Paths, directoryForm), "", "Directories that manifests may name"},
-		{"repos", p.names(policy.Repos, stringForm), "", "Repositories that may be used, as globs"},
-		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr", policy.Comment)), "", "Publish modes that may be used beside none; comment allows publish.comment"},
-		{"actors", p.names(policy.Actors, stringForm), "", "People who may start runs by events"},
-		{"sandbox", field{Type: Type{Name: "enum", Values: []string{"require"}}, read: p.requireSandbox}, "", "require: refuse to run below sandbox level A"},
-		{"protect", into(&p.Protect, protectForm), "", "Globs of paths that nothing may change"},
-		{"budget", field{Type: typeOf((*policyFile).budgetKeys), read: p.readBudget}, "", "Cost limits that no manifest can raise"},
-		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
-		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands and scripts"},
-		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
-		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers, language servers and hooks that may be used: allow, deny or a list of names"},
-		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
-		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
-		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},
+	return form.Table{
+		{Name: "version", Field: form.Required("version: 1", form.Checked(versionForm)), Doc: "Version of the policy format"},
+		{Name: "max_profile", Field: form.Field{Type: form.String.Type, Read: p.maxProfile}, Doc: "Preset or profile file that limits all profiles"},
+		{Name: "models", Field: p.names(policy.Models, form.String), Doc: "Models that may be used, as globs"},
+		{Name: "providers", Field: p.names(policy.Providers, form.String), Doc: "Providers that may be used"},
+		{Name: "hosts", Field: p.names(policy.Hosts, boundHostForm), Doc: "Hosts that may be reached; * is all"},
+		{Name: "env", Field: p.names(policy.Env, envNameForm), Doc: "Environment variables that may be used"},
+		{Name: "paths", Field: p.names(policy.Paths, directoryForm), Doc: "Directories that manifests may name"},
+		{Name: "repos", Field: p.names(policy.Repos, form.String), Doc: "Repositories that may be used, as globs"},
+		{Name: "publish", Field: p.names(policy.Publish, form.Enum("none", "patch", "branch", "push", "pr", policy.Comment)), Doc: "Publish modes that may be used beside none; comment allows publish.comment"},
+		{Name: "actors", Field: p.names(policy.Actors, form.String), Doc: "People who may start runs by events"},
+		{Name: "sandbox", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"require"}}, Read: p.requireSandbox}, Doc: "require: refuse to run below sandbox level A"},
+		{Name: "protect", Field: form.Into(&p.Protect, protectForm), Doc: "Globs of paths that nothing may change"},
+		{Name: "budget", Field: form.Field{Type: form.TypeOf((*policyFile).budgetKeys), Read: p.readBudget}, Doc: "Cost limits that no manifest can raise"},
+		{Name: "prices", Field: form.Field{Type: pricesForm.Type, Read: p.readPrices}, Doc: "Prices of models, which replace all others"},
+		{Name: "setup", Field: p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), Doc: "Whether tasks may have setup commands and scripts"},
+		{Name: "cache", Field: p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), Doc: "Whether profiles may use build caches"},
+		{Name: "extensions", Field: p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &form.String), Doc: "Custom tools, MCP servers, language servers and hooks that may be used: allow, deny or a list of names"},
+		{Name: "sign", Field: p.names(policy.Sign, form.Enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), Doc: "Signatures that commits may have; also for untrusted manifests"},
+		{Name: "key_sources", Field: p.names(policy.KeySources, form.String), Doc: "Programs of key_command and files of token_file that may be used; none if absent"},
+		{Name: "setup_network", Field: p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), Doc: "Hosts that setup commands may reach: allow, deny, registries or a list"},
 	}
 }
 
-func (p *policyFile) budgetKeys() keys {
-	return keys{
-		{"run", into(&p.Run.USD, costForm), "", "Cost of a run in USD"},
-		{"day", into(&p.Day.USD, costForm), "", "Cost of all runs of a day in USD"},
+func (p *policyFile) budgetKeys() form.Table {
+	return form.Table{
+		{Name: "run", Field: form.Into(&p.Run.USD, form.Cost), Doc: "Cost of a run in USD"},
+		{Name: "day", Field: form.Into(&p.Day.USD, form.Cost), Doc: "Cost of all runs of a day in USD"},
 	}
 }

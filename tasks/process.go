@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -41,10 +42,10 @@ type process struct {
 type programPath struct{ path, written string }
 
 var (
-	environmentForm = mapOf("NAME", scalarType(), readEnvironment)
-	processPathForm = form[programPath]{Type{Name: "string"}, readProcessPath}
-	writePathForm   = form[programPath]{Type{Name: "string"}, readWritePath}
-	workspaceForm   = upTo(1, listOf(enum(writesWorkspace)))
+	environmentForm = form.MapOf("NAME", form.ScalarType(), readEnvironment)
+	processPathForm = form.Of[programPath]{Type: form.Type{Name: "string"}, Read: readProcessPath}
+	writePathForm   = form.Of[programPath]{Type: form.Type{Name: "string"}, Read: readWritePath}
+	workspaceForm   = form.UpTo(1, form.ListOf(form.Enum(writesWorkspace)))
 )
 
 // writesWorkspace is the entry of a list of writable paths that stands for the workspace of the job.
@@ -56,13 +57,13 @@ const (
 )
 
 // keys are those of all kinds of processes, except of the command.
-func (p *process) keys() keys {
-	return keys{
-		{"environment", into(&p.environment, environmentForm), "", "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
-		{"read", into(&p.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
-		{"write", into(&p.writes, upTo(maxHeaders, listOf(writePathForm))), "", writeDoc},
-		{"network", into(&p.network, networkForm), "deny", "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
-		{"cache", into(&p.cache, cacheForm), "none", "Caches of the user whose downloads it may read, as in a profile"},
+func (p *process) keys() form.Table {
+	return form.Table{
+		{Name: "environment", Field: form.Into(&p.environment, environmentForm), Doc: "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{Name: "read", Field: form.Into(&p.reads, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Other paths that it may read, relative to the manifest"},
+		{Name: "write", Field: form.Into(&p.writes, form.UpTo(maxHeaders, form.ListOf(writePathForm))), Doc: writeDoc},
+		{Name: "network", Field: form.Into(&p.network, networkForm), Def: "deny", Doc: "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
+		{Name: "cache", Field: form.Into(&p.cache, cacheForm), Def: "none", Doc: "Caches of the user whose downloads it may read, as in a profile"},
 	}
 }
 
@@ -123,25 +124,25 @@ var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 var ownVariables = []string{"PATH", "HOME", "TMPDIR"}
 
 // readEnvironment reads variables of a process.
-func readEnvironment(v value) ([]template, bool) {
+func readEnvironment(v form.Value) ([]template, bool) {
 	var all []template
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	if len(entries) > maxHeaders {
-		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxHeaders), "make it shorter")
+		v.Problem(fmt.Sprintf("%s has more than %d entries", v.Label, maxHeaders), "make it shorter")
 		return nil, false
 	}
 	for _, e := range entries {
-		name := e.key.Value
+		name := e.Key.Value
 		switch {
 		case !envName.MatchString(name):
-			e.keyProblem("invalid environment variable name "+problem.Quote(name), "write for example API_URL")
+			e.KeyProblem("invalid environment variable name "+problem.Quote(name), "write for example API_URL")
 			continue
 		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, "LD_"):
-			e.keyProblem("environment variable "+problem.Quote(name)+" is set by millhand", "remove it")
+			e.KeyProblem("environment variable "+problem.Quote(name)+" is set by millhand", "remove it")
 			continue
 		}
-		if t, ok := e.scalar(); ok {
-			t.s = envReference.ReplaceAllString(t.s, "$${{ env.$1 }}")
+		if t, ok := e.Scalar(); ok {
+			t.S = envReference.ReplaceAllString(t.S, "$${{ env.$1 }}")
 			all = append(all, parseTemplate(t))
 		}
 	}
@@ -149,23 +150,23 @@ func readEnvironment(v value) ([]template, bool) {
 }
 
 // readProcessPath reads a path that a process may access.
-func readProcessPath(v value) (programPath, bool) {
-	t, ok := v.filled()
+func readProcessPath(v form.Value) (programPath, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return programPath{}, false
 	}
-	if strings.HasPrefix(t.s, workspacePrefix) {
-		v.problem(problem.Quote(t.s)+" is not a path", "remove it, or write a path relative to the manifest")
+	if strings.HasPrefix(t.S, workspacePrefix) {
+		v.Problem(problem.Quote(t.S)+" is not a path", "remove it, or write a path relative to the manifest")
 		return programPath{}, false
 	}
-	path := resolvePath(v.src.dir, t.s)
-	v.uses().tree(v, path, t.s)
-	return programPath{path, t.s}, !v.outside(path, t.s)
+	path := form.ResolvePath(v.Src.Dir, t.S)
+	v.Uses().Tree(v, path, t.S)
+	return programPath{path, t.S}, !v.Outside(path, t.S)
 }
 
 // readWritePath reads a path that a process may write, or the workspace.
-func readWritePath(v value) (programPath, bool) {
-	if v.isScalar() && v.node.Value == writesWorkspace {
+func readWritePath(v form.Value) (programPath, bool) {
+	if v.IsScalar() && v.Node.Value == writesWorkspace {
 		return programPath{written: writesWorkspace}, true
 	}
 	return readProcessPath(v)
@@ -212,7 +213,9 @@ func (p *Plan) Grants() []Grant {
 func (p *Plan) grantWorkspaces() {
 	extend := func(s *Process) {
 		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
-			return !slices.ContainsFunc(p.Jobs, func(j Job) bool { return j.Repo.Dir == "" || !pathtree.Within(realDir(j.Repo.Dir), realDir(dir)) })
+			return !slices.ContainsFunc(p.Jobs, func(j Job) bool {
+				return j.Repo.Dir == "" || !pathtree.Within(form.RealDir(j.Repo.Dir), form.RealDir(dir))
+			})
 		})
 	}
 	for i := range p.MCP {

@@ -13,20 +13,21 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // profileBody is a profile as a file defines it.
 type profileBody struct {
-	value
+	form.Value
 	title    string
-	extends  *text
+	extends  *form.Text
 	rules    []writtenRule
 	network  *permission.Network
 	setup    *setupNetwork
 	cache    *[]string // nil if absent
-	env      []text
-	unusual  []value // rules whose permission is unknown and similar to a known one
+	env      []form.Text
+	unusual  []form.Value // rules whose permission is unknown and similar to a known one
 	examples []permission.Example
 }
 
@@ -45,34 +46,34 @@ type profile struct {
 }
 
 // readProfileBody reads a profile's body.
-func readProfileBody(v value, title string) *profileBody {
-	p := &profileBody{value: v, title: title}
-	p.keys().read(v)
+func readProfileBody(v form.Value, title string) *profileBody {
+	p := &profileBody{Value: v, title: title}
+	p.keys().Read(v)
 	if p.cache != nil && len(*p.cache) > maxEntries || len(p.rules)+len(p.env)+len(p.examples) > maxEntries {
-		v.problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
+		v.Problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
 		p.rules, p.cache, p.env, p.examples = nil, nil, nil, nil
 	}
 	return p
 }
 
 // readRules reads the key permission.
-func (p *profileBody) readRules(v value) { p.rules = append(p.rules, p.rulesOf(v)...) }
+func (p *profileBody) readRules(v form.Value) { p.rules = append(p.rules, p.rulesOf(v)...) }
 
-func (p *profileBody) readGit(v value) { p.rules = append(p.rules, readGitRule(v)...) }
+func (p *profileBody) readGit(v form.Value) { p.rules = append(p.rules, readGitRule(v)...) }
 
 // rulesOf reads a permission key: one effect for everything, or a mapping from
 // permissions to an effect or to patterns with an effect each. The order of
 // the file is the order of the rules.
-func (p *profileBody) rulesOf(v value) []writtenRule {
+func (p *profileBody) rulesOf(v form.Value) []writtenRule {
 	switch {
-	case v.node.Value != "":
+	case v.Node.Value != "":
 		return ruleOf(v, "*", "*")
-	case v.isList():
-		v.wrong("allow, deny or a mapping from permissions to them", "write for example {edit: allow}")
+	case v.IsList():
+		v.Wrong("allow, deny or a mapping from permissions to them", "write for example {edit: allow}")
 		return nil
 	}
 	var all []writtenRule
-	entries, _ := v.entries()
+	entries, _ := v.Entries()
 	for _, e := range entries {
 		all = append(all, p.rulesUnder(e)...)
 	}
@@ -80,66 +81,66 @@ func (p *profileBody) rulesOf(v value) []writtenRule {
 }
 
 // rulesUnder reads the rules of one permission.
-func (p *profileBody) rulesUnder(e value) (all []writtenRule) {
-	name := permission.Alias(e.key.Value)
+func (p *profileBody) rulesUnder(e form.Value) (all []writtenRule) {
+	name := permission.Alias(e.Key.Value)
 	switch {
 	case name == permission.Git:
 		return readGitRule(e)
 	case !p.judged(e):
-	case e.isList():
-		e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
-	case e.isScalar():
+	case e.IsList():
+		e.Wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
+	case e.IsScalar():
 		return ruleOf(e, name, "*")
 	default:
-		patterns, _ := e.entries()
+		patterns, _ := e.Entries()
 		for _, pattern := range patterns {
-			all = append(all, ruleOf(pattern, name, pattern.key.Value)...)
+			all = append(all, ruleOf(pattern, name, pattern.Key.Value)...)
 		}
 	}
 	return all
 }
 
 // ruleOf reads an effect and makes the rule of it; none after a problem.
-func ruleOf(v value, permissionName, pattern string) []writtenRule {
+func ruleOf(v form.Value, permissionName, pattern string) []writtenRule {
 	effect, ok := readEffect(v)
 	if !ok {
 		return nil
 	}
-	expanded, ok := v.expandHome(pattern)
+	expanded, ok := v.ExpandHome(pattern)
 	if !ok {
 		return nil
 	}
 	checkOutside(v, permissionName, expanded, effect)
-	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.ruleSource()}
+	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.RuleSource()}
 	return []writtenRule{{r, pattern}}
 }
 
 // readEffect reads allow or deny.
-func readEffect(v value) (permission.Effect, bool) {
-	switch v.node.Value {
+func readEffect(v form.Value) (permission.Effect, bool) {
+	switch v.Node.Value {
 	case "allow":
 		return permission.Allow, true
 	case "deny":
 		return permission.Deny, true
 	case "ask":
-		v.problem(`"ask" is not supported, because nobody can be asked`, "write allow or deny")
+		v.Problem(`"ask" is not supported, because nobody can be asked`, "write allow or deny")
 	default:
-		v.wrong("allow or deny", "write one of them")
+		v.Wrong("allow or deny", "write one of them")
 	}
 	return permission.Deny, false
 }
 
 // readGitRule reads whether git's own files may be written. none is a rule too:
 // it denies what an extended profile allows.
-func readGitRule(v value) []writtenRule {
-	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.ruleSource()}
+func readGitRule(v form.Value) []writtenRule {
+	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.RuleSource()}
 	switch {
-	case v.null():
+	case v.Null():
 		return nil
-	case v.node.Value == "write":
+	case v.Node.Value == "write":
 		r.Effect = permission.Allow
-	case v.node.Value != "none":
-		v.wrong("write or none", "write one of them")
+	case v.Node.Value != "none":
+		v.Wrong("write or none", "write one of them")
 		return nil
 	}
 	return []writtenRule{{r, "*"}}
@@ -148,13 +149,13 @@ func readGitRule(v value) []writtenRule {
 // judged reports whether a rule of this name can ever be looked for. One whose
 // name looks like a typing mistake is checked later, as it may be that of a
 // tool that the manifest defines further down.
-func (p *profileBody) judged(e value) bool {
-	name := permission.Alias(e.key.Value)
+func (p *profileBody) judged(e form.Value) bool {
+	name := permission.Alias(e.Key.Value)
 	if slices.Contains(permission.Known(), name) || strings.ContainsAny(name, "*?") {
 		return true
 	}
 	if judged := permission.ForTool(name); judged != name {
-		e.keyProblem(fmt.Sprintf("the tool %s has no rules of its own", problem.Quote(name)), fmt.Sprintf("write them under %q", judged))
+		e.KeyProblem(fmt.Sprintf("the tool %s has no rules of its own", problem.Quote(name)), fmt.Sprintf("write them under %q", judged))
 		return false
 	}
 	if similarPermission(name) != "" {
@@ -209,15 +210,15 @@ func (names *vocabulary) add(m *manifest) {
 // read.
 func (p *profileBody) check(names vocabulary) {
 	for _, e := range p.unusual {
-		name := e.key.Value
+		name := e.Key.Value
 		known := slices.Contains(names.tools, name) || slices.ContainsFunc(names.servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
 		if !known {
-			e.keyProblem("unknown permission "+problem.Quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
+			e.KeyProblem("unknown permission "+problem.Quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
 		}
 	}
 	for _, t := range p.env {
-		if names.checkEnv(t) && slices.Contains(cloudSecrets, t.s) {
-			t.problem(problem.Quote(t.s)+" is a credential of a cloud, with which models can be called, and commands must not see it", "remove it, or pass a credential with fewer rights in a variable with another name")
+		if names.checkEnv(t) && slices.Contains(cloudSecrets, t.S) {
+			t.Problem(problem.Quote(t.S)+" is a credential of a cloud, with which models can be called, and commands must not see it", "remove it, or pass a credential with fewer rights in a variable with another name")
 		}
 	}
 }
@@ -227,9 +228,9 @@ func (p *profileBody) check(names vocabulary) {
 var cloudSecrets = []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PASSWORD", "AZURE_OPENAI_AD_TOKEN"}
 
 // checkEnv records a variable that commands must not get; false if it is one.
-func (names *vocabulary) checkEnv(t text) bool {
-	if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) || t.s == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
-		t.problem(problem.Quote(t.s)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
+func (names *vocabulary) checkEnv(t form.Text) bool {
+	if strings.HasSuffix(strings.ToUpper(t.S), "_API_KEY") || slices.Contains(names.keys, t.S) || t.S == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
+		t.Problem(problem.Quote(t.S)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
 		return false
 	}
 	return true
@@ -245,31 +246,31 @@ func sameLetters(a, b string) bool {
 }
 
 var (
-	networkForm      = form[*permission.Network]{Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(listOf(stringForm).Type)}, readNetwork}
-	networkHost      = form[string]{Type{Name: "string"}, readHost}
-	setupNetworkForm = form[*setupNetwork]{Type{Name: "enum", Values: []string{"registries", "deny", "allow"}, Or: new(listOf(stringForm).Type)}, readSetupNetwork}
-	setupHost        = form[string]{Type{Name: "string"}, readSetupHost}
-	cacheForm        = form[*[]string]{Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(listOf(stringForm).Type)}, readCache}
-	cacheName        = form[string]{Type{Name: "string"}, readCacheName}
-	envForm          = form[text]{Type{Name: "string"}, readEnvName}
-	exampleForm      = form[permission.Example]{typeOf((*example).keys), readExample}
+	networkForm      = form.Of[*permission.Network]{Type: form.Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readNetwork}
+	networkHost      = form.Of[string]{Type: form.Type{Name: "string"}, Read: readHost}
+	setupNetworkForm = form.Of[*setupNetwork]{Type: form.Type{Name: "enum", Values: []string{"registries", "deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readSetupNetwork}
+	setupHost        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSetupHost}
+	cacheForm        = form.Of[*[]string]{Type: form.Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(form.ListOf(form.String).Type)}, Read: readCache}
+	cacheName        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readCacheName}
+	envForm          = form.Of[form.Text]{Type: form.Type{Name: "string"}, Read: readEnvName}
+	exampleForm      = form.Of[permission.Example]{Type: form.TypeOf((*example).keys), Read: readExample}
 )
 
 // readNetwork reads which addresses may be reached.
-func readNetwork(v value) (*permission.Network, bool) {
-	switch v.node.Value {
+func readNetwork(v form.Value) (*permission.Network, bool) {
+	switch v.Node.Value {
 	case "deny":
 		return &permission.Network{}, true
 	case "allow":
-		if v.src.policies.IsUntrusted() {
-			v.refused(policy.Hosts, "network access", "*")
+		if v.Src.Policies.IsUntrusted() {
+			v.Refused(policy.Hosts, "network access", "*")
 		}
 		return &permission.Network{Allow: true}, true
 	case "":
-		hosts, ok := listOf(networkHost).read(v)
+		hosts, ok := form.ListOf(networkHost).Read(v)
 		return &permission.Network{Hosts: hosts}, ok
 	}
-	v.wrong("deny, allow or a list of hosts", "write one of them")
+	v.Wrong("deny, allow or a list of hosts", "write one of them")
 	return nil, false
 }
 
@@ -277,67 +278,67 @@ func readNetwork(v value) (*permission.Network, bool) {
 type setupNetwork struct{ *permission.Network }
 
 // readSetupNetwork reads which addresses setup commands may reach.
-func readSetupNetwork(v value) (*setupNetwork, bool) {
-	switch v.node.Value {
+func readSetupNetwork(v form.Value) (*setupNetwork, bool) {
+	switch v.Node.Value {
 	case "registries":
 		return &setupNetwork{}, true
 	case "":
-		hosts, ok := listOf(setupHost).read(v)
+		hosts, ok := form.ListOf(setupHost).Read(v)
 		return &setupNetwork{&permission.Network{Hosts: hosts}}, ok
 	case "deny", "allow":
 		n, ok := readNetwork(v)
 		return &setupNetwork{n}, ok
 	}
-	v.wrong("registries, deny, allow or a list of hosts", "write one of them")
+	v.Wrong("registries, deny, allow or a list of hosts", "write one of them")
 	return nil, false
 }
 
 // readSetupHost reads a host for setup commands. If a policy bounds those, it decides,
 // otherwise its hosts do.
-func readSetupHost(v value) (string, bool) {
-	if v.node.Value == permission.Registries {
+func readSetupHost(v form.Value) (string, bool) {
+	if v.Node.Value == permission.Registries {
 		return permission.Registries, true
 	}
-	if v.src.policies.States(policy.SetupNetwork) {
+	if v.Src.Policies.States(policy.SetupNetwork) {
 		return hostWithin(v, policy.SetupNetwork)
 	}
 	return readHost(v)
 }
 
-func readHost(v value) (string, bool) { return hostWithin(v, policy.Hosts) }
+func readHost(v form.Value) (string, bool) { return hostWithin(v, policy.Hosts) }
 
 // hostWithin reads a host that a key of policies bounds.
-func hostWithin(v value, key policy.Key) (string, bool) {
-	t, ok := v.filled()
+func hostWithin(v form.Value, key policy.Key) (string, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return "", false
 	}
-	if _, err := reach.Parse([]string{t.s}, false); err != nil {
-		v.problem("invalid host "+problem.Quote(t.s), "write its name alone, such as proxy.golang.org")
+	if _, err := reach.Parse([]string{t.S}, false); err != nil {
+		v.Problem("invalid host "+problem.Quote(t.S), "write its name alone, such as proxy.golang.org")
 		return "", false
 	}
-	v.refused(key, "the host "+problem.Quote(t.s), t.s)
-	return t.s, ok
+	v.Refused(key, "the host "+problem.Quote(t.S), t.S)
+	return t.S, ok
 }
 
 // readCache reads which build caches may be used.
-func readCache(v value) (*[]string, bool) {
-	switch v.node.Value {
+func readCache(v form.Value) (*[]string, bool) {
+	switch v.Node.Value {
 	case permission.AutoCache:
-		v.refused(policy.Cache, "build caches", permission.AutoCache)
+		v.Refused(policy.Cache, "build caches", permission.AutoCache)
 		return &[]string{permission.AutoCache}, true
 	case "none":
 		return &[]string{}, true
 	case "":
-		names, ok := listOf(cacheName).read(v)
+		names, ok := form.ListOf(cacheName).Read(v)
 		return &names, ok
 	}
-	v.wrong("auto, none or a list of caches", "write for example [go]")
+	v.Wrong("auto, none or a list of caches", "write for example [go]")
 	return nil, false
 }
 
-func readCacheName(v value) (string, bool) {
-	t, ok := v.filled()
+func readCacheName(v form.Value) (string, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return "", false
 	}
@@ -345,24 +346,24 @@ func readCacheName(v value) (string, bool) {
 	for _, e := range ecosystem.All() {
 		known = append(known, e.Name)
 	}
-	if !slices.Contains(known, t.s) {
-		v.problem("unknown cache "+problem.Quote(t.s), v.src.Found.Suggest(t.s, known, "known caches: "))
+	if !slices.Contains(known, t.S) {
+		v.Problem("unknown cache "+problem.Quote(t.S), v.Src.Found.Suggest(t.S, known, "known caches: "))
 		return "", false
 	}
-	v.refused(policy.Cache, "the cache "+problem.Quote(t.s), t.s)
-	return t.s, true
+	v.Refused(policy.Cache, "the cache "+problem.Quote(t.S), t.S)
+	return t.S, true
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func readEnvName(v value) (text, bool) {
-	t, ok := v.filled()
-	if ok && !envName.MatchString(t.s) {
-		v.problem("invalid environment variable name "+problem.Quote(t.s), "write the name alone, such as CI")
-		return text{}, false
+func readEnvName(v form.Value) (form.Text, bool) {
+	t, ok := v.Filled()
+	if ok && !envName.MatchString(t.S) {
+		v.Problem("invalid environment variable name "+problem.Quote(t.S), "write the name alone, such as CI")
+		return form.Text{}, false
 	}
 	if ok {
-		v.refused(policy.Env, "the environment variable "+t.s, t.s)
+		v.Refused(policy.Env, "the environment variable "+t.S, t.S)
 	}
 	return t, ok
 }
@@ -371,17 +372,17 @@ func readEnvName(v value) (text, bool) {
 type example struct{ allowed, denied, subject string }
 
 // readExample reads one expected decision.
-func readExample(v value) (permission.Example, bool) {
+func readExample(v form.Value) (permission.Example, bool) {
 	var x example
-	got := x.keys().read(v)
+	got := x.keys().Read(v)
 	_, allows := got["allow"]
 	_, denies := got["deny"]
 	_, about := got["subject"]
 	if allows == denies || !about {
-		v.problem("an example needs one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
+		v.Problem("an example needs one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
 		return permission.Example{}, false
 	}
-	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.src.Name, v.use.Line, v.use.Column)}
+	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.Src.Name, v.Use.Line, v.Use.Column)}
 	if allows {
 		e.Effect = permission.Allow
 	}
@@ -406,7 +407,7 @@ func (p *profileBody) on(base profile) *profile {
 	}
 	env := make([]string, len(p.env))
 	for i, t := range p.env {
-		env[i] = t.s
+		env[i] = t.S
 	}
 	out.Env = union(base.Env, env)
 	out.digest = p.digest(&base, out)
@@ -449,33 +450,33 @@ func union(a, b []string) []string {
 	return out
 }
 
-func (p *profileBody) keys() keys {
-	return keys{
-		{"extends", into(&p.extends, optional(textForm)), "", "Preset or profile whose rules come first (one that denies everything if absent)"},
-		{"permission", field{Type: rulesType(), read: p.readRules}, "", "allow or deny, or rules by permission and pattern; the last match decides"},
-		{"git", field{Type: Type{Name: "enum", Values: []string{"none", "write"}}, read: p.readGit}, "", "Whether files in .git may be written (as in the extended profile if absent)"},
-		{"network", into(&p.network, networkForm), "", "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
-		{"setup_network", into(&p.setup, setupNetworkForm), "registries", "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
-		{"cache", into(&p.cache, cacheForm), "auto", "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
-		{"env", into(&p.env, listOf(envForm)), "", "Environment variables that commands get"},
-		{"examples", into(&p.examples, listOf(exampleForm)), "", "Expected decisions; millhand validate checks them"},
+func (p *profileBody) keys() form.Table {
+	return form.Table{
+		{Name: "extends", Field: form.Into(&p.extends, form.Optional(form.Filled)), Doc: "Preset or profile whose rules come first (one that denies everything if absent)"},
+		{Name: "permission", Field: form.Field{Type: rulesType(), Read: p.readRules}, Doc: "allow or deny, or rules by permission and pattern; the last match decides"},
+		{Name: "git", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"none", "write"}}, Read: p.readGit}, Doc: "Whether files in .git may be written (as in the extended profile if absent)"},
+		{Name: "network", Field: form.Into(&p.network, networkForm), Doc: "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
+		{Name: "setup_network", Field: form.Into(&p.setup, setupNetworkForm), Def: "registries", Doc: "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
+		{Name: "cache", Field: form.Into(&p.cache, cacheForm), Def: "auto", Doc: "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
+		{Name: "env", Field: form.Into(&p.env, form.ListOf(envForm)), Doc: "Environment variables that commands get"},
+		{Name: "examples", Field: form.Into(&p.examples, form.ListOf(exampleForm)), Doc: "Expected decisions; millhand validate checks them"},
 	}
 }
 
-func (e *example) keys() keys {
-	return keys{
-		{"allow", into(&e.allowed, stringForm), "", "Tool whose call must be allowed"},
-		{"deny", into(&e.denied, stringForm), "", "Tool whose call must be denied"},
-		{"subject", into(&e.subject, stringForm), "", "What the tool is called with: a path, a command line or a URL"},
+func (e *example) keys() form.Table {
+	return form.Table{
+		{Name: "allow", Field: form.Into(&e.allowed, form.String), Doc: "Tool whose call must be allowed"},
+		{Name: "deny", Field: form.Into(&e.denied, form.String), Doc: "Tool whose call must be denied"},
+		{Name: "subject", Field: form.Into(&e.subject, form.String), Doc: "What the tool is called with: a path, a command line or a URL"},
 	}
 }
 
 // rulesType is the type of permission.
-func rulesType() Type {
-	effect := Type{Name: "enum", Values: []string{"allow", "deny"}}
+func rulesType() form.Type {
+	effect := form.Type{Name: "enum", Values: []string{"allow", "deny"}}
 	patterns := effect
-	patterns.Or = &Type{Name: "map", Names: "PATTERN", Elem: &effect}
+	patterns.Or = &form.Type{Name: "map", Names: "PATTERN", Elem: &effect}
 	rules := effect
-	rules.Or = &Type{Name: "map", Names: "PERMISSION", Elem: &patterns}
+	rules.Or = &form.Type{Name: "map", Names: "PERMISSION", Elem: &patterns}
 	return rules
 }

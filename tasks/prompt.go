@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -122,7 +123,7 @@ func cacheValue(names []string) any {
 }
 
 // literalText returns a template that has no variables.
-func literalText(s string) string { return strings.ReplaceAll(s, opening, "$"+opening) }
+func literalText(s string) string { return strings.ReplaceAll(s, form.Opening, "$"+form.Opening) }
 
 // maxSchemaFile is the maximum size of a schema's file, in bytes.
 const maxSchemaFile = 1 << 20

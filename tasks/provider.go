@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -35,44 +36,44 @@ type provider struct {
 }
 
 var (
-	providersForm  = mapOf("NAME", typeOf((*provider).keys), readProviders)
-	baseURLForm    = form[string]{Type{Name: "string"}, readBaseURL}
-	keyEnvForm     = form[string]{Type{Name: "string"}, readVariable}
-	headersForm    = mapOf("NAME", scalarType(), readHeaders)
-	parametersForm = mapOf("NAME", scalarType(), readParameters)
+	providersForm  = form.MapOf("NAME", form.TypeOf((*provider).keys), readProviders)
+	baseURLForm    = form.Of[string]{Type: form.Type{Name: "string"}, Read: readBaseURL}
+	keyEnvForm     = form.Of[string]{Type: form.Type{Name: "string"}, Read: readVariable}
+	headersForm    = form.MapOf("NAME", form.ScalarType(), readHeaders)
+	parametersForm = form.MapOf("NAME", form.ScalarType(), readParameters)
 )
 
 // readProviders reads the endpoints that a manifest adds or changes.
-func readProviders(v value) ([]definition[provider], bool) {
+func readProviders(v form.Value) ([]definition[provider], bool) {
 	var all []definition[provider]
-	entries, ok := v.definitions()
+	entries, ok := v.Definitions()
 	for _, e := range entries {
-		name := e.key.Value
+		name := e.Key.Value
 		switch {
 		case fileKind(name) != "":
-			e.keyProblem(fmt.Sprintf("the provider name %s is reserved for model files", problem.Quote(name)), "choose another name")
-		case !idForm.MatchString(name):
-			e.keyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
+			e.KeyProblem(fmt.Sprintf("the provider name %s is reserved for model files", problem.Quote(name)), "choose another name")
+		case !form.Identifier.MatchString(name):
+			e.KeyProblem(problem.Quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
 			p := readProvider(e, name)
 			content := digest(p.Provider, spelled(p.headers), spelled(p.query))
 			if len(p.Models) > 0 {
 				content = digest(content, p.Models)
 			}
-			all = append(all, definition[provider]{value: e, title: "provider " + problem.Quote(name), digest: content, is: p})
+			all = append(all, definition[provider]{Value: e, title: "provider " + problem.Quote(name), digest: content, is: p})
 		}
 	}
 	return all, ok
 }
 
 // readProvider reads one endpoint.
-func readProvider(v value, name string) provider {
+func readProvider(v form.Value, name string) provider {
 	var p provider
-	if v.refused(policy.Endpoints, "a provider's endpoint", name) {
+	if v.Refused(policy.Endpoints, "a provider's endpoint", name) {
 		return p
 	}
-	v.refused(policy.Providers, "the provider "+problem.Quote(name), name)
-	got := p.keys().read(v)
+	v.Refused(policy.Providers, "the provider "+problem.Quote(name), name)
+	got := p.keys().Read(v)
 	for _, m := range p.models {
 		if p.Models == nil {
 			p.Models = map[string]ModelFacts{}
@@ -85,25 +86,25 @@ func readProvider(v value, name string) provider {
 		if key == "base_url" && slices.Contains(cloudKinds[p.Kind], "region") { // which decides
 			continue
 		}
-		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders(), name) {
-			v.lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
+		if _, ok := got[key]; !ok && v.IsMapping() && !slices.Contains(supportedProviders(), name) {
+			v.Lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
 		}
 	}
 	p.readKeySource(v, got)
 	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
 		if secret.literal() {
-			secret.keyProblem(problem.Quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
+			secret.KeyProblem(problem.Quote(secret.Key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
 		}
 	}
 	if p.exposed() {
-		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", problem.Quote(name)), "write base_url: https://...")
+		v.KeyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", problem.Quote(name)), "write base_url: https://...")
 	}
 	return p
 }
 
 // refuseKind records that a policy refuses the provider that a kind is, or else it could be called an
 // allowed one. Kind openai has no server of its own, and responses has OpenAI's without a base URL.
-func refuseKind(v value, kind, name, baseURL string) {
+func refuseKind(v form.Value, kind, name, baseURL string) {
 	of := kind
 	if kind == "responses" && baseURL == "" && name != "azure" {
 		of = "openai"
@@ -111,21 +112,21 @@ func refuseKind(v value, kind, name, baseURL string) {
 	if kind == "" || kind == "openai" || of == "responses" || of == name {
 		return
 	}
-	if bound := v.src.policies; baseURL == "" && !bound.States(policy.Providers) {
-		v.refused(policy.Models, "the provider "+problem.Quote(of), of+"/")
+	if bound := v.Src.Policies; baseURL == "" && !bound.States(policy.Providers) {
+		v.Refused(policy.Models, "the provider "+problem.Quote(of), of+"/")
 		return
 	}
-	v.refused(policy.Providers, "the provider "+problem.Quote(of), of)
+	v.Refused(policy.Providers, "the provider "+problem.Quote(of), of)
 }
 
 // readKeySource checks and resolves where changing keys come from. Commands run outside of
 // the sandbox, and files can be any secret: policies have to list them.
-func (p *provider) readKeySource(v value, got map[string]value) {
+func (p *provider) readKeySource(v form.Value, got map[string]form.Value) {
 	oneSource(got, "key_env", "key_command", "token_file", "login")
-	p.Key = readKeyCommand(got, p.command, p.ttl, v.src.dir)
+	p.Key = readKeyCommand(got, p.command, p.ttl, v.Src.Dir)
 	if p.tokenFile != "" && len(p.command.args) == 0 {
-		if path := resolvePath(v.src.dir, p.tokenFile); !got["token_file"].refusedKeySource("a file with a key", path) {
-			v.uses().key(got["token_file"], p.tokenFile)
+		if path := form.ResolvePath(v.Src.Dir, p.tokenFile); !got["token_file"].RefusedKeySource("a file with a key", path) {
+			v.Uses().Key(got["token_file"], p.tokenFile)
 			p.Key = &KeySource{File: path}
 		}
 	}
@@ -138,7 +139,7 @@ func (p provider) secretHeaders() []template { return secretly(p.headers) }
 func (p provider) secretQuery() []template   { return secretly(p.query) }
 
 func secretly(all []template) []template {
-	return slices.DeleteFunc(slices.Clone(all), func(t template) bool { return !secretForm.MatchString(t.key.Value) })
+	return slices.DeleteFunc(slices.Clone(all), func(t template) bool { return !secretForm.MatchString(t.Key.Value) })
 }
 
 // literal reports whether a template has no variables.
@@ -166,17 +167,17 @@ func private(host string) bool {
 
 // readAddress reads an http or https URL. What it holds is not repeated in a
 // message, as it may be a secret.
-func readAddress(v value) (*url.URL, bool) {
-	t, ok := v.filled()
+func readAddress(v form.Value) (*url.URL, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return nil, false
 	}
-	u, err := url.Parse(t.s)
+	u, err := url.Parse(t.S)
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(t.s, " \t\r\n{}"):
-		v.problem(v.name+" is not an http or https URL", "write for example https://HOST/v1")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(t.S, " \t\r\n{}"):
+		v.Problem(v.Label+" is not an http or https URL", "write for example https://HOST/v1")
 	case u.User != nil:
-		v.problem(v.name+" must not contain credentials", "remove them, and name the variable with the key in key_env:")
+		v.Problem(v.Label+" must not contain credentials", "remove them, and name the variable with the key in key_env:")
 	default:
 		return u, true
 	}
@@ -184,37 +185,37 @@ func readAddress(v value) (*url.URL, bool) {
 }
 
 // readBaseURL reads what the paths of a wire are put behind.
-func readBaseURL(v value) (string, bool) {
+func readBaseURL(v form.Value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
 	}
-	if bound := v.src.policies; ok && !bound.States(policy.Hosts) { // or else any endpoint could be called an allowed one
+	if bound := v.Src.Policies; ok && !bound.States(policy.Hosts) { // or else any endpoint could be called an allowed one
 		for _, key := range []policy.Key{policy.Providers, policy.Models} {
 			if bound.States(key) {
-				v.refused(key, "an endpoint of the manifest's own")
+				v.Refused(key, "an endpoint of the manifest's own")
 			}
 		}
 	}
-	if ok && (u.RawQuery != "" || u.ForceQuery || strings.Contains(v.node.Value, "#")) {
-		v.problem(v.name+" must not contain a query or fragment", "write parameters under query:")
+	if ok && (u.RawQuery != "" || u.ForceQuery || strings.Contains(v.Node.Value, "#")) {
+		v.Problem(v.Label+" must not contain a query or fragment", "write parameters under query:")
 		ok = false
 	}
-	return v.node.Value, ok
+	return v.Node.Value, ok
 }
 
 // readVariable reads the name of an environment variable.
-func readVariable(v value) (string, bool) {
-	t, ok := v.filled()
-	if ok && !envName.MatchString(t.s) {
-		v.problem(v.name+" must be the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
+func readVariable(v form.Value) (string, bool) {
+	t, ok := v.Filled()
+	if ok && !envName.MatchString(t.S) {
+		v.Problem(v.Label+" must be the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
 		return "", false
 	}
 	if ok {
-		v.refused(policy.Env, "the environment variable "+t.s, t.s)
-		v.uses().variable(t.s)
+		v.Refused(policy.Env, "the environment variable "+t.S, t.S)
+		v.Uses().Variable(t.S)
 	}
-	return t.s, ok
+	return t.S, ok
 }
 
 // ownHeaders are those that every request has already.
@@ -223,30 +224,30 @@ var ownHeaders = []string{"Host", "Content-Type", "Content-Length", "Transfer-En
 // headerForm is the token of RFC 9110, section 5.6.2.
 var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-func readHeaders(v value) ([]template, bool) {
+func readHeaders(v form.Value) ([]template, bool) {
 	all, ok := readParameters(v)
 	for _, t := range all {
-		switch name := t.key.Value; {
+		switch name := t.Key.Value; {
 		case !headerForm.MatchString(name):
-			t.keyProblem("invalid header name "+problem.Quote(name), "write for example X-Team")
+			t.KeyProblem("invalid header name "+problem.Quote(name), "write for example X-Team")
 		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
-			t.keyProblem("header "+problem.Quote(name)+" is set by millhand", "remove it")
+			t.KeyProblem("header "+problem.Quote(name)+" is set by millhand", "remove it")
 		}
 	}
 	return all, ok
 }
 
 // readParameters reads a mapping from names to texts with variables.
-func readParameters(v value) ([]template, bool) {
+func readParameters(v form.Value) ([]template, bool) {
 	var all []template
-	entries, ok := v.entries()
+	entries, ok := v.Entries()
 	for _, e := range entries {
-		if t, ok := e.scalar(); ok {
+		if t, ok := e.Scalar(); ok {
 			all = append(all, parseTemplate(t))
 		}
 	}
 	if len(entries) > maxHeaders {
-		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxHeaders), "make it shorter")
+		v.Problem(fmt.Sprintf("%s has more than %d entries", v.Label, maxHeaders), "make it shorter")
 		return nil, false
 	}
 	return all, ok
@@ -257,24 +258,24 @@ func readParameters(v value) ([]template, bool) {
 func spelled(all []template) map[string]string {
 	out := map[string]string{}
 	for _, t := range all {
-		out[t.key.Value] = t.s
+		out[t.Key.Value] = t.S
 	}
 	return out
 }
 
 // defineProviders resolves the endpoints of all manifests.
 func (b *builder) defineProviders() {
-	b.endpoints = gather(b.manifests, func(m *manifest) []definition[provider] { return m.providers })
-	b.providers = map[string]Provider{}
-	for _, d := range b.endpoints {
+	b.shared.endpoints = gather(b.manifests, func(m *manifest) []definition[provider] { return m.providers })
+	b.shared.providers = map[string]Provider{}
+	for _, d := range b.shared.endpoints {
 		p := d.is.Provider
 		p.Headers, p.Query = b.filledIn(d.is.headers), b.filledIn(d.is.query)
 		for _, m := range d.is.models {
-			b.checkFacts(d.key.Value, m)
+			b.checkFacts(d.Key.Value, m)
 		}
-		b.providers[d.key.Value] = p
+		b.shared.providers[d.Key.Value] = p
 	}
-	b.providerNames = slices.Sorted(maps.Keys(b.providers))
+	b.shared.providerNames = slices.Sorted(maps.Keys(b.shared.providers))
 }
 
 // filledIn fills in texts that are the same for all jobs; nil for none.
@@ -286,9 +287,9 @@ func (b *builder) filledIn(all []template) map[string]string {
 	for _, t := range all {
 		s := b.fromEnv(t)
 		if strings.ContainsAny(s, "\r\n\x00") {
-			t.problem(t.name+" contains a line break after its variables are filled in", "write one line")
+			t.Problem(t.Label+" contains a line break after its variables are filled in", "write one line")
 		}
-		out[t.key.Value] = s
+		out[t.Key.Value] = s
 	}
 	return out
 }
@@ -306,36 +307,36 @@ func (b *builder) fromEnv(t template) string {
 	return out
 }
 
-func (p *provider) keys() keys {
-	return keys{
-		{"kind", into(&p.Kind, enum(kinds.Endpoints()...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
-		{"base_url", into(&p.BaseURL, baseURLForm), "", "URL before the paths of the protocol (required for a new provider)"},
-		{"key_env", into(&p.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
-		{"key_command", into(&p.command, argvForm), "", "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
-		{"ttl", into(&p.ttl, durationForm), "", "How long a key of key_command is used (until the provider rejects it)"},
-		{"token_file", into(&p.tokenFile, stringForm), "", "File with the API key or token, read for each request"},
-		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
-		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
-		{"region", into(&p.Region, regionForm), "", "Region of kind bedrock or vertex (AWS_REGION or CLOUD_ML_REGION if absent)"},
-		{"project", into(&p.Project, projectForm), "", "Google Cloud project of kind vertex (ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT if absent)"},
-		{"login", into(&p.Login, loginForm), "", "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
-		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
-		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
-		{"retry", into(&p.Retry, mapping((*Retry).keys)), "", "How long jobs wait for the provider while it is down"},
+func (p *provider) keys() form.Table {
+	return form.Table{
+		{Name: "kind", Field: form.Into(&p.Kind, form.Enum(kinds.Endpoints()...)), Doc: "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
+		{Name: "base_url", Field: form.Into(&p.BaseURL, baseURLForm), Doc: "URL before the paths of the protocol (required for a new provider)"},
+		{Name: "key_env", Field: form.Into(&p.KeyEnv, keyEnvForm), Doc: "Environment variable with the API key"},
+		{Name: "key_command", Field: form.Into(&p.command, argvForm), Doc: "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
+		{Name: "ttl", Field: form.Into(&p.ttl, form.Duration), Doc: "How long a key of key_command is used (until the provider rejects it)"},
+		{Name: "token_file", Field: form.Into(&p.tokenFile, form.String), Doc: "File with the API key or token, read for each request"},
+		{Name: "headers", Field: form.Into(&p.headers, headersForm), Doc: "HTTP headers of each request; may contain ${{ env.NAME }}"},
+		{Name: "query", Field: form.Into(&p.query, parametersForm), Doc: "Query parameters of each request; may contain ${{ env.NAME }}"},
+		{Name: "region", Field: form.Into(&p.Region, regionForm), Doc: "Region of kind bedrock or vertex (AWS_REGION or CLOUD_ML_REGION if absent)"},
+		{Name: "project", Field: form.Into(&p.Project, projectForm), Doc: "Google Cloud project of kind vertex (ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT if absent)"},
+		{Name: "login", Field: form.Into(&p.Login, loginForm), Doc: "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
+		{Name: "models", Field: form.Into(&p.models, factsForm), Doc: "What the provider's models are and cost, by name"},
+		{Name: "timeouts", Field: form.Into(&p.Timeouts, form.Mapping((*Timeouts).keys)), Doc: "Limits of the wait for a response"},
+		{Name: "retry", Field: form.Into(&p.Retry, form.Mapping((*Retry).keys)), Doc: "How long jobs wait for the provider while it is down"},
 	}
 }
 
-func (t *Timeouts) keys() keys {
-	return keys{
-		{"header", into(&t.Header, durationForm), "", "Wait until a response starts (5m; 10m for ollama, vllm, lmstudio and openai)"},
-		{"idle", into(&t.Idle, durationForm), "", "Wait without any data of a response (2m; 10m for ollama, vllm, lmstudio and openai)"},
-		{"total", into(&t.Total, durationForm), "", "Duration of a response (1h)"},
+func (t *Timeouts) keys() form.Table {
+	return form.Table{
+		{Name: "header", Field: form.Into(&t.Header, form.Duration), Doc: "Wait until a response starts (5m; 10m for ollama, vllm, lmstudio and openai)"},
+		{Name: "idle", Field: form.Into(&t.Idle, form.Duration), Doc: "Wait without any data of a response (2m; 10m for ollama, vllm, lmstudio and openai)"},
+		{Name: "total", Field: form.Into(&t.Total, form.Duration), Doc: "Duration of a response (1h)"},
 	}
 }
 
-func (r *Retry) keys() keys {
-	return keys{
-		{"max_wait", into(&r.MaxWait, durationForm), "", "Longest wait for a provider that is down; then the job ends with exit code 75 (15m)"},
-		{"fallback_after", into(&r.FallbackAfter, durationForm), "", "Wait for a provider that is down until the next model of a fallback list is used (1m)"},
+func (r *Retry) keys() form.Table {
+	return form.Table{
+		{Name: "max_wait", Field: form.Into(&r.MaxWait, form.Duration), Doc: "Longest wait for a provider that is down; then the job ends with exit code 75 (15m)"},
+		{Name: "fallback_after", Field: form.Into(&r.FallbackAfter, form.Duration), Doc: "Wait for a provider that is down until the next model of a fallback list is used (1m)"},
 	}
 }

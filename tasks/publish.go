@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -16,10 +17,10 @@ const maxPeople = 50
 
 // publish is where a task's work goes beyond its patch.
 type publish struct {
-	value // of the mode
-	mode  PublishMode
+	form.Value // of the mode
+	mode       PublishMode
 
-	base        *text
+	base        *form.Text
 	title, body *template
 	draft       bool
 	labels      []string
@@ -39,7 +40,7 @@ func (p publish) pullRequest(b *builder, s scope) *PullRequest {
 	s.results = true
 	pr := &PullRequest{Draft: p.draft, Labels: p.labels, Reviewers: p.reviewers, Assignees: p.assignees, IfExists: p.ifExists, Fork: p.fork}
 	if p.base != nil {
-		pr.Base = p.base.s
+		pr.Base = p.base.S
 	}
 	if p.title != nil {
 		pr.Title = b.render(*p.title, s)
@@ -50,16 +51,16 @@ func (p publish) pullRequest(b *builder, s scope) *PullRequest {
 	return pr
 }
 
-var publishForm = short(form[publish]{typeOf((*publish).keys), readPublish}, oneOf(publishModes()).Type, ifString("mode"))
+var publishForm = form.Short(form.Of[publish]{Type: form.TypeOf((*publish).keys), Read: readPublish}, form.OneOf(publishModes()).Type, form.IfString("mode"))
 
 // accountForm is the form of an account of a forge: a user, an organization or a group.
-var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool) {
-	name, ok := v.str()
+var accountForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
+	name, ok := v.Str()
 	if !ok {
 		return "", false
 	}
 	if !accountName().MatchString(name) || strings.Contains(name, "..") {
-		v.problem("invalid account "+problem.Quote(name), "write auto, or the name of a user, an organization or a group")
+		v.Problem("invalid account "+problem.Quote(name), "write auto, or the name of a user, an organization or a group")
 		return "", false
 	}
 	return name, true
@@ -70,10 +71,10 @@ var accountName = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // readPublish reads how a task's work is published.
-func readPublish(v value) (publish, bool) {
-	p := withDefaults((*publish).keys)
-	if _, ok := p.keys().read(v)["mode"]; ok {
-		p.refused(policy.Publish, "publish: "+string(p.mode), string(p.mode))
+func readPublish(v form.Value) (publish, bool) {
+	p := form.WithDefaults((*publish).keys)
+	if _, ok := p.keys().Read(v)["mode"]; ok {
+		p.Refused(policy.Publish, "publish: "+string(p.mode), string(p.mode))
 	}
 	return p, true
 }
@@ -85,15 +86,15 @@ func (b *builder) checkPublishing(drafts, selected []*draft) {
 	for _, d := range drafts {
 		d.checkTree()
 		if d.job.Comment != nil && d.job.Repo.Kind == RepoCopy {
-			d.task.publish.comment.problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
+			d.task.publish.comment.Problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
 		}
 		if what, fix := d.unpublishable(); what != "" && !byFlag {
-			d.task.publish.problem(what, fix)
+			d.task.publish.Problem(what, fix)
 		}
 	}
 	for _, d := range selected {
 		if what, fix := d.unpublishable(); what != "" && byFlag {
-			b.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.id.s, what), fix)
+			b.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.id.S, what), fix)
 		}
 	}
 }
@@ -106,7 +107,7 @@ func (b *builder) checkMode() {
 	case mode == "":
 	case slices.Contains(publishModes(), mode):
 		if by, refused := b.options.Policies.Own().Refuses(policy.Publish, string(mode)); refused {
-			what, fix := refusal(string(mode), by)
+			what, fix := form.Refusal(string(mode), by)
 			b.flagProblem("--publish", what, fix)
 		}
 	default:
@@ -141,29 +142,29 @@ func (d *draft) checkTree() {
 	c := d.task.commit
 	current := d.job.Commit != nil && d.job.Commit.Branch == CurrentBranch
 	if current && c.ifExists != FailIfExists {
-		c.exists.problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.ifExists, CurrentBranch), "remove it, or name a branch")
+		c.exists.Problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.ifExists, CurrentBranch), "remove it, or name a branch")
 	}
 	switch {
 	case d.job.Repo.Kind != RepoURL:
 	case d.job.Commit == nil:
-		c.problem("commit: false is not supported for url repositories", "remove it; publish: {mode: patch} keeps the patch alone")
+		c.Problem("commit: false is not supported for url repositories", "remove it; publish: {mode: patch} keeps the patch alone")
 	case current:
-		c.branch.problem(fmt.Sprintf("branch %s is not supported for url repositories", CurrentBranch), "name a branch")
+		c.branch.Problem(fmt.Sprintf("branch %s is not supported for url repositories", CurrentBranch), "name a branch")
 	}
 }
 
-func (p *publish) keys() keys {
-	return keys{
-		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes()))), "none", "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote; pr: also a pull request"},
-		{"base", into(&p.base, optional(textForm)), "", "Base branch of the pull request (the branch that the job started from, or the default branch, if absent)"},
-		{"title", into(&p.title, optional(templateForm)), "", "Title of the pull request (the commit's subject if absent); may contain ${{ VARIABLE }}, also summary, verify, cost and report"},
-		{"body", into(&p.body, optional(templateForm)), "", "Description of the pull request (made from the result if absent); variables as in title, and patterns"},
-		{"draft", into(&p.draft, boolForm), "false", "Whether a new pull request is a draft"},
-		{"labels", into(&p.labels, upTo(maxPeople, listOf(stringForm))), "", "Labels that the pull request gets"},
-		{"reviewers", into(&p.reviewers, upTo(maxPeople, listOf(stringForm))), "", "Users, or teams as ORG/TEAM, that are asked for a review"},
-		{"assignees", into(&p.assignees, upTo(maxPeople, listOf(stringForm))), "", "Users that the pull request is assigned to"},
-		{"if_exists", into(&p.ifExists, oneOf([]IfExists{ReplaceIfExists, AppendIfExists, SkipIfExists, FailIfExists})), "replace", "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
-		{"fork", into(&p.fork, accountForm), "", "Account with the fork that the branch is pushed to, created if it is missing; auto: that of the token's user, if the token can't push to the repository"},
-		{"comment", into(&p.comment, optional(commentForm)), "", "Post the final message of a job that passed on an issue or a pull request, with any mode"},
+func (p *publish) keys() form.Table {
+	return form.Table{
+		{Name: "mode", Field: form.Noting(&p.Value, form.Into(&p.mode, form.OneOf(publishModes()))), Def: "none", Doc: "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote; pr: also a pull request"},
+		{Name: "base", Field: form.Into(&p.base, form.Optional(form.Filled)), Doc: "Base branch of the pull request (the branch that the job started from, or the default branch, if absent)"},
+		{Name: "title", Field: form.Into(&p.title, form.Optional(templateForm)), Doc: "Title of the pull request (the commit's subject if absent); may contain ${{ VARIABLE }}, also summary, verify, cost and report"},
+		{Name: "body", Field: form.Into(&p.body, form.Optional(templateForm)), Doc: "Description of the pull request (made from the result if absent); variables as in title, and patterns"},
+		{Name: "draft", Field: form.Into(&p.draft, form.Bool), Def: "false", Doc: "Whether a new pull request is a draft"},
+		{Name: "labels", Field: form.Into(&p.labels, form.UpTo(maxPeople, form.ListOf(form.String))), Doc: "Labels that the pull request gets"},
+		{Name: "reviewers", Field: form.Into(&p.reviewers, form.UpTo(maxPeople, form.ListOf(form.String))), Doc: "Users, or teams as ORG/TEAM, that are asked for a review"},
+		{Name: "assignees", Field: form.Into(&p.assignees, form.UpTo(maxPeople, form.ListOf(form.String))), Doc: "Users that the pull request is assigned to"},
+		{Name: "if_exists", Field: form.Into(&p.ifExists, form.OneOf([]IfExists{ReplaceIfExists, AppendIfExists, SkipIfExists, FailIfExists})), Def: "replace", Doc: "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
+		{Name: "fork", Field: form.Into(&p.fork, accountForm), Doc: "Account with the fork that the branch is pushed to, created if it is missing; auto: that of the token's user, if the token can't push to the repository"},
+		{Name: "comment", Field: form.Into(&p.comment, form.Optional(commentForm)), Doc: "Post the final message of a job that passed on an issue or a pull request, with any mode"},
 	}
 }

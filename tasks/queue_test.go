@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // dump writes a value with everything that it refers to, unexported fields included. Problems are
@@ -23,7 +25,7 @@ func dump(b *strings.Builder, v reflect.Value) {
 			b.WriteString("nil\n")
 			return
 		}
-		if v.Type() == reflect.TypeFor[*source]() {
+		if v.Type() == reflect.TypeFor[*form.Source]() {
 			return
 		}
 		dump(b, v.Elem())

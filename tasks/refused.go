@@ -12,17 +12,18 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // signature makes a field refuse signatures that a policy refuses: the key is the operator's.
 // signed names what they are of.
-func signature(signed string, f field) field {
-	read := f.read
-	f.read = func(v value) {
-		t, ok := v.text()
-		if by, refused := v.src.policies.RefusesSign(t.s); ok && refused && t.s != "" && t.s != string(SignNone) {
-			v.refuse(signed+" signed by "+t.s, by)
+func signature(signed string, f form.Field) form.Field {
+	read := f.Read
+	f.Read = func(v form.Value) {
+		t, ok := v.Text()
+		if by, refused := v.Src.Policies.RefusesSign(t.S); ok && refused && t.S != "" && t.S != string(SignNone) {
+			v.Refuse(signed+" signed by "+t.S, by)
 			return
 		}
 		read(v)
@@ -36,12 +37,12 @@ func (r repo) refused(policies policy.Set) (by policy.Rule, what string) {
 	if r.Kind == RepoURL {
 		return r.refusedURL(policies)
 	}
-	real, err := realPath(r.Dir)
+	real, err := form.RealPath(r.Dir)
 	if err != nil {
 		real = r.Dir
 	}
 	for _, check := range []func() (policy.Rule, bool){
-		func() (policy.Rule, bool) { return refusedPath(policies, r.Dir) },
+		func() (policy.Rule, bool) { return form.RefusesPath(policies, r.Dir) },
 		func() (policy.Rule, bool) { return shifted(policies, real) },
 	} {
 		if by, refused := check(); refused {
@@ -88,7 +89,7 @@ func (r repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
 		if err != nil || policies.IsUntrusted() {
 			return policy.Rule{Key: policy.Hosts, Source: policy.Untrusted}, written
 		}
-		if by, refused := refusedPath(policies, filepath.FromSlash(u.Path)); refused {
+		if by, refused := form.RefusesPath(policies, filepath.FromSlash(u.Path)); refused {
 			return by, "the path " + problem.Quote(u.Path)
 		}
 	} else if by, refused := policies.Refuses(policy.Hosts, withPort(scheme, host)); refused {
@@ -113,10 +114,10 @@ func withPort(scheme, host string) string {
 }
 
 // refusedRepo reports whether a policy refuses a repository, and records it.
-func refusedRepo(v value, r repo) bool {
-	by, what := r.refused(v.src.policies)
+func refusedRepo(v form.Value, r repo) bool {
+	by, what := r.refused(v.Src.Policies)
 	if what != "" {
-		v.refuse(what, by)
+		v.Refuse(what, by)
 	}
 	return what != ""
 }
@@ -127,7 +128,7 @@ func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, wh
 	kind, file, _ := strings.Cut(m.ID, ":")
 	provider := prefixOf(m.Name)
 	if fileKind(kind) != "" {
-		if by, refused := refusedPath(policies, file); refused {
+		if by, refused := form.RefusesPath(policies, file); refused {
 			return by, "the path " + problem.Quote(strings.TrimPrefix(m.Name, kind+":"))
 		}
 		provider = kind
@@ -143,16 +144,16 @@ func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, wh
 
 // checkOutside records a rule that allows directories outside of the workspace
 // which a policy refuses.
-func checkOutside(v value, name, pattern string, effect permission.Effect) {
+func checkOutside(v form.Value, name, pattern string, effect permission.Effect) {
 	outside := name == permission.ExternalDirectory || name == permission.ExternalRead
-	if effect != permission.Allow || !outside || !v.src.policies.States(policy.Paths) {
+	if effect != permission.Allow || !outside || !v.Src.Policies.States(policy.Paths) {
 		return
 	}
 	fixed, _, _ := strings.Cut(strings.NewReplacer("?", "*").Replace(pattern), "*")
 	if !strings.HasSuffix(fixed, "/") && fixed != pattern {
 		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
 	}
-	v.outside(cmp.Or(fixed, "/"), pattern)
+	v.Outside(cmp.Or(fixed, "/"), pattern)
 }
 
 // checkPrice records a price that a policy with a budget refuses: one that is
@@ -162,8 +163,8 @@ func (b *builder) checkPrice(p price) {
 	if !ok && b.options.Known != nil {
 		known, ok = b.options.Known(p.model)
 	}
-	if p.src.policies.IsUntrusted() || !ok || p.below(known) {
-		p.refused(policy.Budget, "a price for "+problem.Quote(p.model), "")
+	if p.Src.Policies.IsUntrusted() || !ok || p.below(known) {
+		p.Refused(policy.Budget, "a price for "+problem.Quote(p.model), "")
 	}
 }
 
@@ -184,6 +185,6 @@ func (p price) below(known money.Price) bool {
 
 func (b *builder) checkUnknownPrices(m *manifest) {
 	if m.allowUnknownPrice {
-		m.unknown.refused(policy.Budget, "allow_unknown_price", "")
+		m.unknown.Refused(policy.Budget, "allow_unknown_price", "")
 	}
 }

@@ -14,12 +14,13 @@ import (
 
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // repo is a repository as a manifest or a list names it.
 type repo struct {
-	value
+	form.Value
 	Repo
 	written string // the path or URL as the manifest or list has it, cleaned; the same on every machine
 	id      string // the same for every way to write one repository, or directory of one
@@ -34,18 +35,18 @@ type repoList struct {
 }
 
 // repos is the form of the repositories of a manifest or a task.
-func (l *lists) repos() form[repoList] {
-	one := short(form[[]repo]{typeOf((*repoEntry).keys), l.readRepoEntry}, Type{Name: "string"}, repoKey)
-	return form[repoList]{listOf(one).Type, func(v value) (repoList, bool) { return readRepos(v, one) }}
+func (l *lists) repos() form.Of[repoList] {
+	one := form.Short(form.Of[[]repo]{Type: form.TypeOf((*repoEntry).keys), Read: l.readRepoEntry}, form.Type{Name: "string"}, repoKey)
+	return form.Of[repoList]{Type: form.ListOf(one).Type, Read: func(v form.Value) (repoList, bool) { return readRepos(v, one) }}
 }
 
 // readRepos reads the repositories of a manifest or a task. Duplicates are a problem:
 // their jobs would have the same names.
-func readRepos(v value, one form[[]repo]) (repoList, bool) {
-	reported := v.src.Found.Reported
-	all, _ := upTo(maxJobs, flat(one)).read(v)
+func readRepos(v form.Value, one form.Of[[]repo]) (repoList, bool) {
+	reported := v.Src.Found.Reported
+	all, _ := form.UpTo(maxJobs, form.Flat(one)).Read(v)
 	if len(all) > maxJobs {
-		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
+		v.Problem(fmt.Sprintf("%s has more than %d repositories", v.Label, maxJobs), "split it")
 		return repoList{incorrect: true}, true
 	}
 	all = withoutRepeated(v, all)
@@ -53,19 +54,19 @@ func readRepos(v value, one form[[]repo]) (repoList, bool) {
 	for i := range all {
 		r := &all[i]
 		if before := first[r.id]; before != nil {
-			r.problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.written), r.seenFrom(before.value)), "keep one of them")
+			r.Problem(fmt.Sprintf("duplicate repository %s, first %s", problem.Quote(r.written), r.SeenFrom(before.Value)), "keep one of them")
 			continue
 		}
 		first[r.id] = r
 	}
-	return repoList{all, v.src.Found.Reported > reported}, true
+	return repoList{all, v.Src.Found.Reported > reported}, true
 }
 
 // repoEntry is one entry of repos: one repository, or where to find several.
 type repoEntry struct {
-	value
+	form.Value
 	lists   *lists
-	target  text // the value of path, copy, url, file or glob
+	target  form.Text // the value of path, copy, url, file or glob
 	ref     string
 	depth   int
 	include []string
@@ -74,18 +75,18 @@ type repoEntry struct {
 }
 
 // readRepoEntry reads one entry of repos.
-func (l *lists) readRepoEntry(v value) ([]repo, bool) {
-	e := repoEntry{value: v, lists: l}
-	got := e.keys().read(v)
+func (l *lists) readRepoEntry(v form.Value) ([]repo, bool) {
+	e := repoEntry{Value: v, lists: l}
+	got := e.keys().Read(v)
 	ways := slices.DeleteFunc(append([]string{"path", "copy", "url", "file", "glob"}, sourceKeys()...), func(key string) bool {
 		_, ok := got[key]
 		return !ok
 	})
 	switch {
-	case !v.isMapping(): // its problem is recorded
+	case !v.IsMapping(): // its problem is recorded
 	case len(ways) != 1:
-		v.problem("a repository must have exactly one of path, copy, url, file, glob, github, gitlab and gitea", "write for example {path: DIR}, {url: URL}, {file: LIST}, {glob: PATTERN} or {github: {org: NAME}}")
-	case !fitting(ways[0], got) || e.target.src == nil && e.source == nil: // likewise
+		v.Problem("a repository must have exactly one of path, copy, url, file, glob, github, gitlab and gitea", "write for example {path: DIR}, {url: URL}, {file: LIST}, {glob: PATTERN} or {github: {org: NAME}}")
+	case !fitting(ways[0], got) || e.target.Src == nil && e.source == nil: // likewise
 	default:
 		return e.find(ways[0])
 	}
@@ -94,7 +95,7 @@ func (l *lists) readRepoEntry(v value) ([]repo, bool) {
 
 // fitting records keys that have no meaning beside the way in which an entry
 // names its repositories.
-func fitting(way string, got map[string]value) bool {
+func fitting(way string, got map[string]form.Value) bool {
 	meant := map[string][]string{"ref": append([]string{"path", "url", "file", "glob"}, sourceKeys()...), "depth": append([]string{"url", "file"}, sourceKeys()...), "include": {"file", "glob"}, "exclude": {"file", "glob"}}
 	ok := true
 	for _, key := range slices.Sorted(maps.Keys(meant)) {
@@ -103,11 +104,11 @@ func fitting(way string, got map[string]value) bool {
 		case !present || slices.Contains(meant[key], way):
 			continue
 		case way == "copy" && key == "ref":
-			v.keyProblem("ref is not supported with copy", "remove it, or use path")
+			v.KeyProblem("ref is not supported with copy", "remove it, or use path")
 		case (key == "include" || key == "exclude") && slices.Contains(sourceKeys(), way):
-			v.keyProblem(fmt.Sprintf("%s is not supported beside %s", v.name, way), "write it in "+way+": {...}")
+			v.KeyProblem(fmt.Sprintf("%s is not supported beside %s", v.Label, way), "write it in "+way+": {...}")
 		default:
-			v.keyProblem(fmt.Sprintf("%s is not supported with %s", v.name, way), "remove it; it is for "+strings.Join(meant[key][:len(meant[key])-1], ", ")+" and "+meant[key][len(meant[key])-1])
+			v.KeyProblem(fmt.Sprintf("%s is not supported with %s", v.Label, way), "remove it; it is for "+strings.Join(meant[key][:len(meant[key])-1], ", ")+" and "+meant[key][len(meant[key])-1])
 		}
 		ok = false
 	}
@@ -124,31 +125,31 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 	case "github", "gitlab", "gitea":
 		return e.sourced(*e.source)
 	}
-	r := Repo{Kind: RepoKind(way), Dir: e.target.s, Ref: e.ref}
+	r := Repo{Kind: RepoKind(way), Dir: e.target.S, Ref: e.ref}
 	if r.Kind == RepoURL {
-		a, fault := parseURL(e.target.s)
+		a, fault := parseURL(e.target.S)
 		if fault != nil {
-			e.target.problem(fault.What, fault.Fix)
+			e.target.Problem(fault.What, fault.Fix)
 			return nil, false
 		}
 		r = Repo{Kind: RepoURL, URL: a, Ref: e.ref, Depth: e.depth}
 	}
-	one, _, ok := e.one(r, e.target.value)
+	one, _, ok := e.one(r, e.target.Value)
 	return []repo{one}, ok
 }
 
 // one completes a repository whose directory, if it has one, is still as written.
 // It reports whether the entry includes it, and records at a value if its
 // directory does not exist.
-func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
+func (e repoEntry) one(r Repo, at form.Value) (made repo, picked, ok bool) {
 	if r.Kind == RepoURL {
-		made = repo{value: e.value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
+		made = repo{Value: e.Value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
 		made.top = made.id
 		return made, e.picks(made), !e.picks(made) || !refusedRepo(at, made)
 	}
-	abs := resolvePath(e.src.dir, r.Dir)
+	abs := form.ResolvePath(e.Src.Dir, r.Dir)
 	made = newRepo(r.Kind, r.Dir, abs)
-	made.value, made.Ref = e.value, r.Ref
+	made.Value, made.Ref = e.Value, r.Ref
 	if !e.picks(made) {
 		return made, false, true
 	}
@@ -158,11 +159,11 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil && strings.ContainsAny(r.Dir, "*?[{"):
-		at.problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), missing(err)), "write {glob: PATTERN} for a pattern")
+		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), form.Missing(err)), "write {glob: PATTERN} for a pattern")
 	case err != nil:
-		at.problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
+		at.Problem(fmt.Sprintf("directory %s: %s", problem.Quote(r.Dir), form.Missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		at.problem(fmt.Sprintf("%s is not a directory", problem.Quote(r.Dir)), "name the directory of a repository")
+		at.Problem(fmt.Sprintf("%s is not a directory", problem.Quote(r.Dir)), "name the directory of a repository")
 	default:
 		return made, true, true
 	}
@@ -194,16 +195,16 @@ func topOf(dir string) string {
 	return dir
 }
 
-var revisionForm = form[string]{scalarType(), readRevision}
+var revisionForm = form.Of[string]{Type: form.ScalarType(), Read: readRevision}
 
 // readRevision reads the name of a revision; one of digits alone is a name too.
-func readRevision(v value) (string, bool) {
-	t, ok := v.scalar()
-	if ok && !isRevision(t.s) {
-		v.problem("invalid revision "+problem.Quote(t.s), "name a branch, a tag or a commit")
+func readRevision(v form.Value) (string, bool) {
+	t, ok := v.Scalar()
+	if ok && !isRevision(t.S) {
+		v.Problem("invalid revision "+problem.Quote(t.S), "name a branch, a tag or a commit")
 		return "", false
 	}
-	return t.s, ok
+	return t.S, ok
 }
 
 // isRevision reports whether a text can be a revision at all, so that it is
@@ -213,11 +214,11 @@ func isRevision(s string) bool {
 }
 
 // readProtect reads globs of paths that nothing may change.
-func readProtect(v value) ([]permission.Rule, bool) {
-	globs, ok := listOf(globForm).read(v)
+func readProtect(v form.Value) ([]permission.Rule, bool) {
+	globs, ok := form.ListOf(form.Glob).Read(v)
 	rules := make([]permission.Rule, len(globs))
 	for i, g := range globs {
-		rules[i] = permission.Protect(strings.Trim(strings.TrimPrefix(g, "./"), "/"), v.ruleSource())
+		rules[i] = permission.Protect(strings.Trim(strings.TrimPrefix(g, "./"), "/"), v.RuleSource())
 	}
 	return rules, ok
 }
@@ -305,24 +306,24 @@ func partition[T any](all []T, is func(T) bool) (yes, no []T) {
 	return yes, no
 }
 
-func (e *repoEntry) keys() keys {
-	return keys{
-		{"path", into(&e.target, textForm), "", "Directory of an existing repository, or a directory in one"},
-		{"copy", into(&e.target, textForm), "", "Directory that is copied to a private repository"},
-		{"url", into(&e.target, textForm), "", "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
-		{"file", into(&e.target, textForm), "", "File with one repository per line; - is standard input"},
-		{"glob", into(&e.target, textForm), "", "Glob of directories with repositories"},
-		{"github", into(&e.source, short(sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("org"))), "", "Repositories of an organization or user on GitHub"},
-		{"gitlab", into(&e.source, short(sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source }), Type{Name: "string"}, ifString("group"))), "", "Repositories of a group or user on GitLab"},
-		{"gitea", into(&e.source, sourceForm(Gitea, (*giteaSource).keys, func(s *giteaSource) *Source { return &s.Source })), "", "Repositories of an organization or user on Gitea or Forgejo"},
-		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
-		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a remote repository; 0 is all"},
-		{"include", into(&e.include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories of file or glob"},
-		{"exclude", into(&e.exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories of file or glob"},
+func (e *repoEntry) keys() form.Table {
+	return form.Table{
+		{Name: "path", Field: form.Into(&e.target, form.Filled), Doc: "Directory of an existing repository, or a directory in one"},
+		{Name: "copy", Field: form.Into(&e.target, form.Filled), Doc: "Directory that is copied to a private repository"},
+		{Name: "url", Field: form.Into(&e.target, form.Filled), Doc: "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
+		{Name: "file", Field: form.Into(&e.target, form.Filled), Doc: "File with one repository per line; - is standard input"},
+		{Name: "glob", Field: form.Into(&e.target, form.Filled), Doc: "Glob of directories with repositories"},
+		{Name: "github", Field: form.Into(&e.source, form.Short(sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("org"))), Doc: "Repositories of an organization or user on GitHub"},
+		{Name: "gitlab", Field: form.Into(&e.source, form.Short(sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source }), form.Type{Name: "string"}, form.IfString("group"))), Doc: "Repositories of a group or user on GitLab"},
+		{Name: "gitea", Field: form.Into(&e.source, sourceForm(Gitea, (*giteaSource).keys, func(s *giteaSource) *Source { return &s.Source })), Doc: "Repositories of an organization or user on Gitea or Forgejo"},
+		{Name: "ref", Field: form.Into(&e.ref, revisionForm), Doc: "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
+		{Name: "depth", Field: form.Into(&e.depth, form.Between(0, math.MaxInt32)), Def: "0", Doc: "Commits of history to fetch from a remote repository; 0 is all"},
+		{Name: "include", Field: form.Into(&e.include, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that select repositories of file or glob"},
+		{Name: "exclude", Field: form.Into(&e.exclude, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories of file or glob"},
 	}
 }
 
-var protectForm = form[[]permission.Rule]{listOf(globForm).Type, readProtect}
+var protectForm = form.Of[[]permission.Rule]{Type: form.ListOf(form.Glob).Type, Read: readProtect}
 
 // isPath reports whether a line without quotes names a path, and not a URL:
 // nothing before its first slash ends in a colon.
@@ -336,10 +337,10 @@ func isPath(s string) bool {
 
 // repoKey is the key of a repository that is written as a path or a URL, in the same way as in a
 // line of a list.
-func repoKey(v value) string {
-	s := v.node.Value
+func repoKey(v form.Value) string {
+	s := v.Node.Value
 	switch {
-	case ifString("path")(v) == "" || strings.TrimSpace(s) == "":
+	case form.IfString("path")(v) == "" || strings.TrimSpace(s) == "":
 		return ""
 	case isPath(s):
 		return "path"

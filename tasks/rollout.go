@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -81,111 +82,111 @@ const maxWaves = 100
 
 // rollout is a rollout as it is written.
 type rollout struct {
-	value
+	form.Value
 	Rollout
-	canary  []text
+	canary  []form.Text
 	advance advance
 
-	maxOpen, perHour, ciMinutes value
+	maxOpen, perHour, ciMinutes form.Value
 }
 
 // advance is an [Advance] as it is written.
 type advance struct {
 	Advance
-	checks, merged, forecast value
+	checks, merged, forecast form.Value
 }
 
 var (
-	rolloutForm = form[*rollout]{typeOf((*rollout).keys), readRollout}
-	wavesForm   = form[[]WaveSize]{listOf(waveForm).Type, readWaves}
-	waveForm    = form[WaveSize]{Type{Name: "integer", Min: 1, Or: new(Type{Name: "string"})}, readWave}
-	shareForm   = form[Share]{Type{Name: "string"}, readShare}
+	rolloutForm = form.Of[*rollout]{Type: form.TypeOf((*rollout).keys), Read: readRollout}
+	wavesForm   = form.Of[[]WaveSize]{Type: form.ListOf(waveForm).Type, Read: readWaves}
+	waveForm    = form.Of[WaveSize]{Type: form.Type{Name: "integer", Min: 1, Or: new(form.Type{Name: "string"})}, Read: readWave}
+	shareForm   = form.Of[Share]{Type: form.Type{Name: "string"}, Read: readShare}
 )
 
-func (r *rollout) keys() keys {
-	return keys{
-		{"canary", into(&r.canary, upTo(maxCommands, listOf(textForm))), "", "Names of repositories whose jobs are the first wave"},
-		{"waves", into(&r.Waves, wavesForm), "", "Number of jobs that have been started after each wave, or a share of all jobs such as 25%; the rest is the last wave"},
-		{"advance", into(&r.advance, mapping((*advance).keys)), "", "Conditions that a wave must meet before the next one starts"},
-		{"stop", into(&r.Stop, mapping((*StopLoss).keys)), "", "Limits that stop the rollout; checked after every job"},
-		{"max_open", noting(&r.maxOpen, into(&r.MaxOpen, positive())), "", "Maximum number of open pull requests of all runs with this name"},
-		{"per_hour", noting(&r.perHour, into(&r.PerHour, positive())), "", "Maximum number of pull requests that all runs with this name create within 60 minutes"},
-		{"ci_minutes", noting(&r.ciMinutes, into(&r.CIMinutes, positive())), "", "Minutes of checks of all these pull requests, after which the rollout stops"},
+func (r *rollout) keys() form.Table {
+	return form.Table{
+		{Name: "canary", Field: form.Into(&r.canary, form.UpTo(form.MaxCommands, form.ListOf(form.Filled))), Doc: "Names of repositories whose jobs are the first wave"},
+		{Name: "waves", Field: form.Into(&r.Waves, wavesForm), Doc: "Number of jobs that have been started after each wave, or a share of all jobs such as 25%; the rest is the last wave"},
+		{Name: "advance", Field: form.Into(&r.advance, form.Mapping((*advance).keys)), Doc: "Conditions that a wave must meet before the next one starts"},
+		{Name: "stop", Field: form.Into(&r.Stop, form.Mapping((*StopLoss).keys)), Doc: "Limits that stop the rollout; checked after every job"},
+		{Name: "max_open", Field: form.Noting(&r.maxOpen, form.Into(&r.MaxOpen, form.Positive())), Doc: "Maximum number of open pull requests of all runs with this name"},
+		{Name: "per_hour", Field: form.Noting(&r.perHour, form.Into(&r.PerHour, form.Positive())), Doc: "Maximum number of pull requests that all runs with this name create within 60 minutes"},
+		{Name: "ci_minutes", Field: form.Noting(&r.ciMinutes, form.Into(&r.CIMinutes, form.Positive())), Doc: "Minutes of checks of all these pull requests, after which the rollout stops"},
 	}
 }
 
-func (a *advance) keys() keys {
-	return keys{
-		{"passed", into(&a.Passed, shareForm), "", "Share of the wave's finished jobs that passed"},
-		{"checks", noting(&a.checks, into(&a.Checks, shareForm)), "", "Share of the wave's finished jobs whose pull requests passed their checks"},
-		{"merged", noting(&a.merged, into(&a.Merged, positive())), "", "Merged pull requests of the wave, or all of them if it has fewer"},
-		{"forecast", noting(&a.forecast, into(&a.Forecast, costForm)), "", "USD that the bound of the forecast for all jobs may not exceed"},
+func (a *advance) keys() form.Table {
+	return form.Table{
+		{Name: "passed", Field: form.Into(&a.Passed, shareForm), Doc: "Share of the wave's finished jobs that passed"},
+		{Name: "checks", Field: form.Noting(&a.checks, form.Into(&a.Checks, shareForm)), Doc: "Share of the wave's finished jobs whose pull requests passed their checks"},
+		{Name: "merged", Field: form.Noting(&a.merged, form.Into(&a.Merged, form.Positive())), Doc: "Merged pull requests of the wave, or all of them if it has fewer"},
+		{Name: "forecast", Field: form.Noting(&a.forecast, form.Into(&a.Forecast, form.Cost)), Doc: "USD that the bound of the forecast for all jobs may not exceed"},
 	}
 }
 
-func (s *StopLoss) keys() keys {
-	return keys{
-		{"failed", into(&s.Failed, shareForm), "", "Share of the wave's finished jobs that failed; decides after 3 failures, or when the entire wave can't be better"},
-		{"denied", into(&s.Denied, positive()), "", "Jobs of the wave that ended with outcome policy"},
-		{"cost_per_job", into(&s.CostPerJob, costForm), "", "USD that the mean cost of the wave's finished jobs may not exceed; decides after 3 jobs"},
+func (s *StopLoss) keys() form.Table {
+	return form.Table{
+		{Name: "failed", Field: form.Into(&s.Failed, shareForm), Doc: "Share of the wave's finished jobs that failed; decides after 3 failures, or when the entire wave can't be better"},
+		{Name: "denied", Field: form.Into(&s.Denied, form.Positive()), Doc: "Jobs of the wave that ended with outcome policy"},
+		{Name: "cost_per_job", Field: form.Into(&s.CostPerJob, form.Cost), Doc: "USD that the mean cost of the wave's finished jobs may not exceed; decides after 3 jobs"},
 	}
 }
 
-func readRollout(v value) (*rollout, bool) {
-	r := &rollout{value: v}
-	r.keys().read(v)
+func readRollout(v form.Value) (*rollout, bool) {
+	r := &rollout{Value: v}
+	r.keys().Read(v)
 	r.Advance = r.advance.Advance
 	for _, t := range r.canary {
-		if slices.Contains(r.Canary, t.s) {
-			t.problem("duplicate canary "+problem.Quote(t.s), "remove it")
+		if slices.Contains(r.Canary, t.S) {
+			t.Problem("duplicate canary "+problem.Quote(t.S), "remove it")
 		}
-		r.Canary = append(r.Canary, t.s)
+		r.Canary = append(r.Canary, t.S)
 	}
-	return r, v.isMapping()
+	return r, v.IsMapping()
 }
 
 // readWaves reads sizes, which grow.
-func readWaves(v value) ([]WaveSize, bool) {
+func readWaves(v form.Value) ([]WaveSize, bool) {
 	var last WaveSize
-	sizes, ok := upTo(maxWaves, listOf(form[WaveSize]{waveForm.Type, func(v value) (WaveSize, bool) {
+	sizes, ok := form.UpTo(maxWaves, form.ListOf(form.Of[WaveSize]{Type: waveForm.Type, Read: func(v form.Value) (WaveSize, bool) {
 		s, ok := readWave(v)
 		switch {
 		case !ok:
 			return s, false
 		case last.Share == 10000:
-			v.problem("a wave after 100% has no jobs", "remove it")
+			v.Problem("a wave after 100% has no jobs", "remove it")
 		case s.Jobs > 0 && s.Jobs <= last.Jobs || s.Share > 0 && s.Share <= last.Share:
-			v.problem(fmt.Sprintf("wave %s is not larger than a wave before it", s), "each wave counts the jobs of the waves before, too: write for example [10, 25%, 100%]")
+			v.Problem(fmt.Sprintf("wave %s is not larger than a wave before it", s), "each wave counts the jobs of the waves before, too: write for example [10, 25%, 100%]")
 		}
 		last = WaveSize{Jobs: cmp.Or(s.Jobs, last.Jobs), Share: cmp.Or(s.Share, last.Share)}
 		return s, true
-	}})).read(v)
+	}})).Read(v)
 	if ok && len(sizes) == 0 {
-		v.problem(v.name+" is empty", "write for example [10, 25%, 100%], or remove it")
+		v.Problem(v.Label+" is empty", "write for example [10, 25%, 100%], or remove it")
 	}
 	return sizes, ok
 }
 
-func readWave(v value) (WaveSize, bool) {
-	if v.isScalar() && strings.HasSuffix(v.node.Value, "%") {
+func readWave(v form.Value) (WaveSize, bool) {
+	if v.IsScalar() && strings.HasSuffix(v.Node.Value, "%") {
 		share, ok := readShare(v)
 		return WaveSize{Share: share}, ok
 	}
-	n, err := strconv.Atoi(strings.ReplaceAll(v.node.Value, "_", ""))
-	if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < 1 {
-		v.wrong("a number of jobs from 1, or a percentage", "write for example 10 or 25%")
+	n, err := strconv.Atoi(strings.ReplaceAll(v.Node.Value, "_", ""))
+	if !v.IsScalar() || v.Node.ShortTag() != "!!int" || err != nil || n < 1 {
+		v.Wrong("a number of jobs from 1, or a percentage", "write for example 10 or 25%")
 		return WaveSize{}, false
 	}
 	return WaveSize{Jobs: n}, true
 }
 
 // readShare reads a percentage above 0% and up to 100%.
-func readShare(v value) (Share, bool) {
-	digits, ok := strings.CutSuffix(v.node.Value, "%")
+func readShare(v form.Value) (Share, bool) {
+	digits, ok := strings.CutSuffix(v.Node.Value, "%")
 	percent, err := strconv.ParseFloat(digits, 64)
 	share := Share(math.Round(percent * 100))
-	if !v.isScalar() || !ok || err != nil || strings.TrimLeft(digits, "0123456789.") != "" || !(percent <= 100) || share < 1 {
-		v.wrong("a percentage above 0% and up to 100%", "write for example 80%")
+	if !v.IsScalar() || !ok || err != nil || strings.TrimLeft(digits, "0123456789.") != "" || !(percent <= 100) || share < 1 {
+		v.Wrong("a percentage above 0% and up to 100%", "write for example 80%")
 		return 0, false
 	}
 	return share, true
@@ -200,7 +201,7 @@ func planRollout(b *builder, drafts []*draft) *Rollout {
 		case first == nil:
 			first = m.rollout
 		case digest(m.rollout.Rollout) != digest(first.Rollout):
-			m.rollout.keyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.source()), "state it once: it holds for all manifests of a run")
+			m.rollout.KeyProblem(fmt.Sprintf("the rollout differs from the one at %s", first.Position()), "state it once: it holds for all manifests of a run")
 		}
 	}
 	if first == nil || b.options.Overrides.NoRollout {
@@ -241,8 +242,8 @@ func (r *rollout) checkCanary(drafts []*draft) {
 	}
 	slices.Sort(names)
 	for _, t := range r.canary {
-		if !known[t.s] && len(names) > 0 {
-			t.problem("unknown repository "+problem.Quote(t.s)+" in canary", t.src.Found.Suggest(t.s, names, "repositories of the plan: "))
+		if !known[t.S] && len(names) > 0 {
+			t.Problem("unknown repository "+problem.Quote(t.S)+" in canary", t.Src.Found.Suggest(t.S, names, "repositories of the plan: "))
 		}
 	}
 }
@@ -254,11 +255,11 @@ func (r *rollout) checkPulls(b *builder, drafts []*draft) {
 		return
 	}
 	for _, key := range []struct {
-		value
+		form.Value
 		valid bool
 	}{{r.advance.checks, r.Advance.Checks > 0}, {r.advance.merged, r.Advance.Merged > 0}, {r.maxOpen, r.MaxOpen > 0}, {r.perHour, r.PerHour > 0}, {r.ciMinutes, r.CIMinutes > 0}} {
-		if v := key.value; key.valid {
-			v.keyProblem(v.name+" counts pull requests, but no task creates them", "set publish: {mode: pr} on a task, or remove it")
+		if v := key.Value; key.valid {
+			v.KeyProblem(v.Label+" counts pull requests, but no task creates them", "set publish: {mode: pr} on a task, or remove it")
 		}
 	}
 }
@@ -270,7 +271,7 @@ func (r *rollout) checkForecast(drafts []*draft) {
 	}
 	for _, d := range drafts {
 		if d.job.Limits.CostUSD == 0 {
-			r.advance.forecast.keyProblem(fmt.Sprintf("%s requires a cost limit of each job, which task %s does not have", r.advance.forecast.name, problem.Quote(d.task.id.s)), "set limits: {cost: USD}")
+			r.advance.forecast.KeyProblem(fmt.Sprintf("%s requires a cost limit of each job, which task %s does not have", r.advance.forecast.Label, problem.Quote(d.task.id.S)), "set limits: {cost: USD}")
 			return
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // Over returns s with the gaps filled from base.
@@ -16,26 +18,26 @@ func (s Sampling) Over(base Sampling) Sampling {
 }
 
 var (
-	effortForm      = enum("none", "minimal", "low", "medium", "high", "xhigh", "max")
-	temperatureForm = form[*float64]{Type{Name: "number"}, readTemperature}
+	effortForm      = form.Enum("none", "minimal", "low", "medium", "high", "xhigh", "max")
+	temperatureForm = form.Of[*float64]{Type: form.Type{Name: "number"}, Read: readTemperature}
 )
 
 const maxTemperature = 2
 
-func readTemperature(v value) (*float64, bool) {
-	tag := v.node.ShortTag()
-	t, err := strconv.ParseFloat(strings.ReplaceAll(v.node.Value, "_", ""), 64)
-	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || !(t >= 0 && t <= maxTemperature) {
-		v.wrong("a number from 0 to 2", "write for example 0.2")
+func readTemperature(v form.Value) (*float64, bool) {
+	tag := v.Node.ShortTag()
+	t, err := strconv.ParseFloat(strings.ReplaceAll(v.Node.Value, "_", ""), 64)
+	if !v.IsScalar() || tag != "!!int" && tag != "!!float" || err != nil || !(t >= 0 && t <= maxTemperature) {
+		v.Wrong("a number from 0 to 2", "write for example 0.2")
 		return nil, false
 	}
 	return &t, true
 }
 
-func (s *Sampling) keys() keys {
-	return keys{
-		{"effort", into(&s.Effort, effortForm), "", "Reasoning effort (the provider's default if absent)"},
-		{"temperature", into(&s.Temperature, temperatureForm), "", "Sampling temperature from 0 to 2 (the provider's default if absent)"},
-		{"max_output", into(&s.MaxOutput, positive()), "", "Output tokens of a response (the provider's default if absent)"},
+func (s *Sampling) keys() form.Table {
+	return form.Table{
+		{Name: "effort", Field: form.Into(&s.Effort, effortForm), Doc: "Reasoning effort (the provider's default if absent)"},
+		{Name: "temperature", Field: form.Into(&s.Temperature, temperatureForm), Doc: "Sampling temperature from 0 to 2 (the provider's default if absent)"},
+		{Name: "max_output", Field: form.Into(&s.MaxOutput, form.Positive()), Doc: "Output tokens of a response (the provider's default if absent)"},
 	}
 }

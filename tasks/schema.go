@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -11,17 +12,17 @@ type outputSchema struct {
 	findings bool           // it is the built-in one
 }
 
-var outputSchemaForm = form[outputSchema]{Type{Name: "enum", Values: []string{findings.Name}, Or: &schemaForm.Type}, readOutputSchema}
+var outputSchemaForm = form.Of[outputSchema]{Type: form.Type{Name: "enum", Values: []string{findings.Name}, Or: &form.Schema.Type}, Read: readOutputSchema}
 
 // readOutputSchema reads the name of a built-in schema, or a JSON Schema.
-func readOutputSchema(v value) (outputSchema, bool) {
-	if v.isScalar() && v.node.Value == findings.Name {
+func readOutputSchema(v form.Value) (outputSchema, bool) {
+	if v.IsScalar() && v.Node.Value == findings.Name {
 		return outputSchema{findings.Schema(), true}, true
 	}
-	if v.isScalar() && !v.empty() {
-		v.problem("invalid output schema "+problem.Quote(v.node.Value), "write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}")
+	if v.IsScalar() && !v.Empty() {
+		v.Problem("invalid output schema "+problem.Quote(v.Node.Value), "write findings, which is built in, or a JSON Schema such as {type: object, properties: {summary: {type: string}}}")
 		return outputSchema{}, false
 	}
-	doc, ok := readSchema(v)
+	doc, ok := form.ReadSchema(v)
 	return outputSchema{doc: doc}, ok
 }

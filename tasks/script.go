@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -56,59 +57,59 @@ type plugin struct {
 }
 
 var (
-	scriptFileForm = form[definition[ScriptFile]]{Type{Name: "string"}, readToolFile}
-	pluginForm     = form[definition[ScriptFile]]{Type{Name: "string", Or: new(typeOf((*plugin).keys))}, readPlugin}
-	pluginPathForm = form[ScriptFile]{Type{Name: "string"}, readPluginPath}
-	scriptsForm    = form[[]definition[scripts]]{typeOf((*scripts).keys), readScripts}
-	optionsForm    = form[any]{Type{Name: "mapping"}, func(v value) (any, bool) { return v.json() }}
+	scriptFileForm = form.Of[definition[ScriptFile]]{Type: form.Type{Name: "string"}, Read: readToolFile}
+	pluginForm     = form.Of[definition[ScriptFile]]{Type: form.Type{Name: "string", Or: new(form.TypeOf((*plugin).keys))}, Read: readPlugin}
+	pluginPathForm = form.Of[ScriptFile]{Type: form.Type{Name: "string"}, Read: readPluginPath}
+	scriptsForm    = form.Of[[]definition[scripts]]{Type: form.TypeOf((*scripts).keys), Read: readScripts}
+	optionsForm    = form.Of[any]{Type: form.Type{Name: "mapping"}, Read: func(v form.Value) (any, bool) { return v.JSON() }}
 )
 
 // workspacePrefix is how a path in the job's repository starts.
 const workspacePrefix = "workspace:"
 
 // readScript reads a path of a file or a directory.
-func readScript(v value) (ScriptFile, os.FileInfo, bool) {
-	t, ok := v.filled()
+func readScript(v form.Value) (ScriptFile, os.FileInfo, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return ScriptFile{}, nil, false
 	}
-	f := ScriptFile{Name: t.s}
-	if below, found := strings.CutPrefix(t.s, workspacePrefix); found {
+	f := ScriptFile{Name: t.S}
+	if below, found := strings.CutPrefix(t.S, workspacePrefix); found {
 		f.Path, f.Workspace = path.Clean(below), true
 		if path.IsAbs(below) || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
-			v.problem(problem.Quote(t.s)+" is outside of the repository", "write a path relative to its root")
+			v.Problem(problem.Quote(t.S)+" is outside of the repository", "write a path relative to its root")
 			return f, nil, false
 		}
 		return f, nil, true
 	}
-	f.Path = resolvePath(v.src.dir, t.s)
-	if v.outside(f.Path, t.s) {
+	f.Path = form.ResolvePath(v.Src.Dir, t.S)
+	if v.Outside(f.Path, t.S) {
 		return f, nil, false
 	}
-	v.uses().named(v, f.Path, t.s)
+	v.Uses().Named(v, f.Path, t.S)
 	info, err := os.Stat(f.Path)
 	if err != nil {
-		v.problem(fmt.Sprintf("file %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("file %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
 		return f, nil, false
 	}
 	return f, info, true
 }
 
 // readToolFile reads an entry of tools_from.
-func readToolFile(v value) (definition[ScriptFile], bool) {
+func readToolFile(v form.Value) (definition[ScriptFile], bool) {
 	f, info, ok := readScript(v)
 	switch {
-	case !ok || v.refused(policy.Extensions, "the tool file "+problem.Quote(f.Name), f.Name):
+	case !ok || v.Refused(policy.Extensions, "the tool file "+problem.Quote(f.Name), f.Name):
 		return definition[ScriptFile]{}, false
 	case info == nil:
 	case info.IsDir() && len(ToolFilesIn(f.Path)) == 0:
-		v.problem(problem.Quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
+		v.Problem(problem.Quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
 		ok = false
 	case !info.IsDir() && !isScript(f.Path):
-		v.problem(problem.Quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
+		v.Problem(problem.Quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
 		ok = false
 	}
-	return definition[ScriptFile]{value: v, title: "tool file " + problem.Quote(f.Name), digest: digest(f.Name), is: f}, ok
+	return definition[ScriptFile]{Value: v, title: "tool file " + problem.Quote(f.Name), digest: digest(f.Name), is: f}, ok
 }
 
 // isScript reports whether a file's name is that of a tool file or a plugin.
@@ -136,11 +137,11 @@ func ToolFilesIn(dir string) []string {
 }
 
 // readPlugin reads an entry of plugins: a path, or a mapping.
-func readPlugin(v value) (definition[ScriptFile], bool) {
+func readPlugin(v form.Value) (definition[ScriptFile], bool) {
 	var p plugin
 	var ok bool
-	if v.isMapping() {
-		p.keys().read(v)
+	if v.IsMapping() {
+		p.keys().Read(v)
 		p.Name, p.Path, p.Workspace = p.file.Name, p.file.Path, p.file.Workspace
 		ok = p.Path != ""
 		if p.options != nil {
@@ -152,15 +153,15 @@ func readPlugin(v value) (definition[ScriptFile], bool) {
 		p.ScriptFile, ok = readPluginPath(v)
 	}
 	f := p.ScriptFile
-	ok = ok && !v.refused(policy.Extensions, "the plugin "+problem.Quote(f.Name), f.Name)
-	return definition[ScriptFile]{value: v, title: "plugin " + problem.Quote(f.Name), digest: digest(f.Name, f.Options, f.Optional), is: f}, ok
+	ok = ok && !v.Refused(policy.Extensions, "the plugin "+problem.Quote(f.Name), f.Name)
+	return definition[ScriptFile]{Value: v, title: "plugin " + problem.Quote(f.Name), digest: digest(f.Name, f.Options, f.Optional), is: f}, ok
 }
 
 // readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
-func readPluginPath(v value) (ScriptFile, bool) {
-	if t, ok := v.text(); ok && !strings.HasPrefix(t.s, workspacePrefix) && !isScript(t.s) && !strings.HasPrefix(t.s, ".") && !filepath.IsAbs(t.s) {
-		if _, err := os.Stat(resolvePath(v.src.dir, t.s)); err != nil {
-			v.problem(problem.Quote(t.s)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.s+": millhand installs nothing")
+func readPluginPath(v form.Value) (ScriptFile, bool) {
+	if t, ok := v.Text(); ok && !strings.HasPrefix(t.S, workspacePrefix) && !isScript(t.S) && !strings.HasPrefix(t.S, ".") && !filepath.IsAbs(t.S) {
+		if _, err := os.Stat(form.ResolvePath(v.Src.Dir, t.S)); err != nil {
+			v.Problem(problem.Quote(t.S)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.S+": millhand installs nothing")
 			return ScriptFile{}, false
 		}
 	}
@@ -169,23 +170,23 @@ func readPluginPath(v value) (ScriptFile, bool) {
 	case !ok || info == nil:
 	case info.IsDir():
 		if _, err := os.Stat(filepath.Join(f.Path, "package.json")); err != nil {
-			v.problem(problem.Quote(f.Name)+" has no package.json", "write the path of the plugin's file, or of its package")
+			v.Problem(problem.Quote(f.Name)+" has no package.json", "write the path of the plugin's file, or of its package")
 			ok = false
 		}
 	case !isScript(f.Path):
-		v.problem(problem.Quote(f.Name)+" is not a plugin", "write the path of a .ts or .js file, or of a package")
+		v.Problem(problem.Quote(f.Name)+" is not a plugin", "write the path of a .ts or .js file, or of a package")
 		ok = false
 	}
 	return f, ok
 }
 
 // readScripts reads the settings of the process.
-func readScripts(v value) ([]definition[scripts], bool) {
-	s := withDefaults((*scripts).keys)
-	s.keys().read(v)
+func readScripts(v form.Value) ([]definition[scripts], bool) {
+	s := form.WithDefaults((*scripts).keys)
+	s.keys().Read(v)
 	s.Process = s.process.read()
 	content := digest(s.process.digest(), s.Runtime, s.CallTimeout, s.HookTimeout)
-	return []definition[scripts]{{value: v, title: "js", digest: content, is: s}}, true
+	return []definition[scripts]{{Value: v, title: "js", digest: content, is: s}}, true
 }
 
 // scriptDefinitions are the tool files and plugins of all manifests.
@@ -196,10 +197,10 @@ type scriptDefinitions struct {
 
 // defineScripts resolves the tool files and plugins of all manifests.
 func defineScripts(b *builder) {
-	d := &b.scripts
+	d := &b.shared.scripts
 	d.files = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.toolFiles })
 	d.plugins = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.plugins })
-	d.settings = definition[scripts]{is: withDefaults((*scripts).keys)}
+	d.settings = definition[scripts]{is: form.WithDefaults((*scripts).keys)}
 	for _, given := range gather(b.manifests, func(m *manifest) []definition[scripts] { return m.scripts }) {
 		d.settings = given
 	}
@@ -215,25 +216,25 @@ func defineScripts(b *builder) {
 
 // hashScripts identifies the tool files and plugins; nil without any.
 func hashScripts(b *builder) []string {
-	d := b.scripts
+	d := b.shared.scripts
 	if !d.settings.is.Used() {
 		return nil
 	}
 	return slices.Concat(digests(d.files), digests(d.plugins), []string{d.settings.digest})
 }
 
-func (s *scripts) keys() keys {
-	return append(keys{
-		{"runtime", into(&s.Runtime, oneOf([]string{"auto", "node", "bun"})), "auto", "Node.js (20 or newer) or Bun; auto: the first on the PATH"},
-		{"call_timeout", into(&s.CallTimeout, timeoutForm), "2m", "Timeout of a call of a tool"},
-		{"hook_timeout", into(&s.HookTimeout, timeoutForm), "10s", "Timeout of a hook of a plugin"},
+func (s *scripts) keys() form.Table {
+	return append(form.Table{
+		{Name: "runtime", Field: form.Into(&s.Runtime, form.OneOf([]string{"auto", "node", "bun"})), Def: "auto", Doc: "Node.js (20 or newer) or Bun; auto: the first on the PATH"},
+		{Name: "call_timeout", Field: form.Into(&s.CallTimeout, timeoutForm), Def: "2m", Doc: "Timeout of a call of a tool"},
+		{Name: "hook_timeout", Field: form.Into(&s.HookTimeout, timeoutForm), Def: "10s", Doc: "Timeout of a hook of a plugin"},
 	}, s.process.keys()...)
 }
 
-func (p *plugin) keys() keys {
-	return keys{
-		{"path", required("path: FILE", into(&p.file, pluginPathForm)), "", "File or package of the plugin, relative to the manifest, or workspace:PATH"},
-		{"options", into(&p.options, optionsForm), "", "Options that the plugin gets"},
-		{"optional", into(&p.Optional, boolForm), "false", "Whether jobs continue without it if it does not load"},
+func (p *plugin) keys() form.Table {
+	return form.Table{
+		{Name: "path", Field: form.Required("path: FILE", form.Into(&p.file, pluginPathForm)), Doc: "File or package of the plugin, relative to the manifest, or workspace:PATH"},
+		{Name: "options", Field: form.Into(&p.options, optionsForm), Doc: "Options that the plugin gets"},
+		{Name: "optional", Field: form.Into(&p.Optional, form.Bool), Def: "false", Doc: "Whether jobs continue without it if it does not load"},
 	}
 }

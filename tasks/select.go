@@ -49,7 +49,7 @@ func (b *builder) named(drafts []*draft, only []string) []*draft {
 			b.flagProblem("--only", "unknown task or job "+problem.Quote(id), b.found.Suggest(id, known, "known: "))
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.id.s] && !wanted[d.job.ID] })
+	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.id.S] && !wanted[d.job.ID] })
 }
 
 // sample returns n of the drafts, in their order: those whose ids have the

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -112,26 +113,26 @@ func sourceKeys() []string { return []string{string(GitHub), string(GitLab), str
 
 // sourceEntry is a source at its position in a manifest.
 type sourceEntry struct {
-	value
+	form.Value
 	Source
 }
 
 // sourceForm is the form of a source of one kind.
-func sourceForm[T any](kind ForgeKind, of func(*T) keys, common func(*T) *Source) form[*Source] {
-	return form[*Source]{typeOf(of), func(v value) (*Source, bool) {
-		x := withDefaults(of)
-		reported := v.src.Found.Reported
-		of(&x).read(v)
+func sourceForm[T any](kind ForgeKind, of func(*T) form.Table, common func(*T) *Source) form.Of[*Source] {
+	return form.Of[*Source]{Type: form.TypeOf(of), Read: func(v form.Value) (*Source, bool) {
+		x := form.WithDefaults(of)
+		reported := v.Src.Found.Reported
+		of(&x).Read(v)
 		s := common(&x)
-		if v.src.Found.Reported > reported {
+		if v.Src.Found.Reported > reported {
 			return nil, false
 		}
-		s.Kind, s.At = kind, v.ruleSource()
+		s.Kind, s.At = kind, v.RuleSource()
 		if known := KindOfHost(s.Host); known != "" && known != kind {
-			v.problem(fmt.Sprintf("%s is not a server of %s", s.Host, kind), fmt.Sprintf("write %s instead of %s, or another host", known, kind))
+			v.Problem(fmt.Sprintf("%s is not a server of %s", s.Host, kind), fmt.Sprintf("write %s instead of %s, or another host", known, kind))
 			return nil, false
 		}
-		if v.refused(policy.Hosts, "the host "+problem.Quote(s.Host), withPort("https", s.Host)) {
+		if v.Refused(policy.Hosts, "the host "+problem.Quote(s.Host), withPort("https", s.Host)) {
 			return nil, false
 		}
 		return s, true
@@ -147,25 +148,25 @@ var (
 )
 
 // ownerOf is the form of an owner's name.
-func ownerOf(valid *regexp.Regexp) form[string] {
-	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
-		t, ok := v.filled()
-		if ok && !valid.MatchString(t.s) {
-			v.problem("invalid name "+problem.Quote(t.s), "write the name as it is in the URLs of its repositories")
+func ownerOf(valid *regexp.Regexp) form.Of[string] {
+	return form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
+		t, ok := v.Filled()
+		if ok && !valid.MatchString(t.S) {
+			v.Problem("invalid name "+problem.Quote(t.S), "write the name as it is in the URLs of its repositories")
 			return "", false
 		}
-		return t.s, ok
+		return t.S, ok
 	}}
 }
 
-var sourceHostForm = form[string]{Type{Name: "string"}, func(v value) (string, bool) {
-	t, ok := v.filled()
+var sourceHostForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return "", false
 	}
-	host, valid := forgeHost(t.s)
+	host, valid := forgeHost(t.S)
 	if !valid {
-		v.problem("invalid host "+problem.Quote(t.s), "write HOST or HOST:PORT, such as git.example.com")
+		v.Problem("invalid host "+problem.Quote(t.S), "write HOST or HOST:PORT, such as git.example.com")
 	}
 	return host, valid
 }}
@@ -180,7 +181,7 @@ type lists struct {
 // without one a repository in their stead, so that everything else can be checked.
 func (e repoEntry) sourced(s Source) ([]repo, bool) {
 	in := e.lists
-	in.sources = append(in.sources, sourceEntry{e.value, s})
+	in.sources = append(in.sources, sourceEntry{e.Value, s})
 	at := slices.IndexFunc(in.given, func(l Listed) bool { return s.Same(l.Source) })
 	if at < 0 {
 		name := fmt.Sprintf("%s/repositories-%d", s.Owner, len(in.sources))
@@ -194,7 +195,7 @@ func (e repoEntry) sourced(s Source) ([]repo, bool) {
 		if text := l.LeftOut.String(); text != "" {
 			left = " (left out: " + text + ")"
 		}
-		e.problem(fmt.Sprintf("no repository of %s is selected%s", s, left), "compare the keys with the repositories there")
+		e.Problem(fmt.Sprintf("no repository of %s is selected%s", s, left), "compare the keys with the repositories there")
 		return nil, false
 	}
 	var all []repo
@@ -202,13 +203,13 @@ func (e repoEntry) sourced(s Source) ([]repo, bool) {
 	for _, listed := range slices.SortedFunc(slices.Values(l.Repos), func(a, b ListedRepo) int { return cmp.Compare(a.Name, b.Name) }) {
 		r := e.fromSource(s, listed)
 		if u, fault := parseURL(r.URL); fault != nil || u != r.URL || !validListed(listed.Name) {
-			e.problem(fmt.Sprintf("%s lists a repository with the invalid name %s", s.Host, problem.Quote(listed.Name)), "exclude it, or rename it there")
+			e.Problem(fmt.Sprintf("%s lists a repository with the invalid name %s", s.Host, problem.Quote(listed.Name)), "exclude it, or rename it there")
 			ok = false
 			continue
 		}
-		if by, what := r.refused(e.src.policies); what != "" {
-			what, _ := refusal(what, by)
-			e.problem(what, "exclude it, or change the policy")
+		if by, what := r.refused(e.Src.Policies); what != "" {
+			what, _ := form.Refusal(what, by)
+			e.Problem(what, "exclude it, or change the policy")
 			ok = false
 			continue
 		}
@@ -226,14 +227,14 @@ func validListed(name string) bool {
 // fromSource returns a repository of a source.
 func (e repoEntry) fromSource(s Source, listed ListedRepo) repo {
 	u := s.URL(listed.Name)
-	r := repo{value: e.value, Repo: Repo{Kind: RepoURL, URL: u, Ref: e.ref, Depth: e.depth}, written: u, id: "url:" + normalURL(u), sourced: true}
+	r := repo{Value: e.Value, Repo: Repo{Kind: RepoURL, URL: u, Ref: e.ref, Depth: e.depth}, written: u, id: "url:" + normalURL(u), sourced: true}
 	r.top = r.id
 	return r
 }
 
 // withoutRepeated removes the repositories of sources that another entry names, too, or
 // another source before.
-func withoutRepeated(v value, all []repo) []repo {
+func withoutRepeated(v form.Value, all []repo) []repo {
 	key := func(r repo) string { return strings.ToLower(strings.Join(r.words(), "/")) }
 	named := map[string]bool{}
 	for _, r := range all {
@@ -252,9 +253,9 @@ func withoutRepeated(v value, all []repo) []repo {
 	})
 	switch n := before - len(all); {
 	case n == 1:
-		v.src.Found.Note("1 repository is in several entries of " + v.name + ", and is used once")
+		v.Src.Found.Note("1 repository is in several entries of " + v.Label + ", and is used once")
 	case n > 1:
-		v.src.Found.Note(fmt.Sprintf("%d repositories are in several entries of %s, and are used once", n, v.name))
+		v.Src.Found.Note(fmt.Sprintf("%d repositories are in several entries of %s, and are used once", n, v.Label))
 	}
 	return all
 }
@@ -268,7 +269,7 @@ func (in *lists) withHosts(forges []Forge) []Forge {
 		case at < 0:
 			forges = append(forges, Forge{Host: s.Host, Kind: s.Kind, Source: s.At})
 		case forges[at].Kind != s.Kind && forges[at].Kind != "":
-			s.problem(fmt.Sprintf("the kind of %s is %s, and not %s", s.Host, forges[at].Kind, s.Kind), "correct one of them; it is also stated at "+forges[at].Source)
+			s.Problem(fmt.Sprintf("the kind of %s is %s, and not %s", s.Host, forges[at].Kind, s.Kind), "correct one of them; it is also stated at "+forges[at].Source)
 		}
 	}
 	return forges
@@ -304,36 +305,36 @@ func (p *Plan) Unlisted() []Source {
 	return all
 }
 
-func (s *githubSource) keys() keys {
-	return append(keys{
-		{"host", into(&s.Host, sourceHostForm), "github.com", "Host of the server, as HOST or HOST:PORT"},
-		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+func (s *githubSource) keys() form.Table {
+	return append(form.Table{
+		{Name: "host", Field: form.Into(&s.Host, sourceHostForm), Def: "github.com", Doc: "Host of the server, as HOST or HOST:PORT"},
+		{Name: "org", Field: form.Required("org: NAME", form.Into(&s.Owner, ownerOf(ownerForm))), Doc: "Organization or user"},
 	}, s.filters()...)
 }
 
-func (s *gitlabSource) keys() keys {
-	return append(keys{
-		{"host", into(&s.Host, sourceHostForm), "gitlab.com", "Host of the server, as HOST or HOST:PORT"},
-		{"group", required("group: NAME", into(&s.Owner, ownerOf(groupForm))), "", "Group with its subgroups, or user"},
+func (s *gitlabSource) keys() form.Table {
+	return append(form.Table{
+		{Name: "host", Field: form.Into(&s.Host, sourceHostForm), Def: "gitlab.com", Doc: "Host of the server, as HOST or HOST:PORT"},
+		{Name: "group", Field: form.Required("group: NAME", form.Into(&s.Owner, ownerOf(groupForm))), Doc: "Group with its subgroups, or user"},
 	}, s.filters()...)
 }
 
-func (s *giteaSource) keys() keys {
-	return append(keys{
-		{"host", required("host: git.example.com", into(&s.Host, sourceHostForm)), "", "Host of the server, as HOST or HOST:PORT"},
-		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+func (s *giteaSource) keys() form.Table {
+	return append(form.Table{
+		{Name: "host", Field: form.Required("host: git.example.com", form.Into(&s.Host, sourceHostForm)), Doc: "Host of the server, as HOST or HOST:PORT"},
+		{Name: "org", Field: form.Required("org: NAME", form.Into(&s.Owner, ownerOf(ownerForm))), Doc: "Organization or user"},
 	}, s.filters()...)
 }
 
 // filters are the keys that sources of all kinds have.
-func (s *Source) filters() keys {
-	return keys{
-		{"topic", into(&s.Topic, stringForm), "", "Only repositories with this topic"},
-		{"search", into(&s.Search, stringForm), "", "Only repositories with this text in their name or description, ignoring case"},
-		{"language", into(&s.Language, stringForm), "", "Only repositories with this main programming language"},
-		{"archived", into(&s.Archived, boolForm), "false", "Include archived repositories"},
-		{"forks", into(&s.Forks, boolForm), "false", "Include forks"},
-		{"include", into(&s.Include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories, such as OWNER/NAME or NAME"},
-		{"exclude", into(&s.Exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories"},
+func (s *Source) filters() form.Table {
+	return form.Table{
+		{Name: "topic", Field: form.Into(&s.Topic, form.String), Doc: "Only repositories with this topic"},
+		{Name: "search", Field: form.Into(&s.Search, form.String), Doc: "Only repositories with this text in their name or description, ignoring case"},
+		{Name: "language", Field: form.Into(&s.Language, form.String), Doc: "Only repositories with this main programming language"},
+		{Name: "archived", Field: form.Into(&s.Archived, form.Bool), Def: "false", Doc: "Include archived repositories"},
+		{Name: "forks", Field: form.Into(&s.Forks, form.Bool), Def: "false", Doc: "Include forks"},
+		{Name: "include", Field: form.Into(&s.Include, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that select repositories, such as OWNER/NAME or NAME"},
+		{Name: "exclude", Field: form.Into(&s.Exclude, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories"},
 	}
 }

@@ -9,35 +9,36 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/findings"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // task is one entry of a manifest's tasks.
 type task struct {
-	value
+	form.Value
 	manifest *manifest
 	lists    *lists
 
-	id             text
+	id             form.Text
 	named          bool // the id is there, and no task before has it
 	prompt         template
-	command        *text // whose file has the prompt; nil for none
-	arguments      *text // of the command
-	agent          *text
+	command        *form.Text // whose file has the prompt; nil for none
+	arguments      *form.Text // of the command
+	agent          *form.Text
 	models         modelChain
-	profile        *text
+	profile        *form.Text
 	limits         Limits
 	repos          repoList
 	vars           map[string]string
 	matrix         matrix
-	needs          []text
+	needs          []form.Text
 	setup          []template
-	setupEnv       []text
+	setupEnv       []form.Text
 	script         *TaskScript // nil for none
-	scripted       value       // of script, if given
+	scripted       form.Value  // of script, if given
 	verify         []check
 	baseline       Baseline
-	based          value // of baseline, if given
+	based          form.Value // of baseline, if given
 	attempts       int
 	requireChanges bool
 	change         change
@@ -49,14 +50,14 @@ type task struct {
 
 // check is a verify command before its variables are filled in.
 type check struct {
-	value
+	form.Value
 	Verify
 	run template
 }
 
 // commit is how a task's changes are committed.
 type commit struct {
-	value
+	form.Value
 	off      bool
 	message  *template
 	branch   *template
@@ -66,60 +67,60 @@ type commit struct {
 	sign     Sign
 	wip      bool
 	include  []string
-	exists   value // of if_exists
+	exists   form.Value // of if_exists
 }
 
-func taskForm(l *lists) form[*task] {
-	return form[*task]{typeOf((*task).keys), func(v value) (*task, bool) { return readTask(v, l) }}
+func taskForm(l *lists) form.Of[*task] {
+	return form.Of[*task]{Type: form.TypeOf((*task).keys), Read: func(v form.Value) (*task, bool) { return readTask(v, l) }}
 }
 
-func readTask(v value, l *lists) (*task, bool) {
-	t := withDefaults((*task).keys)
+func readTask(v form.Value, l *lists) (*task, bool) {
+	t := form.WithDefaults((*task).keys)
 	t.lists = l
-	t.value, t.commit, t.publish = v, withDefaults((*commit).keys), withDefaults((*publish).keys)
-	got := t.keys().read(v)
+	t.Value, t.commit, t.publish = v, form.WithDefaults((*commit).keys), form.WithDefaults((*publish).keys)
+	got := t.keys().Read(v)
 	switch {
-	case t.command != nil && t.prompt.src != nil:
-		t.command.keyProblem("prompt and command are both set", "remove one of them")
+	case t.command != nil && t.prompt.Src != nil:
+		t.command.KeyProblem("prompt and command are both set", "remove one of them")
 	case t.command == nil && t.arguments != nil:
-		t.arguments.keyProblem("arguments without a command", "write command: NAME, or put them into the prompt")
-	case v.isMapping() && !given(got, "prompt", "command"):
-		v.lacks("prompt", "add prompt: TEXT")
+		t.arguments.KeyProblem("arguments without a command", "write command: NAME, or put them into the prompt")
+	case v.IsMapping() && !given(got, "prompt", "command"):
+		v.Lacks("prompt", "add prompt: TEXT")
 	}
 	if t.script != nil && t.output.schema.doc != nil {
-		t.scripted.keyProblem("script and output.schema are both set", "remove one of them: a script has no final message")
+		t.scripted.KeyProblem("script and output.schema are both set", "remove one of them: a script has no final message")
 	}
 	uniqueChecks(t.verify)
-	if t.based.key != nil && len(t.verify) == 0 && t.baseline != BaselineSkip {
-		t.based.problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
+	if t.based.Key != nil && len(t.verify) == 0 && t.baseline != BaselineSkip {
+		t.based.Problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
 	}
 	return &t, true
 }
 
 // given reports whether any of some keys is present.
-func given(got map[string]value, keys ...string) bool {
+func given(got map[string]form.Value, keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { _, ok := got[key]; return ok })
 }
 
-var taskIDForm = form[text]{Type{Name: "string"}, readTaskID}
+var taskIDForm = form.Of[form.Text]{Type: form.Type{Name: "string"}, Read: readTaskID}
 
 // readTaskID reads an id that is safe as the name of a file and of a branch.
-func readTaskID(v value) (text, bool) {
+func readTaskID(v form.Value) (form.Text, bool) {
 	const most = 64
 	const fix = "use up to 64 letters, digits, ., _ and -, starting with a letter or digit"
-	t, ok := v.filled()
+	t, ok := v.Filled()
 	switch {
 	case !ok:
-	case len(t.s) > most:
-		v.problem(fmt.Sprintf("task id %s exceeds %d characters", problem.Quote(t.s), most), fix)
-	case !idForm.MatchString(t.s):
-		v.problem(fmt.Sprintf("invalid task id %s", problem.Quote(t.s)), fix)
-	case branchFault(BranchPrefix+t.s) != "":
-		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", problem.Quote(t.s)), branchFault(BranchPrefix+t.s))
+	case len(t.S) > most:
+		v.Problem(fmt.Sprintf("task id %s exceeds %d characters", problem.Quote(t.S), most), fix)
+	case !form.Identifier.MatchString(t.S):
+		v.Problem(fmt.Sprintf("invalid task id %s", problem.Quote(t.S)), fix)
+	case branchFault(BranchPrefix+t.S) != "":
+		v.Problem(fmt.Sprintf("task id %s is not valid in a branch name", problem.Quote(t.S)), branchFault(BranchPrefix+t.S))
 	default:
 		return t, true
 	}
-	return text{}, false
+	return form.Text{}, false
 }
 
 // output is how a task's final message must be, and where it goes.
@@ -128,27 +129,27 @@ type output struct {
 	file   *template // nil for none
 }
 
-var checkForm = form[check]{Type{Name: "string", Scalar: true, Or: new(typeOf((*check).keys))}, readCheck}
+var checkForm = form.Of[check]{Type: form.Type{Name: "string", Scalar: true, Or: new(form.TypeOf((*check).keys))}, Read: readCheck}
 
 // readCheck reads one verify command: a command line, or a mapping.
-func readCheck(v value) (check, bool) {
-	c := withDefaults((*check).keys)
-	c.value = v
-	if v.isList() {
-		v.wrong("a command or a mapping", "write - COMMAND or - {run: COMMAND}")
+func readCheck(v form.Value) (check, bool) {
+	c := form.WithDefaults((*check).keys)
+	c.Value = v
+	if v.IsList() {
+		v.Wrong("a command or a mapping", "write - COMMAND or - {run: COMMAND}")
 		return c, false
 	}
-	if v.isScalar() && !v.null() {
-		run, ok := commandForm.read(v)
+	if v.IsScalar() && !v.Null() {
+		run, ok := commandForm.Read(v)
 		c.run = run
-		c.Name, _, _ = strings.Cut(strings.TrimSpace(run.s), "\n")
+		c.Name, _, _ = strings.Cut(strings.TrimSpace(run.S), "\n")
 		return c, ok
 	}
-	if _, ok := c.keys().read(v)["run"]; !ok {
+	if _, ok := c.keys().Read(v)["run"]; !ok {
 		return check{}, false
 	}
 	if c.Name == "" {
-		c.Name, _, _ = strings.Cut(strings.TrimSpace(c.run.s), "\n")
+		c.Name, _, _ = strings.Cut(strings.TrimSpace(c.run.S), "\n")
 	}
 	return c, true
 }
@@ -159,64 +160,64 @@ func uniqueChecks(checks []check) {
 	first := map[string]check{}
 	for _, c := range checks {
 		if before, twice := first[c.Name]; twice {
-			c.problem(fmt.Sprintf("duplicate verify name %s, first on line %d", problem.Quote(c.Name), before.use.Line), "rename one of them")
+			c.Problem(fmt.Sprintf("duplicate verify name %s, first on line %d", problem.Quote(c.Name), before.Use.Line), "rename one of them")
 			continue
 		}
 		first[c.Name] = c
 	}
 }
 
-var commitForm = form[commit]{Type{Name: "boolean", Or: new(typeOf((*commit).keys))}, readCommit}
+var commitForm = form.Of[commit]{Type: form.Type{Name: "boolean", Or: new(form.TypeOf((*commit).keys))}, Read: readCommit}
 
 // readCommit reads how changes are committed; false means that they are not.
-func readCommit(v value) (commit, bool) {
-	c := withDefaults((*commit).keys)
-	c.value = v
-	if v.isBoolean() {
-		on, _ := readBool(v)
+func readCommit(v form.Value) (commit, bool) {
+	c := form.WithDefaults((*commit).keys)
+	c.Value = v
+	if v.IsBoolean() {
+		on, _ := form.ReadBool(v)
 		c.off = !on
 		return c, true
 	}
-	if v.isScalar() {
-		v.wrong("false or a mapping", "write commit: false for no commit, or commit: {message: TEXT}")
+	if v.IsScalar() {
+		v.Wrong("false or a mapping", "write commit: false for no commit, or commit: {message: TEXT}")
 		return c, false
 	}
-	c.keys().read(v)
+	c.keys().Read(v)
 	return c, true
 }
 
 // written reports whether the task has a commit key other than false.
-func (c commit) written() bool { return c.src != nil && !c.off }
+func (c commit) written() bool { return c.Src != nil && !c.off }
 
 // at is where to speak of how a task's changes are committed.
-func (c commit) at(t *task) value {
-	if c.src == nil {
-		return t.value
+func (c commit) at(t *task) form.Value {
+	if c.Src == nil {
+		return t.Value
 	}
-	return c.value
+	return c.Value
 }
 
 // emptyForm is a form whose value may also be empty, which is nil.
-func emptyForm[T any](f form[T]) form[*T] {
-	return form[*T]{f.Type, func(v value) (*T, bool) {
-		if v.empty() {
+func emptyForm[T any](f form.Of[T]) form.Of[*T] {
+	return form.Of[*T]{Type: f.Type, Read: func(v form.Value) (*T, bool) {
+		if v.Empty() {
 			return nil, true
 		}
-		return optional(f).read(v)
+		return form.Optional(f).Read(v)
 	}}
 }
 
-var authorForm = form[Person]{Type{Name: "mapping", keys: func() keys { return new(Person).keys() }, Or: &Type{Name: "string"}}, readAuthor}
+var authorForm = form.Of[Person]{Type: form.Type{Name: "mapping", Keys: func() form.Table { return new(Person).keys() }, Or: &form.Type{Name: "string"}}, Read: readAuthor}
 
 // readAuthor reads the author of a commit.
-func readAuthor(v value) (Person, bool) {
-	if v.isScalar() && !v.null() {
+func readAuthor(v form.Value) (Person, bool) {
+	if v.IsScalar() && !v.Null() {
 		return addressed(v)
 	}
 	var p Person
-	p.keys().read(v)
+	p.keys().Read(v)
 	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
-		v.problem("an author's name and email must not contain <, > or line breaks", "remove them")
+		v.Problem("an author's name and email must not contain <, > or line breaks", "remove them")
 	}
 	return p, p.Name != "" && p.Email != ""
 }
@@ -225,95 +226,95 @@ func readAuthor(v value) (Person, bool) {
 // manifest does not name the branch.
 func (t *task) branchProblem(what, fix string) {
 	if t.commit.branch != nil {
-		t.commit.branch.problem(what, fix)
+		t.commit.branch.Problem(what, fix)
 		return
 	}
-	t.id.problem(what, fix)
+	t.id.Problem(what, fix)
 }
 
-func (t *task) keys() keys {
-	return keys{
-		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
-		{"prompt", into(&t.prompt, taskPromptForm), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
-		{"command", into(&t.command, optional(textForm)), "", "Command of commands or commands_from that has the prompt"},
-		{"arguments", into(&t.arguments, optional(textForm)), "", "Arguments of the command; may contain ${{ VARIABLE }}"},
-		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
-		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
-		{"profile", into(&t.profile, optional(textForm)), "", "Profile (the manifest's if absent)"},
-		{"limits", into(&t.limits, mapping((*Limits).keys)), "", "Limits of each job of the task; keys that are absent are taken from the manifest"},
-		{"repos", into(&t.repos, t.lists.repos()), "", "Repositories (the manifest's if absent)"},
-		{"vars", into(&t.vars, varsForm), "", "Variables for ${{ vars.NAME }}, added to those of the manifest"},
-		{"matrix", into(&t.matrix, matrixForm), "", "Lists of values by name; the task runs once for each combination"},
-		{"needs", into(&t.needs, listOf(textForm)), "", "Ids of tasks whose jobs must pass first"},
-		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
-		{"setup", bounded(policy.Setup, into(&t.setup, orOne(commandForm))), "", "Shell commands that run before the agent"},
-		{"setup_env", into(&t.setupEnv, listOf(envForm)), "", "Environment variables that only setup commands get, and only before there is output of a model"},
-		{"script", noting(&t.scripted, into(&t.script, taskScriptForm)), "", "Script next to the manifest that does the work without a model: it runs in the sandbox without network, then verify; the agent starts only if one of them fails, or if nothing changed although the task has if or require_changes"},
-		{"verify", bounded(policy.Verify, into(&t.verify, orOne(checkForm))), "", "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
-		{"baseline", noting(&t.based, into(&t.baseline, oneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), "run", "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
-		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
-		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
-		{"change", into(&t.change, short(mapping((*change).keys), changePathsForm.Type, ifPaths)), "", "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
-		{"output", into(&t.output, short(mapping((*output).keys), Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), "", "Form of the final message, and a file for it"},
-		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
-		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
+func (t *task) keys() form.Table {
+	return form.Table{
+		{Name: "id", Field: form.Required("id: fix-tests", form.Into(&t.id, taskIDForm)), Doc: "Unique name of the task, used in job ids and branch names"},
+		{Name: "prompt", Field: form.Into(&t.prompt, taskPromptForm), Doc: "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
+		{Name: "command", Field: form.Into(&t.command, form.Optional(form.Filled)), Doc: "Command of commands or commands_from that has the prompt"},
+		{Name: "arguments", Field: form.Into(&t.arguments, form.Optional(form.Filled)), Doc: "Arguments of the command; may contain ${{ VARIABLE }}"},
+		{Name: "agent", Field: form.Into(&t.agent, form.Optional(form.Filled)), Def: DefaultAgent, Doc: "Agent that runs the task: build, plan, explore, general or a name under agents"},
+		{Name: "model", Field: form.Into(&t.models, modelsForm), Doc: "Model or fallback list (the agent's or the manifest's if absent)"},
+		{Name: "profile", Field: form.Into(&t.profile, form.Optional(form.Filled)), Doc: "Profile (the manifest's if absent)"},
+		{Name: "limits", Field: form.Into(&t.limits, form.Mapping((*Limits).keys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
+		{Name: "repos", Field: form.Into(&t.repos, t.lists.repos()), Doc: "Repositories (the manifest's if absent)"},
+		{Name: "vars", Field: form.Into(&t.vars, varsForm), Doc: "Variables for ${{ vars.NAME }}, added to those of the manifest"},
+		{Name: "matrix", Field: form.Into(&t.matrix, matrixForm), Doc: "Lists of values by name; the task runs once for each combination"},
+		{Name: "needs", Field: form.Into(&t.needs, form.ListOf(form.Filled)), Doc: "Ids of tasks whose jobs must pass first"},
+		{Name: "if", Field: form.Into(&t.condition, conditionForm), Doc: "Expression; the job is skipped if it is false"},
+		{Name: "setup", Field: form.Bounded(policy.Setup, form.Into(&t.setup, form.OrOne(commandForm))), Doc: "Shell commands that run before the agent"},
+		{Name: "setup_env", Field: form.Into(&t.setupEnv, form.ListOf(envForm)), Doc: "Environment variables that only setup commands get, and only before there is output of a model"},
+		{Name: "script", Field: form.Noting(&t.scripted, form.Into(&t.script, taskScriptForm)), Doc: "Script next to the manifest that does the work without a model: it runs in the sandbox without network, then verify; the agent starts only if one of them fails, or if nothing changed although the task has if or require_changes"},
+		{Name: "verify", Field: form.Bounded(policy.Verify, form.Into(&t.verify, form.OrOne(checkForm))), Doc: "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
+		{Name: "baseline", Field: form.Noting(&t.based, form.Into(&t.baseline, form.OneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), Def: "run", Doc: "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
+		{Name: "attempts", Field: form.Into(&t.attempts, form.Positive()), Def: "1", Doc: "Number of times that the agent may work until verify succeeds"},
+		{Name: "require_changes", Field: form.Into(&t.requireChanges, form.Bool), Def: "false", Doc: "Fail the job if it changes nothing"},
+		{Name: "change", Field: form.Into(&t.change, form.Short(form.Mapping((*change).keys), changePathsForm.Type, ifPaths)), Doc: "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
+		{Name: "output", Field: form.Into(&t.output, form.Short(form.Mapping((*output).keys), form.Type{Name: "enum", Values: []string{findings.Name}}, ifFindings)), Doc: "Form of the final message, and a file for it"},
+		{Name: "commit", Field: form.Into(&t.commit, commitForm), Doc: "How changes are committed; false leaves them in place without a commit"},
+		{Name: "publish", Field: form.Into(&t.publish, publishForm), Doc: "Where the work goes after the commit"},
 	}
 }
 
-func (c *check) keys() keys {
-	return keys{
-		{"name", into(&c.Name, stringForm), "", "Name in reports (the first line of run if absent)"},
-		{"run", required("run: COMMAND", into(&c.run, commandForm)), "", "Shell command; exit code 0 passes"},
-		{"time", into(&c.Time, durationForm), "10m", "Timeout of the command"},
-		{"in", into(&c.In, oneOf([]VerifyIn{InWorkspace, InClean})), "workspace", "workspace: where the agent worked; clean: a fresh checkout of the job's commit, after setup has run there again"},
+func (c *check) keys() form.Table {
+	return form.Table{
+		{Name: "name", Field: form.Into(&c.Name, form.String), Doc: "Name in reports (the first line of run if absent)"},
+		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&c.run, commandForm)), Doc: "Shell command; exit code 0 passes"},
+		{Name: "time", Field: form.Into(&c.Time, form.Duration), Def: "10m", Doc: "Timeout of the command"},
+		{Name: "in", Field: form.Into(&c.In, form.OneOf([]VerifyIn{InWorkspace, InClean})), Def: "workspace", Doc: "workspace: where the agent worked; clean: a fresh checkout of the job's commit, after setup has run there again"},
 	}
 }
 
-func (o *output) keys() keys {
-	return keys{
-		{"schema", into(&o.schema, outputSchemaForm), "", "What the final message must match: findings, the built-in schema of reviews, or the JSON Schema of an object"},
-		{"file", into(&o.file, optional(templateForm)), "", "File below the manifest's directory that the final message is written to; may contain ${{ VARIABLE }}"},
+func (o *output) keys() form.Table {
+	return form.Table{
+		{Name: "schema", Field: form.Into(&o.schema, outputSchemaForm), Doc: "What the final message must match: findings, the built-in schema of reviews, or the JSON Schema of an object"},
+		{Name: "file", Field: form.Into(&o.file, form.Optional(templateForm)), Doc: "File below the manifest's directory that the final message is written to; may contain ${{ VARIABLE }}"},
 	}
 }
 
-func (c *commit) keys() keys {
-	return keys{
-		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (if absent, the id of the task and what the final message reports as done, or else the prompt)"},
-		{"branch", into(&c.branch, emptyForm(templateForm)), "", "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
-		{"author", into(&c.author, authorForm), "", "Author of the commit (millhand <millhand@localhost> if absent)"},
-		{"sign", signature("commits", into(&c.sign, oneOf([]Sign{SignNone, SignSSH, SignOpenPGP, SignAPI}))), "none", "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
-		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
-		{"protect", into(&c.protect, protectForm), "", "Globs of paths that nothing may change"},
-		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
-		{"include", into(&c.include, listOf(oneOf([]string{"setup", "verify", "hooks", "build"}))), "", "What is committed although the agent did not make it: files that setup, verify or hooks left, and build artifacts"},
+func (c *commit) keys() form.Table {
+	return form.Table{
+		{Name: "message", Field: form.Into(&c.message, emptyForm(templateForm)), Doc: "Commit message (if absent, the id of the task and what the final message reports as done, or else the prompt)"},
+		{Name: "branch", Field: form.Into(&c.branch, emptyForm(templateForm)), Doc: "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
+		{Name: "author", Field: form.Into(&c.author, authorForm), Doc: "Author of the commit (millhand <millhand@localhost> if absent)"},
+		{Name: "sign", Field: signature("commits", form.Into(&c.sign, form.OneOf([]Sign{SignNone, SignSSH, SignOpenPGP, SignAPI}))), Def: "none", Doc: "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
+		{Name: "if_exists", Field: form.Noting(&c.exists, form.Into(&c.ifExists, form.OneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), Def: "fail", Doc: "What to do if the branch exists"},
+		{Name: "protect", Field: form.Into(&c.protect, protectForm), Doc: "Globs of paths that nothing may change"},
+		{Name: "wip", Field: form.Into(&c.wip, form.Bool), Def: "false", Doc: "Also commit the work of a job that exceeded a limit"},
+		{Name: "include", Field: form.Into(&c.include, form.ListOf(form.OneOf([]string{"setup", "verify", "hooks", "build"}))), Doc: "What is committed although the agent did not make it: files that setup, verify or hooks left, and build artifacts"},
 	}
 }
 
-func (p *Person) keys() keys {
-	return keys{
-		{"name", required("name: NAME", into(&p.Name, stringForm)), "", "Name of the author"},
-		{"email", required("email: ADDRESS", into(&p.Email, stringForm)), "", "Email address of the author"},
+func (p *Person) keys() form.Table {
+	return form.Table{
+		{Name: "name", Field: form.Required("name: NAME", form.Into(&p.Name, form.String)), Doc: "Name of the author"},
+		{Name: "email", Field: form.Required("email: ADDRESS", form.Into(&p.Email, form.String)), Doc: "Email address of the author"},
 	}
 }
 
 // ifFindings is output's key of the name of the built-in schema. Another string could be the
 // path of either of its files.
-func ifFindings(v value) string {
-	if v.isScalar() && v.node.Value == findings.Name {
+func ifFindings(v form.Value) string {
+	if v.IsScalar() && v.Node.Value == findings.Name {
 		return "schema"
 	}
 	return ""
 }
 
 // addressed is the author of a commit that is written as git does: NAME <EMAIL>.
-func addressed(v value) (Person, bool) {
-	t, ok := v.filled()
+func addressed(v form.Value) (Person, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return Person{}, false
 	}
-	a, err := mail.ParseAddress(t.s)
+	a, err := mail.ParseAddress(t.S)
 	if err != nil || a.Name == "" {
-		v.problem("invalid author "+problem.Quote(t.s), "write NAME <EMAIL>, or {name: NAME, email: EMAIL}")
+		v.Problem("invalid author "+problem.Quote(t.S), "write NAME <EMAIL>, or {name: NAME, email: EMAIL}")
 		return Person{}, false
 	}
 	return Person{Name: a.Name, Email: a.Address}, true

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -30,32 +31,32 @@ type TaskScript struct {
 // maxScript is the maximum size of a script, in bytes.
 const maxScript = 256 << 10
 
-var taskScriptForm = form[*TaskScript]{Type{Name: "string"}, readTaskScript}
+var taskScriptForm = form.Of[*TaskScript]{Type: form.Type{Name: "string"}, Read: readTaskScript}
 
 // readTaskScript reads the path of a script next to the manifest. Policies limit it as
 // setup commands: both are commands of the manifest's author.
-func readTaskScript(v value) (*TaskScript, bool) {
-	t, ok := v.filled()
+func readTaskScript(v form.Value) (*TaskScript, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return nil, false
 	}
-	path := resolvePath(v.src.dir, t.s)
-	if v.refused(policy.Setup, "scripts", string(policy.Setup)) || v.outside(path, t.s) {
+	path := form.ResolvePath(v.Src.Dir, t.S)
+	if v.Refused(policy.Setup, "scripts", string(policy.Setup)) || v.Outside(path, t.S) {
 		return nil, false
 	}
-	v.uses().named(v, path, t.s)
-	data, err := readRegular(path, maxScript)
-	if errors.Is(err, errTooLarge) {
-		v.problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.s), maxScript>>10), "write a shorter script")
+	v.Uses().Named(v, path, t.S)
+	data, err := form.ReadRegular(path, maxScript)
+	if errors.Is(err, form.ErrTooLarge) {
+		v.Problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.S), maxScript>>10), "write a shorter script")
 		return nil, false
 	}
 	if err != nil {
-		v.problem(fmt.Sprintf("script %s: %s", problem.Quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.Problem(fmt.Sprintf("script %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
 		return nil, false
 	}
-	s := NewTaskScript(t.s, data)
+	s := NewTaskScript(t.S, data)
 	if fault := s.fault(); fault != "" {
-		v.problem(fmt.Sprintf("script %s %s", problem.Quote(t.s), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
+		v.Problem(fmt.Sprintf("script %s %s", problem.Quote(t.S), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
 		return nil, false
 	}
 	return s, true

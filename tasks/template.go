@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -29,7 +30,7 @@ import (
 // is quoted for a shell, so that a command line has to quote what may hold
 // blanks or worse. $${{ stands for ${{ itself.
 type template struct {
-	text
+	form.Text
 	segments []segment
 }
 
@@ -48,8 +49,8 @@ var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za
 
 // readTemplate reads a text with variables. A mistake in the form of one is
 // recorded, and the others are read all the same.
-func readTemplate(v value) (template, bool) {
-	t, ok := v.filled()
+func readTemplate(v form.Value) (template, bool) {
+	t, ok := v.Filled()
 	if !ok {
 		return template{}, false
 	}
@@ -58,36 +59,36 @@ func readTemplate(v value) (template, bool) {
 
 // readCommand reads a line for the shell; any plain value will do, as "true" is a
 // command.
-func readCommand(v value) (template, bool) {
-	t, ok := v.scalar()
-	if ok && strings.TrimSpace(t.s) == "" {
-		v.problem(v.name+" is empty", "write a command, or remove it")
+func readCommand(v form.Value) (template, bool) {
+	t, ok := v.Scalar()
+	if ok && strings.TrimSpace(t.S) == "" {
+		v.Problem(v.Label+" is empty", "write a command, or remove it")
 		ok = false
 	}
 	if !ok {
 		return template{}, false
 	}
-	v.uses().command(v, t.s)
+	v.Uses().Command(v, t.S)
 	return parseTemplate(t), true
 }
 
-func parseTemplate(t text) template {
-	tpl := template{text: t}
-	rest := t.s
-	for _, at := range t.openings() {
-		before, after, _ := strings.Cut(rest, opening)
+func parseTemplate(t form.Text) template {
+	tpl := template{Text: t}
+	rest := t.S
+	for _, at := range t.Openings() {
+		before, after, _ := strings.Cut(rest, form.Opening)
 		if literal, ok := strings.CutSuffix(before, "$"); ok {
-			tpl.segments = append(tpl.segments, segment{text: literal + opening})
+			tpl.segments = append(tpl.segments, segment{text: literal + form.Opening})
 			rest = after
 			continue
 		}
 		name, after, err := cutVariable(after)
 		if err != nil {
-			t.src.Report(at.line, at.column, err.Error(), "write ${{ vars.NAME }}, or $${{ for the text ${{ itself")
+			t.Src.Report(at.Line, at.Column, err.Error(), "write ${{ vars.NAME }}, or $${{ for the text ${{ itself")
 			rest = after
 			continue
 		}
-		tpl.segments = append(tpl.segments, segment{text: before}, segment{variable: name, line: at.line, column: at.column})
+		tpl.segments = append(tpl.segments, segment{text: before}, segment{variable: name, line: at.Line, column: at.Column})
 		rest = after
 	}
 	tpl.segments = append(tpl.segments, segment{text: rest})
@@ -97,7 +98,7 @@ func parseTemplate(t text) template {
 // cutVariable cuts the name of a variable and its closing braces from a text.
 func cutVariable(s string) (name, after string, err error) {
 	inside, after, closed := strings.Cut(s, "}}")
-	if !closed || strings.ContainsAny(inside, "\r\n") || strings.Contains(inside, opening) {
+	if !closed || strings.ContainsAny(inside, "\r\n") || strings.Contains(inside, form.Opening) {
 		return "", s, errors.New("${{ without }} on the same line")
 	}
 	name = strings.TrimSpace(inside)
@@ -144,7 +145,7 @@ func (t template) fillIn(s scope) (out string, values []span, ok bool) {
 			filled = v
 		}
 		if b.Len()+len(filled) > maxRendered {
-			t.problem("the text exceeds 1 MiB after its variables are filled in", "shorten it or its variables")
+			t.Problem("the text exceeds 1 MiB after its variables are filled in", "shorten it or its variables")
 			return "", nil, false
 		}
 		if p.variable != "" {
@@ -164,8 +165,8 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 	case group == "matrix":
 		return t.pick(p, s.matrix, name, "keys of this task's matrix: ", "the task has no matrix")
 	case group == "env":
-		if by, refused := t.src.policies.Refuses(policy.Env, name); refused {
-			what, fix := refusal("the environment variable "+name, by)
+		if by, refused := t.Src.Policies.Refuses(policy.Env, name); refused {
+			what, fix := form.Refusal("the environment variable "+name, by)
 			t.unknown(p, what, fix)
 			return "", false
 		}
@@ -226,14 +227,14 @@ func (t template) pick(p segment, group map[string]string, name, listing, none s
 		for _, k := range slices.Sorted(maps.Keys(group)) {
 			known = append(known, prefix+"."+k)
 		}
-		fix = t.src.Found.Suggest(p.variable, known, listing)
+		fix = t.Src.Found.Suggest(p.variable, known, listing)
 	}
 	t.unknown(p, "unknown variable "+problem.Quote(p.variable), fix)
 	return "", false
 }
 
-func (t template) unknown(p segment, what, fix string) { t.src.Report(p.line, p.column, what, fix) }
+func (t template) unknown(p segment, what, fix string) { t.Src.Report(p.line, p.column, what, fix) }
 
-var templateForm = form[template]{Type{Name: "string"}, readTemplate}
+var templateForm = form.Of[template]{Type: form.Type{Name: "string"}, Read: readTemplate}
 
-var commandForm = form[template]{scalarType(), readCommand}
+var commandForm = form.Of[template]{Type: form.ScalarType(), Read: readCommand}

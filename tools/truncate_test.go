@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // encoded is the size of a text as JSON, by an encoder.
@@ -157,7 +158,7 @@ func FuzzBound(f *testing.F) {
 // A call outside of a plan has the limits that manifests give by default.
 func TestTheDefaultLimitsAreThoseOfManifests(t *testing.T) {
 	for path, want := range map[string]int{"tool_output.lines": defaultLines, "tool_output.bytes": defaultBytes} {
-		i := slices.IndexFunc(tasks.Keys(), func(k tasks.Key) bool { return k.Path == path })
+		i := slices.IndexFunc(tasks.Keys(), func(k form.Key) bool { return k.Path == path })
 		if i < 0 || tasks.Keys()[i].Default != strconv.Itoa(want) {
 			t.Errorf("manifests have another default of %s than %d", path, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // commandLine are arguments in the order that urfave/cli requires: what follows the first argument of
@@ -170,11 +171,11 @@ func commandsWith(app *cli.App, flag string) string {
 
 // keyOf names the key of manifests that an unknown flag stands for; "" if it does for none.
 func keyOf(flag string) string {
-	found := tasks.MatchKeys(tasks.Keys(), strings.ReplaceAll(flag, "-", "_"))
+	found := form.MatchKeys(tasks.Keys(), strings.ReplaceAll(flag, "-", "_"))
 	if len(found) == 0 || strings.ContainsAny(flag, "*?[.") {
 		return ""
 	}
-	at := slices.MinFunc(found, func(a, b tasks.Key) int { return cmp.Compare(strings.Count(a.Path, "."), strings.Count(b.Path, ".")) })
+	at := slices.MinFunc(found, func(a, b form.Key) int { return cmp.Compare(strings.Count(a.Path, "."), strings.Count(b.Path, ".")) })
 	return ", which is the key " + strings.ReplaceAll(at.Path, "[]", "") + " of a manifest"
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // policyOptions are the options of a command line that concern policies, and its
@@ -139,7 +140,7 @@ func checkFlagPaths(set policy.Set, dir string, po policyOptions) error {
 		if p.path == "" {
 			continue
 		}
-		if by, refused := tasks.RefusedPath(set, dir, p.path); refused {
+		if by, refused := form.RefusedPath(set, dir, p.path); refused {
 			return fault.New(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
 		}
 		if !po.untrusted {

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 func schemas() []string {
@@ -100,10 +101,10 @@ func explainCommand(w World) *cli.Command {
 
 // explainKeys prints the keys that a name stands for. A name below a key with names of
 // the user's choice stands for that key.
-func explainKeys(out io.Writer, all []tasks.Key, name string) error {
-	found := tasks.MatchKeys(all, name)
+func explainKeys(out io.Writer, all []form.Key, name string) error {
+	found := form.MatchKeys(all, name)
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(found) == 0 {
-		found = slices.DeleteFunc(tasks.MatchKeys(all, name[:i]), func(k tasks.Key) bool { return !hasNames(k.Type) })
+		found = slices.DeleteFunc(form.MatchKeys(all, name[:i]), func(k form.Key) bool { return !hasNames(k.Type) })
 	}
 	if len(found) == 0 {
 		return fault.New(event.ExitUsage, "unknown key %s%s; docs/manifest.md lists all keys", name, near(name, keyNames(all)))
@@ -117,7 +118,7 @@ func explainKeys(out io.Writer, all []tasks.Key, name string) error {
 	return nil
 }
 
-func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
+func explainKey(out io.Writer, all []form.Key, k form.Key) {
 	text := k.Type.String()
 	if k.Required {
 		text += ", required"
@@ -126,7 +127,7 @@ func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
 		text += ", default " + k.Default
 	}
 	fmt.Fprintf(out, "%s (%s)\n  %s\n", k.Path, text, k.Doc)
-	var below []tasks.Key
+	var below []form.Key
 	width := 0
 	for _, other := range all {
 		rest, ok := strings.CutPrefix(other.Path, k.Path)
@@ -149,7 +150,7 @@ func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
 }
 
 // hasNames returns whether values of a type are maps with names of the user's choice.
-func hasNames(t tasks.Type) bool {
+func hasNames(t form.Type) bool {
 	for one := &t; one != nil; one = one.Or {
 		if one.Name == "map" {
 			return true
@@ -159,7 +160,7 @@ func hasNames(t tasks.Type) bool {
 }
 
 // keyNames returns the paths of keys as users write them, and the last names in them.
-func keyNames(all []tasks.Key) []string {
+func keyNames(all []form.Key) []string {
 	var names []string
 	for _, k := range all {
 		path := strings.ReplaceAll(k.Path, "[]", "")

@@ -27,7 +27,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 func workerCommand(w World) *cli.Command {
@@ -40,7 +40,7 @@ func workerCommand(w World) *cli.Command {
 			&cli.BoolFlag{Name: "once", Category: limitFlags, Destination: &o.once, Usage: "Exit after one job"},
 			&cli.BoolFlag{Name: "drain", Category: limitFlags, Destination: &o.drain, Usage: "Exit when no job waits"},
 			&cli.GenericFlag{Name: "max-idle", Category: limitFlags, Value: flagOf(&o.maxIdle, period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
-			&cli.GenericFlag{Name: "min-free", Category: limitFlags, Value: flagOf(&o.minFree, tasks.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
+			&cli.GenericFlag{Name: "min-free", Category: limitFlags, Value: flagOf(&o.minFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
 			o.policies.policyFlag(permissionFlags),
 			&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.policies.untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
 			sandboxFlag(&o.sandbox, permissionFlags),

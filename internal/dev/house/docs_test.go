@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -85,7 +86,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 // with keys of a task becomes that task.
 func completed(block string) string {
 	has := func(path string) bool {
-		return slices.ContainsFunc(tasks.Keys(), func(k tasks.Key) bool { return k.Path == path })
+		return slices.ContainsFunc(tasks.Keys(), func(k form.Key) bool { return k.Path == path })
 	}
 	if first, _, _ := strings.Cut(block, ":"); !has(first) && has("tasks[]."+first) {
 		block = "tasks:\n  - id: a\n    prompt: Look.\n    " + strings.ReplaceAll(block, "\n", "\n    ") + "\n"

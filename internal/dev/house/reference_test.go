@@ -8,10 +8,11 @@ import (
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 )
 
 // keyRow returns the row of a key in docs/manifest.md.
-func keyRow(k tasks.Key) string {
+func keyRow(k form.Key) string {
 	def := ""
 	if k.Default != "" {
 		def = "`" + k.Default + "`"

@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 )
 
 // position is a line and a column, both from 1.
-type position struct{ line, column int }
+type position struct{ Line, Column int }
 
 // before orders places, for a search.
 func (p position) before(q position) int {
-	return cmp.Or(cmp.Compare(p.line, q.line), cmp.Compare(p.column, q.column))
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // openings returns where the lines of a file hold the begin of a variable, in
@@ -25,56 +25,56 @@ func openings(lines []string) []position {
 	for i, rest := range lines {
 		column := 1
 		for {
-			before, after, ok := strings.Cut(rest, opening)
+			before, after, ok := strings.Cut(rest, Opening)
 			if !ok {
 				break
 			}
 			column += utf8.RuneCountInString(before)
 			all = append(all, position{i + 1, column})
-			column += len(opening)
+			column += len(Opening)
 			rest = after
 		}
 	}
 	return all
 }
 
-// openings returns where each variable of the text begins in the file. Quotes,
+// Openings returns where each variable of the text begins in the file. Quotes,
 // folding and indentation change where a text's characters are, but not their
 // order: the nth in the text is the nth in the file, counted from the text's
 // begin. Where the file spells it otherwise (an escape in double quotes), it is
 // the begin of the text.
-func (t text) openings() []position {
-	n := strings.Count(t.s, opening)
+func (t Text) Openings() []position {
+	n := strings.Count(t.S, Opening)
 	if n == 0 {
 		return nil
 	}
-	start := position{t.node.Line, t.node.Column}
+	start := position{t.Node.Line, t.Node.Column}
 	from := start
-	if t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		from = position{start.line + 1, 1}
+	if t.Node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		from = position{start.Line + 1, 1}
 	}
-	i, _ := slices.BinarySearchFunc(t.src.openings, from, position.before)
-	all := slices.Clone(t.src.openings[i:min(i+n, len(t.src.openings))])
+	i, _ := slices.BinarySearchFunc(t.Src.openings, from, position.before)
+	all := slices.Clone(t.Src.openings[i:min(i+n, len(t.Src.openings))])
 	for len(all) < n {
 		all = append(all, start)
 	}
 	return all
 }
 
-// positionOf returns where the character at an offset of the text is in the
+// PositionOf returns where the character at an offset of the text is in the
 // file. Quotes, folding and indentation change white space and quotes alone, so
 // that the other characters can be counted off; where the file spells one
 // otherwise (an escape in double quotes), it is the begin of the text.
-func (t text) positionOf(offset int) position {
-	start := position{t.node.Line, t.node.Column}
-	c := cursor{lines: t.src.Lines, position: start}
+func (t Text) PositionOf(offset int) position {
+	start := position{t.Node.Line, t.Node.Column}
+	c := cursor{lines: t.Src.Lines, position: start}
 	switch {
-	case t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		c.position = position{start.line + 1, 1}
-	case t.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		c.column++
+	case t.Node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		c.position = position{start.Line + 1, 1}
+	case t.Node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		c.Column++
 	}
-	for i, r := range t.s {
+	for i, r := range t.S {
 		switch {
 		case unicode.IsSpace(r):
 			continue
@@ -83,8 +83,8 @@ func (t text) positionOf(offset int) position {
 		case i >= offset:
 			return c.position
 		}
-		if c.column++; r == '\'' && t.node.Style&yaml.SingleQuotedStyle != 0 {
-			c.column++ // it is doubled
+		if c.Column++; r == '\'' && t.Node.Style&yaml.SingleQuotedStyle != 0 {
+			c.Column++ // it is doubled
 		}
 	}
 	return c.position
@@ -101,12 +101,12 @@ type cursor struct {
 // find goes to the next character that is no white space, nor a backslash
 // before r, and reports whether it is r.
 func (c *cursor) find(r rune) bool {
-	for ; c.line <= len(c.lines); c.line, c.column = c.line+1, 1 {
-		if c.row != c.line {
-			c.row, c.runes = c.line, []rune(c.lines[c.line-1])
+	for ; c.Line <= len(c.lines); c.Line, c.Column = c.Line+1, 1 {
+		if c.row != c.Line {
+			c.row, c.runes = c.Line, []rune(c.lines[c.Line-1])
 		}
-		for ; c.column <= len(c.runes); c.column++ {
-			got := c.runes[c.column-1]
+		for ; c.Column <= len(c.runes); c.Column++ {
+			got := c.runes[c.Column-1]
 			if !unicode.IsSpace(got) && (got != '\\' || r == '\\') {
 				return got == r
 			}
@@ -115,4 +115,4 @@ func (c *cursor) find(r rune) bool {
 	return false
 }
 
-const opening = "${{"
+const Opening = "${{"

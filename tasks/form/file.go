@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// unreadable records that the file could not be read.
-func (s *source) unreadable(err error) {
-	if errors.Is(err, errTooLarge) {
+// Unreadable records that the file could not be read.
+func (s *Source) Unreadable(err error) {
+	if errors.Is(err, ErrTooLarge) {
 		s.Found.Add(problem.Problem{File: s.Name, What: "the file exceeds 1 MiB", Fix: "split it into several"})
 		return
 	}
@@ -23,29 +23,29 @@ func (s *source) unreadable(err error) {
 	if strings.Contains(s.Name, " ") && errors.Is(err, os.ErrNotExist) {
 		fix += ", or write -p before it if it is a prompt"
 	}
-	s.Found.Add(problem.Problem{File: s.Name, What: missing(err), Fix: fix})
+	s.Found.Add(problem.Problem{File: s.Name, What: Missing(err), Fix: fix})
 }
 
 var (
-	errTooLarge = errors.New("exceeds 1 MiB") // or, for a list, than its own bound
+	ErrTooLarge = errors.New("exceeds 1 MiB") // or, for a list, than its own bound
 	errNoFile   = errors.New("not a file")
 )
 
-// readFile reads a file, or a pipe (a shell's process substitution), which
+// ReadFile reads a file, or a pipe (a shell's process substitution), which
 // stops when ctx ends. A pipe that nobody writes to is empty.
-func readFile(ctx context.Context, path string) ([]byte, error) {
+func ReadFile(ctx context.Context, path string) ([]byte, error) {
 	f, err := openFile(path, os.ModeNamedPipe)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
-	return readBounded(f, maxFile)
+	return readBounded(f, MaxFile)
 }
 
-// readRegular reads a file of at most so many bytes that is no pipe, which
+// ReadRegular reads a file of at most so many bytes that is no pipe, which
 // cannot block.
-func readRegular(path string, most int) ([]byte, error) {
+func ReadRegular(path string, most int) ([]byte, error) {
 	f, err := openFile(path, 0)
 	if err != nil {
 		return nil, err
@@ -74,19 +74,19 @@ func openFile(path string, other os.FileMode) (*os.File, error) {
 func readBounded(f *os.File, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
 	if err == nil && len(data) > most {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	return data, err
 }
 
-func isFile(path string) bool {
+func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// missing describes what is wrong with a file. A nil
+// Missing describes what is wrong with a file. A nil
 // error means that something else has its name.
-func missing(err error) string {
+func Missing(err error) string {
 	switch {
 	case err == nil || errors.Is(err, errNoFile):
 		return "not a file"
@@ -95,31 +95,31 @@ func missing(err error) string {
 	case errors.Is(err, os.ErrPermission):
 		return "permission denied"
 	default:
-		return reason(err)
+		return Reason(err)
 	}
 }
 
-// reason is the cause of an error about a path, without the path.
-func reason(err error) string {
+// Reason is the cause of an error about a path, without the path.
+func Reason(err error) string {
 	if pathError := new(os.PathError); errors.As(err, &pathError) {
 		return pathError.Err.Error()
 	}
 	return err.Error()
 }
 
-// inputs is what the files of one load share: standard input, which can be read
+// Inputs is what the files of one load share: standard input, which can be read
 // once, and how much was read of lists.
-type inputs struct {
-	ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
-	stdin   func() ([]byte, error)
-	taken   string // what standard input is read as; "" as long as it is not
-	ignored bool   // lists from standard input are passed over
-	lines   int
-	uses    *uses // of this machine
+type Inputs struct {
+	Ctx     context.Context //nolint:containedctx // readers of values have no parameter for it
+	Stdin   func() ([]byte, error)
+	Taken   string // what standard input is read as; "" as long as it is not
+	Ignored bool   // lists from standard input are passed over
+	Lines   int
+	Uses    *Uses // of this machine
 }
 
-// realDir is a directory without symlinks.
-func realDir(dir string) string {
+// RealDir is a directory without symlinks.
+func RealDir(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return dir
@@ -127,8 +127,8 @@ func realDir(dir string) string {
 	return real
 }
 
-// resolvePath makes a path of a file absolute.
-func resolvePath(dir, path string) string {
+// ResolvePath makes a path of a file absolute.
+func ResolvePath(dir, path string) string {
 	path = filepath.FromSlash(path)
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// refusal describes what a policy refuses, and the fix.
-func refusal(what string, by policy.Rule) (string, string) {
+// Refusal describes what a policy refuses, and the fix.
+func Refusal(what string, by policy.Rule) (string, string) {
 	fix := "remove it, or change the policy"
 	switch {
 	case by.Fix != "":
@@ -23,47 +23,47 @@ func refusal(what string, by policy.Rule) (string, string) {
 	return what + " not allowed by " + by.By(), fix
 }
 
-// refused reports whether a policy refuses the content of a value, and records it at
+// Refused reports whether a policy refuses the content of a value, and records it at
 // the value's key or else at the value.
-func (v value) refused(key policy.Key, what string, names ...string) bool {
-	by, refused := v.src.policies.Refuses(key, names...)
+func (v Value) Refused(key policy.Key, what string, names ...string) bool {
+	by, refused := v.Src.Policies.Refuses(key, names...)
 	if refused {
-		v.refuse(what, by)
+		v.Refuse(what, by)
 	}
 	return refused
 }
 
-// bounded makes a field refuse commands that a policy refuses.
-func bounded(key policy.Key, f field) field {
-	read := f.read
-	f.read = func(v value) {
-		if v.empty() || !v.refused(key, string(key)+" commands", string(key)) {
+// Bounded makes a field refuse commands that a policy refuses.
+func Bounded(key policy.Key, f Field) Field {
+	read := f.Read
+	f.Read = func(v Value) {
+		if v.Empty() || !v.Refused(key, string(key)+" commands", string(key)) {
 			read(v)
 		}
 	}
 	return f
 }
 
-func (v value) refuse(what string, by policy.Rule) {
-	what, fix := refusal(what, by)
-	if v.key != nil {
-		v.keyProblem(what, fix)
+func (v Value) Refuse(what string, by policy.Rule) {
+	what, fix := Refusal(what, by)
+	if v.Key != nil {
+		v.KeyProblem(what, fix)
 		return
 	}
-	v.problem(what, fix)
+	v.Problem(what, fix)
 }
 
-// outside reports whether a policy refuses a path that a value names, and records
+// Outside reports whether a policy refuses a path that a value names, and records
 // it. Symlinks are followed first. A relative path of a queued plan leads to one of its inputs;
 // an absolute one may be of a program or a key of the worker.
-func (v value) outside(path, written string) bool {
-	if !isAbs(written) && v.uses().beyond(path) {
-		v.problem(problem.Quote(written)+" is not an input of the run", "submit the run again")
+func (v Value) Outside(path, written string) bool {
+	if !isAbs(written) && v.Uses().Beyond(path) {
+		v.Problem(problem.Quote(written)+" is not an input of the run", "submit the run again")
 		return true
 	}
-	by, refused := refusedPath(v.src.policies, path)
+	by, refused := RefusesPath(v.Src.Policies, path)
 	if refused {
-		v.refuse("the path "+problem.Quote(written), by)
+		v.Refuse("the path "+problem.Quote(written), by)
 	}
 	return refused
 }
@@ -71,15 +71,15 @@ func (v value) outside(path, written string) bool {
 // RefusedPath reports whether policies refuse a path of the command line, relative
 // to dir, and by which rule.
 func RefusedPath(policies policy.Set, dir, path string) (policy.Rule, bool) {
-	return refusedPath(policies, resolvePath(dir, path))
+	return RefusesPath(policies, ResolvePath(dir, path))
 }
 
-// refusedPath reports whether policies refuse a path. The built-in one refuses
+// RefusesPath reports whether policies refuse a path. The built-in one refuses
 // more than what is outside of the repository: git's own directory, which may
 // hold credentials, millhand's, which has earlier runs, and what its maximum profile keeps
 // the read tool from.
-func refusedPath(policies policy.Set, path string) (policy.Rule, bool) {
-	real, err := realPath(path)
+func RefusesPath(policies policy.Set, path string) (policy.Rule, bool) {
+	real, err := RealPath(path)
 	if err != nil {
 		real = "" // below no directory that is allowed
 	}
@@ -104,8 +104,8 @@ func refusedPath(policies policy.Set, path string) (policy.Rule, bool) {
 	return policy.Rule{}, false
 }
 
-// realPath resolves the symlinks of a path, of which the end need not exist.
-func realPath(path string) (string, error) {
+// RealPath resolves the symlinks of a path, of which the end need not exist.
+func RealPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	parent := filepath.Dir(path)
 	if err == nil || !errors.Is(err, os.ErrNotExist) || parent == path {
@@ -114,6 +114,6 @@ func realPath(path string) (string, error) {
 	if _, dangling := os.Lstat(path); dangling == nil {
 		return "", err // what it leads to may appear later
 	}
-	real, err = realPath(parent)
+	real, err = RealPath(parent)
 	return filepath.Join(real, filepath.Base(path)), err
 }

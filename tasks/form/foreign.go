@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 // foreignKey is what a key of another tool is called here.
 type foreignKey struct {
-	has string // a key that the mapping has, so that the fix applies
+	Has string // a key that the mapping has, so that the fix applies
 	fix string
 }
 
-// foreignKeys returns the keys of other tools, in lower case without - and _. Of several
+// ForeignKeys returns the keys of other tools, in lower case without - and _. Of several
 // the first that applies is used.
-func foreignKeys() map[string][]foreignKey {
+func ForeignKeys() map[string][]foreignKey {
 	var (
 		time     = []foreignKey{{"time", "write time: 20m"}, {"limits", "write limits: {time: 20m}"}}
 		turns    = []foreignKey{{"limits", "write limits: {turns: 60}"}}
@@ -67,10 +67,10 @@ func foreignKeys() map[string][]foreignKey {
 }
 
 // foreignFix returns how a key of another tool is written in a mapping, or "".
-func (ks keys) foreignFix(name string) string {
+func (ks Table) foreignFix(name string) string {
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
-	for _, f := range foreignKeys()[plain] {
-		if ks.index(f.has) >= 0 {
+	for _, f := range ForeignKeys()[plain] {
+		if ks.Index(f.Has) >= 0 {
 			return f.fix
 		}
 	}

@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"path"
@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func schemaDocument(name string, ks keys) map[string]any {
+func SchemaDocument(name string, ks Table) map[string]any {
 	doc := ks.schema()
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	doc["$id"] = "urn:millhand:" + name + ":1"
@@ -17,20 +17,20 @@ func schemaDocument(name string, ks keys) map[string]any {
 }
 
 // schema describes a mapping with exactly the keys of the table.
-func (ks keys) schema() map[string]any {
+func (ks Table) schema() map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, k := range ks {
 		one := k.schema()
-		one["description"] = k.doc
-		if k.def != "" {
+		one["description"] = k.Doc
+		if k.Def != "" {
 			var value any
-			if yaml.Unmarshal([]byte(k.def), &value) == nil {
+			if yaml.Unmarshal([]byte(k.Def), &value) == nil {
 				one["default"] = value
 			}
 		}
-		properties[k.name] = one
-		if k.required != "" {
-			required = append(required, k.name)
+		properties[k.Name] = one
+		if k.Required != "" {
+			required = append(required, k.Name)
 		}
 	}
 	doc := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
@@ -78,8 +78,8 @@ func (t Type) alone() map[string]any {
 	case "map":
 		return t.mapSchema()
 	case "mapping":
-		if t.keys != nil {
-			return t.keys().schema()
+		if t.Keys != nil {
+			return t.Keys().schema()
 		}
 		return map[string]any{"type": "object"}
 	case "JSON Schema":
@@ -95,8 +95,8 @@ func (t Type) alone() map[string]any {
 func (t Type) mapSchema() map[string]any {
 	doc := map[string]any{"type": "object"}
 	switch {
-	case t.keys != nil:
-		doc = t.keys().schema()
+	case t.Keys != nil:
+		doc = t.Keys().schema()
 	case t.Names == "PERMISSION":
 		doc["properties"] = map[string]any{"git": map[string]any{"enum": []any{"none", "write"}}}
 	}

@@ -1,4 +1,4 @@
-package tasks
+package form
 
 import (
 	"bytes"
@@ -20,35 +20,35 @@ import (
 // What a file may hold at most. The first bound holds before the parser sees
 // anything; the others count what the aliases of a parsed file stand for.
 const (
-	maxFile  = 1 << 20  // bytes
+	MaxFile  = 1 << 20  // bytes
 	maxDepth = 32       // mappings and lists in each other
 	maxNodes = 100_000  // values, keys included
 	maxText  = 16 << 20 // bytes of all texts
 )
 
-// source is one YAML file and what is needed to make sense of its values.
-type source struct {
+// Source is one YAML file and what is needed to make sense of its values.
+type Source struct {
 	problem.File
-	dir    string // absolute; where its relative paths start
-	home   string // what "~" in its patterns stands for; may be empty
-	inputs *inputs
+	Dir    string // absolute; where its relative paths start
+	Home   string // what "~" in its patterns stands for; may be empty
+	Inputs *Inputs
 
-	policies policy.Set // that bind the file
+	Policies policy.Set // that bind the file
 
 	openings []position // of variables, in order
 
-	entered []string     // entries of agents_from, absolute
-	passed  []passedOver // by them
+	Entered []string     // entries of agents_from, absolute
+	Passed  []PassedOver // by them
 }
 
 // lineBreak is what YAML counts as the end of a line.
 var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
 
-// parse returns the mapping that a file holds. It records what is wrong with
+// Parse returns the mapping that a file holds. It records what is wrong with
 // the file itself, and then returns false.
-func (s *source) parse(data []byte) (value, bool) {
+func (s *Source) Parse(data []byte) (Value, bool) {
 	if !s.readable(data) {
-		return value{}, false
+		return Value{}, false
 	}
 	s.Lines = lineBreak.Split(strings.TrimPrefix(string(data), "\ufeff"), -1)
 	s.openings = openings(s.Lines)
@@ -58,34 +58,34 @@ func (s *source) parse(data []byte) (value, bool) {
 	switch {
 	case errors.Is(err, io.EOF):
 		s.Report(1, 1, "the file is empty", "name another file")
-		return value{}, false
+		return Value{}, false
 	case err != nil:
 		s.syntax(err, in.lines)
-		return value{}, false
+		return Value{}, false
 	}
 	switch second, err := decodeNext(dec); {
 	case err == nil:
 		s.Report(second.Line, second.Column, "the file contains several YAML documents", "use one file for each document")
-		return value{}, false
+		return Value{}, false
 	case !errors.Is(err, io.EOF):
 		s.syntax(err, in.lines)
-		return value{}, false
+		return Value{}, false
 	}
-	root := value{src: s, node: doc.Content[0], use: doc.Content[0], name: "the file"}
-	if root.null() {
+	root := Value{Src: s, Node: doc.Content[0], Use: doc.Content[0], Label: "the file"}
+	if root.Null() {
 		s.Report(1, 1, "the file is empty", "name another file")
-		return value{}, false
+		return Value{}, false
 	}
-	if !(&measure{src: s}).node(root.node, nil, 1) {
-		return value{}, false
+	if !(&measure{src: s}).node(root.Node, nil, 1) {
+		return Value{}, false
 	}
 	return root.resolved(), true
 }
 
 // readable reports whether a file is small enough, and text.
-func (s *source) readable(data []byte) bool {
-	if len(data) > maxFile {
-		s.unreadable(errTooLarge)
+func (s *Source) readable(data []byte) bool {
+	if len(data) > MaxFile {
+		s.Unreadable(ErrTooLarge)
 		return false
 	}
 	if !utf8.Valid(data) {
@@ -155,7 +155,7 @@ var (
 )
 
 // syntax records an error of the parser, whose last line read is given.
-func (s *source) syntax(err error, last int) {
+func (s *Source) syntax(err error, last int) {
 	message, line := err.Error(), 0
 	if m := parserError.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -182,7 +182,7 @@ func (s *source) syntax(err error, last int) {
 
 // mentions returns the last line up to a given one that holds a text, or else
 // the given one.
-func (s *source) mentions(text string, line int) int {
+func (s *Source) mentions(text string, line int) int {
 	for n := line; n > 0; n-- {
 		if strings.Contains(s.Lines[n-1], text) {
 			return n
@@ -193,7 +193,7 @@ func (s *source) mentions(text string, line int) int {
 
 // tab finds a tab in the indentation of a line or of the one after it, where
 // the parser's count may be one short.
-func (s *source) tab(line int) (at, column int) {
+func (s *Source) tab(line int) (at, column int) {
 	for n := line; n <= min(line+1, len(s.Lines)); n++ {
 		text := s.Lines[n-1]
 		indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
@@ -227,7 +227,7 @@ func plainWords(message string) (what, fix string) {
 // that goes beyond a bound. A value that holds an alias to itself is caught by
 // its depth.
 type measure struct {
-	src   *source
+	src   *Source
 	nodes int
 	bytes int
 }
