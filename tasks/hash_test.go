@@ -8,7 +8,7 @@ import (
 // oldHashes are manifests with the first digits of the hashes that their plans and first jobs
 // have had since these keys exist. A resumed run, a rollout and a worker compare hashes that
 // different versions have computed: a new key adds nothing to the hash where it is absent.
-// None of the manifests uses a preset, whose rules are part of the hash, too.
+// None of the manifests uses a preset, whose rules are hashed, too.
 var oldHashes = []struct{ name, plan, job, manifest string }{
 	{"prompt", "98b17c808f53f2d8", "0d66fdd2833e9606", `tasks: [{id: fix, prompt: Fix it}]`},
 	{"limits", "5fa4e0c9c877d179", "efd55e3d79c89578", `

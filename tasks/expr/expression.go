@@ -241,7 +241,7 @@ func (e Expression) asksRepository() bool {
 	return e.op == hasFile || slices.ContainsFunc(e.args, Expression.asksRepository)
 }
 
-// Example returns a call of a function; false if there is no function of this name.
+// Example returns a call of a function; false if no function has this name.
 func Example(function string) (string, bool) {
 	return exampleCall(operation(function)), arity()[function] > 0
 }
