@@ -44,6 +44,7 @@ func Bounded(key policy.Key, f Field) Field {
 	return f
 }
 
+// Refuse records at the value's key, or else at the value, that a policy refuses something.
 func (v Value) Refuse(what string, by policy.Rule) {
 	what, fix := Refusal(what, by)
 	if v.Key != nil {

@@ -79,6 +79,7 @@ func readBounded(f *os.File, most int) ([]byte, error) {
 	return data, err
 }
 
+// IsFile reports whether a path is that of a regular file; symlinks are followed.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

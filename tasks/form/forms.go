@@ -277,6 +277,7 @@ func (t Type) ListOr() Type {
 	return t
 }
 
+// MaxCommands bounds lists of commands.
 const MaxCommands = 100 // in setup or verify
 
 // Identifier is what ids of tasks and names of profiles look like.

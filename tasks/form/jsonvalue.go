@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
+// MaxSchema bounds JSON Schemas.
 const MaxSchema = 64 << 10 // bytes of a schema as JSON
 
 var (

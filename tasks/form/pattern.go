@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
+// Glob is the form of a pattern of paths.
 var Glob = Of[string]{Type{Name: "string"}, readGlob}
 
 // Search returns what a pattern of a manifest finds; it records what is wrong with the pattern, or

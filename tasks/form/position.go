@@ -115,4 +115,5 @@ func (c *cursor) find(r rune) bool {
 	return false
 }
 
+// Opening is the start of a variable in a text.
 const Opening = "${{"

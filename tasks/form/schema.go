@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// SchemaDocument returns the JSON Schema (draft 2020-12) of files with the keys of a table.
 func SchemaDocument(name string, ks Table) map[string]any {
 	doc := ks.schema()
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -137,6 +137,7 @@ func (ks Table) unknown(e Value, entries []Value) int {
 	return ks.Index(meant)
 }
 
+// Index returns the position of a key in the table; -1 for an unknown one.
 func (ks Table) Index(name string) int {
 	return slices.IndexFunc(ks, func(k Row) bool { return k.Name == name })
 }

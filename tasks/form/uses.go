@@ -24,6 +24,7 @@ type Uses struct {
 	Places    map[string]Value  // where the repository of a job, or the rollout, is written
 }
 
+// NewUses returns the record of a load that has used nothing yet.
 func NewUses() *Uses {
 	return &Uses{Files: map[string]bool{}, Trees: map[string]bool{}, Programs: map[string]bool{}, Variables: map[string]bool{}, Places: map[string]Value{}}
 }

@@ -80,12 +80,20 @@ func (v Value) describe() string {
 	return "the string " + problem.Quote(v.Node.Value)
 }
 
-// IsMapping and its like look at the value and record nothing.
+// IsMapping reports whether the value is a mapping; like the methods below, it records nothing.
 func (v Value) IsMapping() bool { return v.Node.Kind == yaml.MappingNode }
-func (v Value) IsList() bool    { return v.Node.Kind == yaml.SequenceNode }
-func (v Value) IsScalar() bool  { return v.Node.Kind == yaml.ScalarNode }
+
+// IsList reports whether the value is a list.
+func (v Value) IsList() bool { return v.Node.Kind == yaml.SequenceNode }
+
+// IsScalar reports whether the value is a string, number, boolean or null.
+func (v Value) IsScalar() bool { return v.Node.Kind == yaml.ScalarNode }
+
+// IsBoolean reports whether the value is true or false.
 func (v Value) IsBoolean() bool { return v.IsScalar() && v.Node.ShortTag() == "!!bool" }
-func (v Value) Null() bool      { return v.IsScalar() && v.Node.ShortTag() == "!!null" }
+
+// Null reports whether the value is null, or missing after its key.
+func (v Value) Null() bool { return v.IsScalar() && v.Node.ShortTag() == "!!null" }
 
 // Empty reports whether the value is null, "", {} or [].
 func (v Value) Empty() bool {
@@ -277,6 +285,7 @@ func (v Value) ExpandHome(pattern string) (string, bool) {
 	return pattern, true
 }
 
+// MaxDefined bounds mappings from names to definitions.
 const MaxDefined = 100 // agents, providers or tools of a manifest
 
 // Definitions reads a mapping from the names of a few things to what they are.

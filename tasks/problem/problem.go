@@ -100,8 +100,10 @@ func (c *Collector) Note(text string) {
 	}
 }
 
+// NewCollector returns a collector without problems.
 func NewCollector() *Collector { return &Collector{seen: map[Problem]bool{}} }
 
+// Add records a problem, unless it was recorded before or there are too many.
 func (c *Collector) Add(p Problem) {
 	c.Reported++
 	if c.full || c.seen[p] {
