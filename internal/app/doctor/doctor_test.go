@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +28,7 @@ func worldOf(t *testing.T, env map[string]string, programs map[string]string) wo
 		}
 	}
 	all := map[string]string{"HOME": home, "TMPDIR": t.TempDir(), "PATH": bin}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	return world.World{Getenv: func(name string) string { return all[name] }, Now: time.Now, Version: "1.2.3"}
 }
 
