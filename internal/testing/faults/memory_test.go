@@ -20,7 +20,7 @@ import (
 // pages of the program's file. docs/figures.md has what was measured.
 const (
 	maxMemory       = 150_000_000 // that run jobs, or read their reports
-	maxResumeMemory = 220_000_000 // that resume the run
+	maxResumeMemory = 240_000_000 // that resume the run: the facts of its jobs are in memory beside their events
 )
 
 // TestMemoryOfManyJobs interrupts a run of 10,000 jobs with a change each, resumes it, and reads its reports.
@@ -81,7 +81,7 @@ func TestMemoryOfManyJobs(t *testing.T) {
 	}
 	measured(command("millhand", "run", "run.yaml", "--quiet", "--report-dir", "r"), maxMemory, 130)
 	measured(command("millhand", "run", "--resume", "r", "--quiet"), maxResumeMemory, 0)
-	for _, args := range [][]string{{"list", "."}, {"show", "r"}, {"json", "r"}, {"html", "r"}, {"markdown", "r"}, {"patterns", "r"}} {
+	for _, args := range [][]string{{"list"}, {"show", "r"}, {"json", "r"}, {"html", "r"}, {"markdown", "r"}, {"patterns", "r"}} {
 		measured(command("millhand", append([]string{"report"}, args...)...), maxMemory, 0)
 	}
 }
