@@ -26,10 +26,10 @@ func (s *Source) Unreadable(err error) {
 	s.Found.Add(problem.Problem{File: s.Name, What: Missing(err), Fix: fix})
 }
 
-var (
-	ErrTooLarge = errors.New("exceeds 1 MiB") // or, for a list, than its own bound
-	errNoFile   = errors.New("not a file")
-)
+// ErrTooLarge is the error of a file above 1 MiB, or of a list above its own bound.
+var ErrTooLarge = errors.New("exceeds 1 MiB")
+
+var errNoFile = errors.New("not a file")
 
 // ReadFile reads a file, or a pipe (a shell's process substitution), which
 // stops when ctx ends. A pipe that nobody writes to is empty.

@@ -17,6 +17,7 @@ import (
 // MaxSchema bounds JSON Schemas.
 const MaxSchema = 64 << 10 // bytes of a schema as JSON
 
+// The forms of JSON Schemas: one that must be there, and one that may be empty.
 var (
 	Schema         = Of[map[string]any]{Type{Name: "JSON Schema"}, ReadSchema}
 	OptionalSchema = Of[map[string]any]{Schema.Type, func(v Value) (map[string]any, bool) {
