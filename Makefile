@@ -4,7 +4,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test quick slow race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-published nightly-publish nightly-release quickstart site
+.PHONY: help packages check check-portable build test quick slow race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-published nightly-publish nightly-release quickstart site
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -41,6 +41,9 @@ site: ## make a website of the documents in docs/.vitepress/dist; needs Node.js
 
 golden: ## regenerate the golden files, and delete those without a test
 	.ci/golden
+
+packages: ## list what each package owns, from its doc comment
+	@go list -f '{{if .Doc}}{{.ImportPath}}: {{.Doc}}{{end}}' ./... | sed "s#^$$(go list -m)/##"
 
 cross: ## vet for all platforms
 	.ci/cross

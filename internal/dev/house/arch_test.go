@@ -228,7 +228,7 @@ func TestImportLaw(t *testing.T) {
 	for dir, files := range sources(t) {
 		room, known := law[dir]
 		if !known {
-			t.Errorf("package %s has no line in the import law: add one, with its reason, here and in ARCHITECTURE.md", dir)
+			t.Errorf("package %s has no line in the import law: add one, with its reason, here", dir)
 			continue
 		}
 		used[dir] = true
@@ -245,19 +245,15 @@ func TestImportLaw(t *testing.T) {
 	}
 }
 
-// TestTheTableOfPackagesIsComplete compares ARCHITECTURE.md with the import law. A
-// package below another one may be named in the row of that one.
-func TestTheTableOfPackagesIsComplete(t *testing.T) {
-	described := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(.*)\\|$").FindAllStringSubmatch(read(t, "ARCHITECTURE.md"), -1) {
-		described[row[1]] = row[2]
-		if info, err := os.Stat(row[1]); err != nil || !info.IsDir() {
-			t.Errorf("ARCHITECTURE.md describes %s, which does not exist", row[1])
-		}
+// TestTheMapNamesWhatExists checks the files and directories that ARCHITECTURE.md names.
+func TestTheMapNamesWhatExists(t *testing.T) {
+	names := regexp.MustCompile("`((?:internal|runner|tasks|tools|report|docs)/[\\w./-]+)`").FindAllStringSubmatch(read(t, "ARCHITECTURE.md"), -1)
+	if len(names) < 50 {
+		t.Errorf("only %d names found", len(names))
 	}
-	for dir := range rooms() {
-		if _, ok := described[dir]; !ok && dir != "." && !strings.Contains(described[path.Dir(dir)], "`"+path.Base(dir)+"`") {
-			t.Errorf("ARCHITECTURE.md does not describe %s", dir)
+	for _, name := range names {
+		if _, err := os.Stat(strings.Replace(name[1], "NAME", "bash", 1)); err != nil {
+			t.Errorf("ARCHITECTURE.md: %v", err)
 		}
 	}
 }
