@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	savedjob "github.com/millhand/millhand/runner/savedrun"
+	"github.com/millhand/millhand/runner/savedjob"
 )
 
 // events is what the events of a saved run say about its jobs, for those who publish them later.

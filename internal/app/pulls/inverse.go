@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/publish"
-	savedjob "github.com/millhand/millhand/runner/savedrun"
+	"github.com/millhand/millhand/runner/savedjob"
 )
 
 // inverses is what inverse pull requests are made from. Nothing is recorded in the run: the forge has the state, so

@@ -29,7 +29,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
-	savedjob "github.com/millhand/millhand/runner/savedrun"
+	"github.com/millhand/millhand/runner/savedjob"
 	"github.com/millhand/millhand/tasks"
 )
 

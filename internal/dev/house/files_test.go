@@ -22,7 +22,7 @@ func writers() map[string]string {
 		"runner/confinement/caches.go":  "caches of a job, below that directory",
 		"runner/rebase.go":              "the worktree of a rebase, below that directory",
 		"runner/hooks.go":               "the workspace of a hook, below that directory",
-		"runner/savedrun/publish.go":    "a copy of a patch, below that directory",
+		"runner/savedjob/publish.go":    "a copy of a patch, below that directory",
 		"runner/confinement/private.go": "copies of private directories of a job, below that directory",
 		"runner/script.go":              "the script of a task, below that directory",
 		"tasks/queue.go":                "the directory of a worker, and inputs beneath its os.Root",

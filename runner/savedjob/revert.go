@@ -1,4 +1,4 @@
-package savedrun
+package savedjob
 
 import (
 	"context"
