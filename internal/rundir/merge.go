@@ -28,8 +28,8 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 			continue
 		}
 		names := []string{path.Join("patches", j.ID+".patch"), path.Join("outputs", j.ID)}
-		for k := range j.Sessions {
-			names = append(names, sessionFile(&j.Sessions[k]))
+		for _, s := range j.Complete().Sessions {
+			names = append(names, sessionFile(&s))
 		}
 		from, err := files.Open(chunk)
 		if err != nil {
