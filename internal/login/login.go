@@ -22,7 +22,7 @@ import (
 const (
 	loginTime   = time.Minute      // for credentials, however many requests and programs they require
 	requestTime = 20 * time.Second // of one request
-	machineTime = 2 * time.Second  // for credentials of the machine's metadata service, which responds in milliseconds, if there is one
+	machineTime = 10 * time.Second // for credentials of the machine's metadata service, which may be asked several times where a proxy or a hop limit is in between
 	maxIDToken  = 64 << 10         // bytes of the response with an OIDC token
 	maxRefusal  = 16 << 10         // bytes of a response that rejects credentials
 	early       = time.Minute      // how long before they expire credentials are replaced
