@@ -174,8 +174,8 @@ func TestPoisonRequestClosesNothing(t *testing.T) {
 				return nil
 			}}
 			failed, paused, _ := f.work(t, 60, 4, 3, 15*time.Minute)
-			for _, job := range poison {
-				if ClassOf(failed[job]) != ClassUnavailable || perJob[job] > 12 {
+			for _, job := range poison { // up to 13 were seen in 2,000 runs; an outage has more than 60 in 15 minutes
+				if ClassOf(failed[job]) != ClassUnavailable || perJob[job] > 20 {
 					t.Errorf("job %s: %d requests, %v", job, perJob[job], failed[job])
 				}
 			}
