@@ -20,7 +20,7 @@ import (
 // pages of the program's file. docs/figures.md has what was measured.
 const (
 	maxMemory       = 150_000_000 // that run jobs, or read their reports
-	maxResumeMemory = 240_000_000 // that resume the run: the facts of its jobs are in memory beside their events
+	maxResumeMemory = 220_000_000 // that resume the run: the facts of its jobs are in memory beside their events
 )
 
 // TestMemoryOfManyJobs interrupts a run of 10,000 jobs with a change each, resumes it, and reads its reports.
