@@ -105,7 +105,7 @@ func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) gitops.Checkpoints {
 	return gitops.Checkpoints{
-		Repo: s.tree, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
+		Reader: s.tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
 		LeftOut: s.inPlace,
 		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
 	}
@@ -163,7 +163,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 	if tree, err = s.foundClean(j); err != nil || tree != "" {
 		return tree, err
 	}
-	all, left, err := gitops.SnapshotAndLeftOut(ctx, s.tree)
+	all, left, err := s.tree.SnapshotAndLeftOut(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -254,7 +254,7 @@ func (d *differences) find(ctx context.Context) (f *found, err error) {
 	f = &found{}
 	var all *gitops.ChangeSet
 	if s.staysIgnored() {
-		all, f.ignored, err = gitops.ChangesAndLeftOut(ctx, s.tree, s.before)
+		all, f.ignored, err = s.tree.ChangesAndLeftOut(ctx, s.before)
 	} else {
 		all, err = s.tree.Changes(ctx, s.before)
 	}

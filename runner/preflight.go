@@ -238,7 +238,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
 		}
 		if base := cmp.Or(s.base, s.clean.commit); s.origin != nil && base != "" && len(ready.starts) < max(plan.Parallel, 1) {
-			s.files = gitops.Listed(s.origin, base)
+			s.files = s.origin.Listed(base)
 		}
 		ready.starts[j.ID] = s
 	}

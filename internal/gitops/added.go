@@ -16,7 +16,7 @@ type Addition struct {
 
 // Added calls fn with all text that the changes add, in the order of the paths.
 // The first error of fn is returned.
-func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
+func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
 	return r.eachVersion(ctx, cs, func(tree *workTree, c Change, v versions) error {
 		path, e := c.Path, cs.edits[c.Path]
 		if e.after.mode == 0 {
@@ -47,7 +47,7 @@ func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error
 
 // Versions calls fn with the contents of the changed files before and after. A content is
 // nil if the file does not exist, or is not available to be compared by lines.
-func (r *Repo) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, before, after []byte)) error {
+func (r *Reader) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, before, after []byte)) error {
 	return r.eachVersion(ctx, cs, func(_ *workTree, c Change, v versions) error {
 		if v.after == nil && v.known && c.Kind != Deleted {
 			v.after = []byte{}
@@ -57,7 +57,7 @@ func (r *Repo) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, be
 	})
 }
 
-func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, Change, versions) error) error {
+func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, Change, versions) error) error {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return err

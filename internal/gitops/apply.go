@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Apply applies a patch of [Repo.Patch], in a file with an absolute path, to the files of a
+// Apply applies a patch of [Reader.Patch], in a file with an absolute path, to the files of a
 // linked worktree of its base, with the git program. It changes all of them or none.
 func (r *Repo) Apply(ctx context.Context, file string) error {
 	settings, ok, err := gitSettings(r.Git)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // maxBeyond is the maximum number of commits that Beyond reads.
@@ -16,7 +18,7 @@ const maxBeyond = 20_000
 // not of upstream (or it), which may be "" for none. It is not complete if the history is
 // not, as in a shallow clone, or too long.
 func (r *Repo) Beyond(ctx context.Context, commit, upstream string) (messages []string, complete bool, err error) {
-	w := &beyond{repo: r, seen: map[plumbing.Hash]*ancestor{}, complete: true}
+	w := &beyond{objects: r.Git.Objects, seen: map[plumbing.Hash]*ancestor{}, complete: true}
 	w.add(plumbing.NewHash(commit), false)
 	if upstream != "" {
 		w.add(plumbing.NewHash(upstream), true)
@@ -60,7 +62,7 @@ type ancestor struct {
 
 // beyond is a walk through the ancestors of two commits, from the newest on.
 type beyond struct {
-	repo     *Repo
+	objects  *gitdir.Objects
 	seen     map[plumbing.Hash]*ancestor
 	queue    newest
 	ours     int // in the queue, and not known to be of upstream
@@ -74,7 +76,7 @@ func (w *beyond) add(hash plumbing.Hash, upstream bool) {
 	if a == nil {
 		a = &ancestor{}
 		w.seen[hash] = a
-		if a.commit, w.err = w.repo.Git.Objects.Commit(hash); w.err != nil {
+		if a.commit, w.err = w.objects.Commit(hash); w.err != nil {
 			return
 		}
 		a.upstream = upstream

@@ -72,7 +72,7 @@ func (e edit) kind() Kind {
 }
 
 // Changes returns the differences from a snapshot.
-func (r *Repo) Changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
+func (r *Reader) Changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
 	cs, err := r.changes(ctx, from, func(*walk) {})
 	if err != nil {
 		return nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
@@ -80,7 +80,7 @@ func (r *Repo) Changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) 
 	return cs, nil
 }
 
-func (r *Repo) changes(ctx context.Context, from *Snapshot, prepare func(*walk)) (*ChangeSet, error) {
+func (r *Reader) changes(ctx context.Context, from *Snapshot, prepare func(*walk)) (*ChangeSet, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, prepare func(*walk))
 
 // ChangedPaths returns the sorted paths that differ from a snapshot, and those that
 // Commit would refuse, without reading new files.
-func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string, refused []Refusal, err error) {
+func (r *Reader) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string, refused []Refusal, err error) {
 	paths, refused, err = r.changedPaths(ctx, from)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
@@ -112,7 +112,7 @@ func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string
 	return paths, refused, nil
 }
 
-func (r *Repo) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Refusal, error) {
+func (r *Reader) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Refusal, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ import (
 // objects is several times slower: a copy counts only if it has the hash of the object, whatever the index
 // or another process did.
 type checkout struct {
-	to, from *Repo
+	to, from *Reader
 	commit   *Snapshot
 	dirs     []*newDir // parents first, starting with the root
 	byPath   map[string]*newDir
@@ -48,7 +48,7 @@ type newFile struct {
 
 // checkoutOf returns a checkout of a commit of a repository. Files are copied from the work tree of
 // another one, which can be the same.
-func checkoutOf(to, from *Repo, commit string) (c *checkout, err error) {
+func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 	c = &checkout{to: to, from: from, byPath: map[string]*newDir{}}
 	c.buffers.New = func() any { return new([64 << 10]byte) }
 	if c.commit, err = to.SnapshotOf(commit); err != nil {

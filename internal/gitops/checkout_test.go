@@ -55,7 +55,7 @@ func compareWithGit(t *testing.T, s *gittest.Sandbox) (plain bool) {
 	t.Helper()
 	r := opened(s)
 	base := s.Run("rev-parse", "HEAD")
-	files, err := checkoutOf(r, r, base)
+	files, err := checkoutOf(r.Reader, r.Reader, base)
 	must(t, err)
 	plain = files.plain()
 
@@ -241,7 +241,7 @@ func TestCheckoutDoesNotTrustTheWorkTree(t *testing.T) {
 			before := treeIn(t, s.Root)
 			change(s)
 			r := opened(s)
-			files, err := checkoutOf(r, r, base)
+			files, err := checkoutOf(r.Reader, r.Reader, base)
 			must(t, err)
 			if !files.plain() {
 				t.Error("not plain")

@@ -20,8 +20,8 @@ import (
 // Checkpoints are states of a working tree that are stored as trees of git, whose objects are
 // in a directory outside of the repository if it does not have them.
 type Checkpoints struct {
-	Repo  *Repo
-	Store string // the directory, which must exist
+	Reader *Reader
+	Store  string // the directory, which must exist
 	// LeftOut makes searches record what they leave out.
 	LeftOut bool
 	// Secret reports whether a file contains a secret: it is not saved.
@@ -63,13 +63,13 @@ func (c Checkpoints) SaveFiles(ctx context.Context, from *Snapshot, base string,
 	})
 }
 
-// Changes returns what [Repo.Changes] returns for the snapshot that a state was saved with, without a
+// Changes returns what [Reader.Changes] returns for the snapshot that a state was saved with, without a
 // search, for a working tree that nothing has changed since then; nil if the changes are not known.
 func (c Checkpoints) Changes(ctx context.Context, saved Saved) (*ChangeSet, error) {
 	if saved.found == nil {
 		return nil, nil //nolint:nilnil // as documented
 	}
-	tree, err := c.Repo.openWorkTree(false)
+	tree, err := c.Reader.openWorkTree(false)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +103,13 @@ func (c Checkpoints) hit(save func() (Saved, error)) (saved Saved, err error) {
 	saved, err = save()
 	failpoint.Hit(failpoint.SnapshotAfter, "")
 	if err != nil {
-		return Saved{}, fmt.Errorf("save the state of %s: %w", c.Repo.Git.Root, err)
+		return Saved{}, fmt.Errorf("save the state of %s: %w", c.Reader.Git.Root, err)
 	}
 	return saved, nil
 }
 
 func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Saved, error) {
-	r := c.Repo
+	r := c.Reader
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return Saved{}, err
@@ -138,14 +138,14 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 
 // saveFiles reports whether the files could be saved without a search.
 func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, files []string) (saved Saved, ok bool, err error) {
-	tree, err := c.Repo.openWorkTree(false)
+	tree, err := c.Reader.openWorkTree(false)
 	if err != nil {
 		return saved, false, err
 	}
 	defer tree.close()
 	w := &walk{tree: tree, known: from.files(), largest: maxFileSize}
 	for _, file := range files {
-		path, err := filepath.Rel(c.Repo.Git.Root, file)
+		path, err := filepath.Rel(c.Reader.Git.Root, file)
 		if err != nil {
 			return saved, false, nil // it is searched for
 		}
@@ -227,7 +227,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 		}
 		paths = append(paths, placed{path, e.after})
 	}
-	objects := c.Repo.Git.Objects.With(c.Store)
+	objects := c.Reader.Git.Objects.With(c.Store)
 	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
 	return Saved{Tree: hash.String(), Left: last.Left, after: after, found: found}, err
 }
@@ -245,15 +245,6 @@ func (c Checkpoints) storeFile(tree *workTree, out *objectWriter, path string, e
 		return false, errors.Join(err, fmt.Errorf("%s: %w", path, errReplaced))
 	}
 	return true, nil
-}
-
-// RootTree returns the tree of a commit; "" is the empty tree.
-func (r *Repo) RootTree(commit string) (string, error) {
-	if commit == "" {
-		return gitdir.EmptyTree.String(), nil
-	}
-	root, err := r.roots.of(r, commit)
-	return root.hash.String(), err
 }
 
 // Equal reports whether two snapshots have the same files.
@@ -274,7 +265,7 @@ func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
 	if !plumbing.IsHash(hash) {
 		return nil, nil, fmt.Errorf("%q is not the hash of a tree", hash)
 	}
-	objects := c.Repo.Git.Objects.With(c.Store)
+	objects := c.Reader.Git.Objects.With(c.Store)
 	s := &Snapshot{byPath: map[string]state{}}
 	if h := plumbing.NewHash(hash); h != gitdir.EmptyTree {
 		if err := s.addTree(objects, h, "", 0); err != nil {
@@ -288,7 +279,7 @@ func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
 // state that was saved. It removes other files that are not ignored. No process
 // may use the tree.
 func (c Checkpoints) Restore(ctx context.Context, hash, below string) error {
-	r := c.Repo
+	r := c.Reader
 	objects, saved, err := c.read(hash)
 	if err != nil {
 		return fmt.Errorf("restore the state %.10s of %s: %w", hash, r.Git.Root, err)
@@ -317,7 +308,7 @@ func (c Checkpoints) Replaced(ctx context.Context, hash, below string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	paths, _, err := c.Repo.ChangedPaths(ctx, saved.Below(below))
+	paths, _, err := c.Reader.ChangedPaths(ctx, saved.Below(below))
 	return paths, err
 }
 
@@ -328,7 +319,7 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 	if err != nil {
 		return nil, nil, err
 	}
-	committed, err := c.Repo.SnapshotOf(base)
+	committed, err := c.Reader.SnapshotOf(base)
 	if err != nil {
 		return nil, nil, err
 	}

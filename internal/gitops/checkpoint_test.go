@@ -24,7 +24,7 @@ func checkpointsOf(t *testing.T, r *Repo) Checkpoints {
 	t.Helper()
 	store := filepath.Join(t.TempDir(), "objects")
 	must(t, os.Mkdir(store, 0o755))
-	return Checkpoints{Repo: r, Store: store, Secret: func(content []byte) bool { return bytes.Contains(content, []byte("hunter2")) }}
+	return Checkpoints{Reader: r.Reader, Store: store, Secret: func(content []byte) bool { return bytes.Contains(content, []byte("hunter2")) }}
 }
 
 // contents returns the files of a working tree that git does not ignore, with a mark for
@@ -180,7 +180,7 @@ func sameChanges(t *testing.T, c Checkpoints, from *Snapshot, saved Saved) {
 	t.Helper()
 	got, err := c.Changes(t.Context(), saved)
 	must(t, err)
-	want, err := c.Repo.Changes(t.Context(), from)
+	want, err := c.Reader.Changes(t.Context(), from)
 	must(t, err)
 	if got == nil || !maps.Equal(want.edits, got.edits) {
 		t.Fatalf("changes %+v, want %+v", got, want)

@@ -71,7 +71,7 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	if err := os.WriteFile(filepath.Join(clean.Git.Own, "HEAD"), []byte(commit.String()+"\n"), 0o666); err != nil {
 		return nil, err
 	}
-	return clean, writeFiles(ctx, clean, r, commit.String())
+	return clean, writeFiles(ctx, clean.Reader, r.Reader, commit.String())
 }
 
 // lend lets a new git directory borrow the objects and references of the repository.
@@ -104,7 +104,7 @@ func (r *Repo) lend(git string) error {
 
 // writeFiles checks out a commit in an empty work tree: with the git program if there is
 // one and the result or the time would differ, otherwise as AddWorktree does. Files are copied from another work tree.
-func writeFiles(ctx context.Context, to, from *Repo, commit string) error {
+func writeFiles(ctx context.Context, to, from *Reader, commit string) error {
 	files, err := checkoutOf(to, from, commit)
 	if err != nil {
 		return err

@@ -23,16 +23,9 @@ type Filters struct {
 	Pushed bool
 }
 
-// WithFilters returns the repository with other filters.
-func (r *Repo) WithFilters(f Filters) *Repo {
-	with := *r
-	with.filters = f
-	return &with
-}
-
 // Unfilterable returns why paths with a filter can't be committed; "" if they can. Like
 // git, it allows a filter that is not configured: then their content is stored as it is.
-func (r *Repo) Unfilterable(name string, pushed bool) string {
+func (r *Reader) Unfilterable(name string, pushed bool) string {
 	f := r.Git.Filter(name)
 	switch {
 	case f.LFS() && pushed:

@@ -25,7 +25,7 @@ const mostConverted = 4
 // files and of what holds for all of the machine and the repository. Paths that except
 // reports, and those that are not below a directory, which is "" for the root, are left
 // out.
-func (r *Repo) Converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
+func (r *Reader) Converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
 	found, err := r.converted(ctx, commit, below, except)
 	if err != nil {
 		return nil, fmt.Errorf("find paths with filters in commit %s: %w", commit, err)
@@ -33,7 +33,7 @@ func (r *Repo) Converted(ctx context.Context, commit, below string, except func(
 	return found, nil
 }
 
-func (r *Repo) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
+func (r *Reader) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
 	w := &commitAttributes{objects: r.Git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
 	if err := w.readWide(r); err != nil {
 		return nil, err
@@ -74,9 +74,9 @@ func (r *Repo) converted(ctx context.Context, commit, below string, except func(
 
 // noteAll reads the attribute files of a commit. They are found by the index, without a map of all files,
 // if that has exactly those of the commit.
-func (w *commitAttributes) noteAll(r *Repo, commit string) error {
+func (w *commitAttributes) noteAll(r *Reader, commit string) error {
 	if idx, err := r.Git.Index(); err == nil && !r.Git.Bare() {
-		s, err := listingBy(r, idx, commit)
+		s, err := r.listingBy(idx, commit)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ type commitAttributes struct {
 }
 
 // readWide reads the attributes of the machine, the user and the repository.
-func (w *commitAttributes) readWide(r *Repo) error {
+func (w *commitAttributes) readWide(r *Reader) error {
 	wide := &workTree{repo: r}
 	if err := wide.readAttributeFiles(); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // IgnoreRules returns the rules for the entire working tree: those of
 // core.excludesFile (or its default location), overridden by those of
 // .git/info/exclude. The .gitignore files are added with Descend.
-func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
+func (r *Reader) IgnoreRules() (*ignore.Matcher, error) {
 	var files []ignore.Patterns
 	for _, name := range []string{r.Git.Settings.ExcludesFile, filepath.Join(r.Git.Common, "info", "exclude")} {
 		data, err := gitdir.ReadOptional(name)
@@ -34,7 +34,7 @@ func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
 // .gitignore files above it, and the tracked paths: those of a commit, if it is not "", whatever
 // an agent does to the index, and those of the index as it is when they are needed. Paths are
 // relative to the directory.
-func (r *Repo) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
+func (r *Reader) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
 	tree := ignore.Tree{Tracked: func() ignore.Tracked { return r.tracked.list(r, commit).Within(dir) }}
 	rules, err := r.IgnoreRules()
 	if tree.Rules = rules; err != nil || dir == "" {
@@ -70,7 +70,7 @@ type trackedPaths struct {
 
 // list returns the paths of a commit and of the index. A damaged index, and a commit whose objects are
 // missing, have none.
-func (t *trackedPaths) list(r *Repo, commit string) ignore.Tracked {
+func (t *trackedPaths) list(r *Reader, commit string) ignore.Tracked {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var at gitdir.Stat

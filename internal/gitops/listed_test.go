@@ -51,7 +51,7 @@ func TestAnIndexListsACommit(t *testing.T) {
 			if tree == c.listed {
 				t.Errorf("listed by trees: %t", tree)
 			}
-			got, err := listingBy(r, idx, commit)
+			got, err := r.listingBy(idx, commit)
 			if got == nil && err == nil {
 				got, err = r.SnapshotOf(commit)
 			}
@@ -74,7 +74,7 @@ func TestAListingKeepsItsIndex(t *testing.T) {
 	if _, err := r.Converted(t.Context(), commit, "", func(string) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	listing := Listed(r, commit)
+	listing := r.Listed(commit)
 	if listing == nil || listing.byPath != nil {
 		t.Fatalf("listing %v is missing or was used", listing)
 	}

@@ -19,7 +19,7 @@ const maxPatchSize = 512 << 20
 // Patch writes the changes as a unified diff in git's extended format, which
 // git apply accepts on the base of the changes. Binary files, and those too
 // large to be compared, are written as complete literals.
-func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
+func (r *Reader) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, err

@@ -72,3 +72,18 @@ func (c *committing) follow(ctx context.Context, commit plumbing.Hash, files []g
 		_ = idx.Commit()
 	}
 }
+
+// MoveBranch moves a branch from one commit to another.
+func (r *Repo) MoveBranch(ctx context.Context, branch, from, to string, by Signature) error {
+	name := gitdir.BranchPrefix + branch
+	ref, err := r.Git.LockBranch(ctx, name, plumbing.NewHash(to), gitdir.Expectation{Hash: plumbing.NewHash(from), Taken: gitdir.ErrConflict})
+	if err != nil {
+		return fmt.Errorf("move branch %s: %w", branch, err)
+	}
+	defer ref.Release()
+	if err := ref.Set(plumbing.NewHash(to)); err != nil {
+		return fmt.Errorf("move branch %s: %w", branch, err)
+	}
+	r.Git.AppendReflog(name, false, gitdir.ReflogEntry{Old: plumbing.NewHash(from), New: plumbing.NewHash(to), By: by.String(), Subject: "signed by the forge"})
+	return nil
+}

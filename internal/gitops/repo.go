@@ -3,7 +3,6 @@ package gitops
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
@@ -12,16 +11,9 @@ import (
 // operations that need a working tree then fail with an *UnsupportedError. It
 // is safe for concurrent use.
 type Repo struct {
-	Git *gitdir.Dir // read-only
-
+	*Reader
 	worktrees *worktrees
-	filters   Filters
-	listed    *listings
-	hashes    *hashes // of the work tree
-	roots     *roots
-	tracked   *trackedPaths
-
-	packing *packing // shared with the worktrees that are added
+	packing   *packing // shared with the worktrees that are added
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -48,26 +40,12 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}, listed: &listings{}, hashes: &hashes{}, roots: &roots{}, tracked: &trackedPaths{}, packing: newPacking()}
+	return &Repo{NewReader(git), &worktrees{git: git, added: map[string]string{}}, newPacking()}
 }
 
-// Root returns the working tree's directory, absolute and without symlinks; ""
-// for a mirror.
-func (r *Repo) Root() string { return r.Git.Root }
-
-// Below returns the path of a directory relative to the root of the working
-// tree (""), slash-separated. It fails if the directory is outside.
-func (r *Repo) Below(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", err
-	}
-	below, err := filepath.Rel(r.Git.Root, real)
-	if err != nil || !filepath.IsLocal(below) {
-		return "", fmt.Errorf("%s is not in the working tree %s", dir, r.Git.Root)
-	}
-	if below == "." {
-		return "", nil
-	}
-	return filepath.ToSlash(below), nil
+// WithFilters returns the repository with other filters.
+func (r *Repo) WithFilters(f Filters) *Repo {
+	with := *r
+	with.Reader = r.withFilters(f)
+	return &with
 }

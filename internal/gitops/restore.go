@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// Tree is the state of a working tree that [Repo.Restore] restores.
+// Tree is the state of a working tree that [Reader.Restore] restores.
 type Tree struct {
 	snapshot *Snapshot
 	isDir    map[string]bool // by path, of all files and directories except the tree's own .git
@@ -22,7 +22,7 @@ type Tree struct {
 
 // Tree returns the state of the working tree. from is a snapshot of it, if nothing has
 // changed since then; nil for none.
-func (r *Repo) Tree(ctx context.Context, from *Snapshot) (t *Tree, err error) {
+func (r *Reader) Tree(ctx context.Context, from *Snapshot) (t *Tree, err error) {
 	t = &Tree{snapshot: from, isDir: map[string]bool{}}
 	if from == nil {
 		if t.snapshot, err = r.Snapshot(ctx); err != nil {
@@ -37,7 +37,7 @@ func (r *Repo) Tree(ctx context.Context, from *Snapshot) (t *Tree, err error) {
 }
 
 // eachPath calls fn for every file and directory.
-func (r *Repo) eachPath(ctx context.Context, fn func(path string, d fs.DirEntry) error) error {
+func (r *Reader) eachPath(ctx context.Context, fn func(path string, d fs.DirEntry) error) error {
 	err := filepath.WalkDir(r.Git.Root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -60,7 +60,7 @@ func (r *Repo) eachPath(ctx context.Context, fn func(path string, d fs.DirEntry)
 // Restore removes files and directories that were not in a state of the tree, and gives
 // files that a commit could contain their content back. Ignored files that were changed
 // or removed stay as they are. No process may use the tree.
-func (r *Repo) Restore(ctx context.Context, t *Tree) error {
+func (r *Reader) Restore(ctx context.Context, t *Tree) error {
 	err := r.eachPath(ctx, func(path string, d fs.DirEntry) error {
 		if _, existed := t.isDir[path]; existed {
 			return nil

@@ -19,11 +19,9 @@ func Since(ctx context.Context, r *Repo, t time.Time) (map[string]string, error)
 	if _, head, err := r.Git.ReadHead(); err == nil {
 		refs["HEAD"] = head
 	}
-	git := *r.Git
-	git.Objects = git.Objects.Originals() // not what git-replace shows instead
-	w := &beyond{repo: New(&git), seen: map[plumbing.Hash]*ancestor{}}
+	w := &beyond{objects: r.Git.Objects.Originals(), seen: map[plumbing.Hash]*ancestor{}} // not what git-replace shows instead
 	for _, hash := range refs {
-		if c, err := git.Objects.Commit(hash); err == nil && c != nil { // others are tags of objects
+		if c, err := w.objects.Commit(hash); err == nil && c != nil { // others are tags of objects
 			w.add(hash, false)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -71,18 +70,18 @@ const (
 
 // Snapshot returns the current state of the working tree: tracked files and
 // untracked files that are not ignored, whatever the index has of them.
-func (r *Repo) Snapshot(ctx context.Context) (*Snapshot, error) {
+func (r *Reader) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return r.snapshotWith(ctx, func(*walk) {})
 }
 
-// SnapshotAndLeftOut returns the current state of a working tree, like [Repo.Snapshot], and what it
-// leaves out, like [Repo.Untracked], by one walk.
-func SnapshotAndLeftOut(ctx context.Context, r *Repo) (s *Snapshot, left *LeftOut, err error) {
+// SnapshotAndLeftOut returns the current state of a working tree, like [Reader.Snapshot], and what it
+// leaves out, like [Reader.Untracked], by one walk.
+func (r *Reader) SnapshotAndLeftOut(ctx context.Context) (s *Snapshot, left *LeftOut, err error) {
 	s, err = r.snapshotWith(ctx, func(w *walk) { left = leftOutOf(w) })
 	return s, left, err
 }
 
-func (r *Repo) snapshotWith(ctx context.Context, prepare func(*walk)) (*Snapshot, error) {
+func (r *Reader) snapshotWith(ctx context.Context, prepare func(*walk)) (*Snapshot, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (r *Repo) snapshotWith(ctx context.Context, prepare func(*walk)) (*Snapshot
 	return r.snapshot(ctx, rules, false, prepare)
 }
 
-func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool, prepare func(*walk)) (*Snapshot, error) {
+func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bool, prepare func(*walk)) (*Snapshot, error) {
 	tree, err := r.openWorkTree(private)
 	if err != nil {
 		return nil, err
@@ -144,50 +143,6 @@ func (w *walk) sparse(i int) bool {
 	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !outside(e.Path)
 }
 
-// SnapshotOf returns the tree of a commit; "" is the empty tree.
-func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
-	if s := r.listed.of(commit); s != nil {
-		return s, nil
-	}
-	s := &Snapshot{byPath: map[string]state{}}
-	if commit == "" {
-		return s, nil
-	}
-	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
-	if err == nil {
-		err = s.addTree(r.Git.Objects, root, "", 0)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list commit %s: %w", commit, err)
-	}
-	r.listed.add(commit, s)
-	return s, nil
-}
-
-// listingBy returns the snapshot of a commit, whose files are listed by an index when it is used; nil if
-// the index does not have exactly its files.
-func listingBy(r *Repo, idx *gitdir.Index, commit string) (*Snapshot, error) {
-	if commit == "" || r.Git.Objects.Replaces() {
-		return nil, nil
-	}
-	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
-	if err != nil || !idx.Lists(root) {
-		return nil, err
-	}
-	if s := Listed(r, commit); s != nil {
-		return s, nil
-	}
-	s := &Snapshot{}
-	s.list = sync.OnceFunc(func() {
-		s.byPath = make(map[string]state, len(idx.Entries))
-		for i, path := range ownPaths(idx) {
-			s.byPath[path] = stateOf(&idx.Entries[i])
-		}
-	})
-	r.listed.add(commit, s)
-	return s, nil
-}
-
 // ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries refer to
 // the bytes of the index file, which would stay in memory with them.
 func ownPaths(idx *gitdir.Index) iter.Seq2[int, string] {
@@ -210,33 +165,6 @@ func ownPaths(idx *gitdir.Index) iter.Seq2[int, string] {
 			paths = paths[n:]
 		}
 	}
-}
-
-// Listed returns the tree of a commit if it is in use anywhere, otherwise nil. It is only good for keeping
-// it in use until [Repo.SnapshotOf] returns it.
-func Listed(r *Repo, commit string) *Snapshot { return r.listed.of(commit) }
-
-// listings are the snapshots of commits that are in use anywhere: the preflight and the jobs
-// of one base share theirs.
-type listings struct {
-	mu       sync.Mutex
-	byCommit map[string]weak.Pointer[Snapshot]
-}
-
-// of returns the snapshot of a commit; nil if none is in use.
-func (l *listings) of(commit string) *Snapshot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.byCommit[commit].Value()
-}
-
-func (l *listings) add(commit string, s *Snapshot) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byCommit == nil {
-		l.byCommit = map[string]weak.Pointer[Snapshot]{}
-	}
-	l.byCommit[commit] = weak.Make(s)
 }
 
 func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {

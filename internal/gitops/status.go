@@ -10,7 +10,7 @@ import (
 // working tree, and untracked files that are not ignored. Untracked
 // repositories end with a slash. Files marked as assume-unchanged or
 // skip-worktree count as unchanged, and files below .millhand are ignored.
-func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
+func (r *Reader) Dirty(ctx context.Context) ([]string, error) {
 	s, err := statusBy(ctx, r, r.SnapshotOf)
 	return s.Dirty, err
 }
@@ -18,7 +18,7 @@ func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 // Status is how the index and the working tree compare with HEAD.
 type Status struct {
 	Head  string   // its commit
-	Dirty []string // see [Repo.Dirty]
+	Dirty []string // see [Reader.Dirty]
 	// AtHead reports that a snapshot of the working tree would be that of HEAD.
 	AtHead bool
 	Left   *LeftOut // what is in neither
@@ -28,13 +28,13 @@ type Status struct {
 
 // Status compares the index and the working tree with HEAD. It is called before other programs
 // than the user's can have changed the index.
-func (r *Repo) Status(ctx context.Context) (Status, error) {
+func (r *Reader) Status(ctx context.Context) (Status, error) {
 	return statusBy(ctx, r, nil)
 }
 
 // statusBy compares with a snapshot of HEAD that a function returns; nil: with the index, if it has exactly
 // the files of HEAD.
-func statusBy(ctx context.Context, r *Repo, head func(commit string) (*Snapshot, error)) (Status, error) {
+func statusBy(ctx context.Context, r *Reader, head func(commit string) (*Snapshot, error)) (Status, error) {
 	s, err := statusOf(ctx, r, head)
 	if err != nil {
 		return Status{}, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
@@ -42,7 +42,7 @@ func statusBy(ctx context.Context, r *Repo, head func(commit string) (*Snapshot,
 	return s, nil
 }
 
-func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot, error)) (s Status, err error) {
+func statusOf(ctx context.Context, r *Reader, list func(commit string) (*Snapshot, error)) (s Status, err error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return s, err
@@ -62,7 +62,7 @@ func statusOf(ctx context.Context, r *Repo, list func(commit string) (*Snapshot,
 		return s, err
 	}
 	if list == nil {
-		s.Files, err = listingBy(r, idx, s.Head)
+		s.Files, err = r.listingBy(idx, s.Head)
 		list = r.SnapshotOf
 	}
 	var base *Snapshot // nil: the index has exactly its files

@@ -8,7 +8,7 @@ import (
 
 // Submodules returns the paths of the index's submodules in a directory of the work tree
 // ("" is the root), relative to the directory; none if the index can't be read.
-func (r *Repo) Submodules(below string) []string {
+func (r *Reader) Submodules(below string) []string {
 	idx, err := r.Git.Index()
 	if err != nil {
 		return nil

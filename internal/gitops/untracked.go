@@ -36,7 +36,7 @@ type stamp struct {
 // Untracked returns the current state of the files that Changes since a snapshot leaves
 // out. Directories that can't be read are skipped, and so are the paths in without,
 // slash-separated and relative to the root.
-func (r *Repo) Untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
+func (r *Reader) Untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
 	u, err := r.untracked(ctx, from, without)
 	if err != nil {
 		return nil, fmt.Errorf("list ignored files in %s: %w", r.Git.Root, err)
@@ -44,7 +44,7 @@ func (r *Repo) Untracked(ctx context.Context, from *Snapshot, without []string) 
 	return u, nil
 }
 
-func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
+func (r *Reader) untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func leftOutOf(w *walk) *LeftOut {
 	return l
 }
 
-// Files returns the state of the files that were left out, like [Repo.Untracked]. Those in
+// Files returns the state of the files that were left out, like [Reader.Untracked]. Those in
 // directories are searched for by the first call.
 func (l *LeftOut) Files(ctx context.Context, without []string) (*Untracked, error) {
 	files, err := l.list(ctx, without)
@@ -107,8 +107,8 @@ func (l *LeftOut) list(ctx context.Context, without []string) (*Untracked, error
 }
 
 // ChangesAndLeftOut returns the changes of a working tree since a snapshot, like
-// [Repo.Changes], and what they leave out, like [Repo.Untracked], by one walk.
-func ChangesAndLeftOut(ctx context.Context, r *Repo, from *Snapshot) (cs *ChangeSet, left *LeftOut, err error) {
+// [Reader.Changes], and what they leave out, like [Reader.Untracked], by one walk.
+func (r *Reader) ChangesAndLeftOut(ctx context.Context, from *Snapshot) (cs *ChangeSet, left *LeftOut, err error) {
 	cs, err = r.changes(ctx, from, func(w *walk) { left = leftOutOf(w) })
 	if err != nil {
 		return nil, nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)

@@ -28,7 +28,7 @@ import (
 // is one and the repository's configuration leaves it harmless; without it, line endings are as they are stored.
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
 	failpoint.Hit(failpoint.WorktreeBefore, "")
-	wt, err := r.worktrees.add(ctx, r, dir, commit)
+	wt, err := r.worktrees.add(ctx, r.Reader, dir, commit)
 	failpoint.Hit(failpoint.WorktreeAfter, "")
 	if err != nil {
 		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
@@ -45,7 +45,7 @@ type worktrees struct {
 	added map[string]string // those made here, with their administrative directories
 }
 
-func (w *worktrees) add(ctx context.Context, r *Repo, dir, commit string) (*Repo, error) {
+func (w *worktrees) add(ctx context.Context, r *Reader, dir, commit string) (*Repo, error) {
 	if !plumbing.IsHash(commit) {
 		return nil, fmt.Errorf("%q is not a commit hash", commit)
 	}

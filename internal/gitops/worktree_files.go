@@ -19,7 +19,7 @@ import (
 // workTree reads the files of a work tree for one operation. Nothing outside
 // of its directory is ever read, whatever links an agent has left.
 type workTree struct {
-	repo *Repo
+	repo *Reader
 	dir  *os.Root
 
 	weakest  gitdir.AttributeStack // the machine's and the user's
@@ -34,7 +34,7 @@ type workTree struct {
 
 // openWorkTree returns the work tree, to be closed. A private one is read by
 // its own rules alone, without those of the machine and of the user.
-func (r *Repo) openWorkTree(private bool) (*workTree, error) {
+func (r *Reader) openWorkTree(private bool) (*workTree, error) {
 	if r.Git.Bare() {
 		return nil, gitdir.ErrBare
 	}
@@ -96,7 +96,7 @@ func (t *workTree) exists(name string) bool {
 }
 
 // skippedRules returns the ignore and attribute files of the index that are not checked out.
-func skippedRules(r *Repo) map[string]plumbing.Hash {
+func skippedRules(r *Reader) map[string]plumbing.Hash {
 	idx, err := r.Git.Index()
 	if err != nil {
 		return nil

@@ -200,7 +200,6 @@ func crowded() map[string]int {
 		"internal/command/World":          141,
 		"tools/shell/walker":              138,
 		"tools/Env":                       94,
-		"internal/gitops/Repo":            63,
 		"tasks/builder":                   62,
 		"runner/job":                      59,
 		"tools/shell/call":                56,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -16,55 +17,63 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
+// Commits reads the commits of a repository. It is safe for concurrent use.
+type Commits struct {
+	Git *gitdir.Dir // read-only
+
+	listed listings
+	roots  roots
+}
+
 // Message returns the message of a commit, given by its hash.
-func (r *Repo) Message(commit string) (string, error) {
-	c, err := r.Git.Objects.Commit(plumbing.NewHash(commit))
-	if err == nil && c == nil {
+func (c *Commits) Message(commit string) (string, error) {
+	found, err := c.Git.Objects.Commit(plumbing.NewHash(commit))
+	if err == nil && found == nil {
 		err = plumbing.ErrObjectNotFound
 	}
 	if err != nil {
 		return "", fmt.Errorf("message of commit %s: %w", commit, err)
 	}
-	return c.Message, nil
+	return found.Message, nil
 }
 
 // Signed reports whether a commit has a signature, which may be invalid.
-func (r *Repo) Signed(commit string) (bool, error) {
-	c, err := r.Git.Objects.Commit(plumbing.NewHash(commit))
-	if err != nil || c == nil {
+func (c *Commits) Signed(commit string) (bool, error) {
+	found, err := c.Git.Objects.Commit(plumbing.NewHash(commit))
+	if err != nil || found == nil {
 		return false, err
 	}
-	return c.PGPSignature != "", nil
+	return found.PGPSignature != "", nil
 }
 
 // FirstParents returns the hashes of a commit and of its first-parent ancestors
 // that are available, at most so many.
-func (r *Repo) FirstParents(commit string, most int) ([]string, error) {
+func (c *Commits) FirstParents(commit string, most int) ([]string, error) {
 	var line []string
 	for next := plumbing.NewHash(commit); len(line) < most; {
-		c, err := r.Git.Objects.Commit(next)
+		found, err := c.Git.Objects.Commit(next)
 		if err != nil {
 			return nil, fmt.Errorf("history of commit %s: %w", commit, err)
 		}
-		if c == nil {
+		if found == nil {
 			break
 		}
-		if line = append(line, next.String()); len(c.ParentHashes) == 0 {
+		if line = append(line, next.String()); len(found.ParentHashes) == 0 {
 			break
 		}
-		next = c.ParentHashes[0]
+		next = found.ParentHashes[0]
 	}
 	return line, nil
 }
 
 // Touched returns the sorted paths that differ between two commits. The first
 // may be "" for no commit.
-func (r *Repo) Touched(from, to string) ([]string, error) {
-	before, err := r.SnapshotOf(from)
+func (c *Commits) Touched(from, to string) ([]string, error) {
+	before, err := c.SnapshotOf(from)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.SnapshotOf(to)
+	after, err := c.SnapshotOf(to)
 	if err != nil {
 		return nil, err
 	}
@@ -86,32 +95,32 @@ func (r *Repo) Touched(from, to string) ([]string, error) {
 // Has reports whether a commit's tree has a file, symlink, submodule or
 // directory at a path, which is slash-separated, clean, and relative to the
 // root ("" or ".").
-func (r *Repo) Has(commit, name string) (bool, error) {
-	mode, err := modeAt(r, commit, name)
+func (c *Commits) Has(commit, name string) (bool, error) {
+	mode, err := modeAt(c, commit, name)
 	return mode != 0, err
 }
 
 // HasDir reports whether a commit's tree has a directory at a path, which is given
 // as for Has.
-func (r *Repo) HasDir(commit, name string) (bool, error) {
-	mode, err := modeAt(r, commit, name)
+func (c *Commits) HasDir(commit, name string) (bool, error) {
+	mode, err := modeAt(c, commit, name)
 	return mode == filemode.Dir, err
 }
 
 // File returns the content of a file of a commit's tree, by a path as for Has. The error of a
 // file that is missing is [fs.ErrNotExist].
-func (r *Repo) File(commit, name string) ([]byte, error) {
+func (c *Commits) File(commit, name string) ([]byte, error) {
 	if commit == "" || plumbing.NewHash(commit).IsZero() {
 		return nil, fmt.Errorf("find %s: %w", name, ErrNoCommit)
 	}
-	entry, err := r.entryAt(commit, name)
+	entry, err := c.entryAt(commit, name)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
 	}
 	if !entry.Mode.IsFile() || entry.Mode == filemode.Symlink {
 		return nil, fmt.Errorf("%s in commit %.10s: %w", name, commit, fs.ErrNotExist)
 	}
-	return r.Git.Objects.Blob(entry.Hash)
+	return c.Git.Objects.Blob(entry.Hash)
 }
 
 // ErrNoCommit is the error of a file of the commit in a repository without one.
@@ -119,19 +128,19 @@ var ErrNoCommit = errors.New("the repository has no commit yet: commit the file 
 
 // modeAt returns the mode of an entry of a commit's tree, 0 if it is missing, as is all
 // without a commit ("").
-func modeAt(r *Repo, commit, name string) (filemode.FileMode, error) {
+func modeAt(c *Commits, commit, name string) (filemode.FileMode, error) {
 	if commit == "" || plumbing.NewHash(commit).IsZero() {
 		return 0, nil
 	}
-	entry, err := r.entryAt(commit, name)
+	entry, err := c.entryAt(commit, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
 	}
 	return entry.Mode, nil
 }
 
-func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
-	root, err := r.roots.of(r, commit)
+func (c *Commits) entryAt(commit, name string) (object.TreeEntry, error) {
+	root, err := c.roots.of(c, commit)
 	entry := object.TreeEntry{Mode: filemode.Dir, Hash: root.hash}
 	if err != nil || name == "" || name == "." {
 		return entry, err
@@ -145,7 +154,7 @@ func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
 			return object.TreeEntry{}, nil
 		}
 		if i > 0 {
-			if entries, err = r.Git.Objects.Tree(entry.Hash); err != nil {
+			if entries, err = c.Git.Objects.Tree(entry.Hash); err != nil {
 				return object.TreeEntry{}, err
 			}
 		}
@@ -173,20 +182,100 @@ type root struct {
 }
 
 // of returns the tree of a commit of a repository.
-func (l *roots) of(r *Repo, commit string) (root, error) {
+func (l *roots) of(c *Commits, commit string) (root, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if commit == l.commit && commit != "" {
 		return l.last, nil
 	}
-	tree, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
+	tree, err := c.Git.Objects.RootTree(plumbing.NewHash(commit))
 	found := root{hash: tree}
 	if err == nil && tree != gitdir.EmptyTree {
-		found.entries, err = r.Git.Objects.Tree(tree)
+		found.entries, err = c.Git.Objects.Tree(tree)
 	}
 	if err != nil {
 		return root{}, err
 	}
 	l.commit, l.last = commit, found
 	return found, nil
+}
+
+// SnapshotOf returns the tree of a commit; "" is the empty tree.
+func (c *Commits) SnapshotOf(commit string) (*Snapshot, error) {
+	if s := c.listed.of(commit); s != nil {
+		return s, nil
+	}
+	s := &Snapshot{byPath: map[string]state{}}
+	if commit == "" {
+		return s, nil
+	}
+	root, err := c.Git.Objects.RootTree(plumbing.NewHash(commit))
+	if err == nil {
+		err = s.addTree(c.Git.Objects, root, "", 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list commit %s: %w", commit, err)
+	}
+	c.listed.add(commit, s)
+	return s, nil
+}
+
+// listingBy returns the snapshot of a commit, whose files are listed by an index when it is used; nil if
+// the index does not have exactly its files.
+func (c *Commits) listingBy(idx *gitdir.Index, commit string) (*Snapshot, error) {
+	if commit == "" || c.Git.Objects.Replaces() {
+		return nil, nil
+	}
+	root, err := c.Git.Objects.RootTree(plumbing.NewHash(commit))
+	if err != nil || !idx.Lists(root) {
+		return nil, err
+	}
+	if s := c.Listed(commit); s != nil {
+		return s, nil
+	}
+	s := &Snapshot{}
+	s.list = sync.OnceFunc(func() {
+		s.byPath = make(map[string]state, len(idx.Entries))
+		for i, path := range ownPaths(idx) {
+			s.byPath[path] = stateOf(&idx.Entries[i])
+		}
+	})
+	c.listed.add(commit, s)
+	return s, nil
+}
+
+// Listed returns the tree of a commit if it is in use anywhere, otherwise nil. It is only good for keeping
+// it in use until [Reader.SnapshotOf] returns it.
+func (c *Commits) Listed(commit string) *Snapshot { return c.listed.of(commit) }
+
+// listings are the snapshots of commits that are in use anywhere: the preflight and the jobs
+// of one base share theirs.
+type listings struct {
+	mu       sync.Mutex
+	byCommit map[string]weak.Pointer[Snapshot]
+}
+
+// of returns the snapshot of a commit; nil if none is in use.
+func (l *listings) of(commit string) *Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byCommit[commit].Value()
+}
+
+func (l *listings) add(commit string, s *Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byCommit == nil {
+		l.byCommit = map[string]weak.Pointer[Snapshot]{}
+	}
+	l.byCommit[commit] = weak.Make(s)
+}
+
+// RootTree returns the tree of a commit; "" is the empty tree.
+func (c *Commits) RootTree(commit string) (string, error) {
+	if commit == "" {
+		return gitdir.EmptyTree.String(), nil
+	}
+	root, err := c.roots.of(c, commit)
+	return root.hash.String(), err
 }

@@ -1,0 +1,50 @@
+package gitops
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// Reader reads a repository: the files of its working tree and of its commits. Mirrors have
+// no working tree: operations that need one then fail with an *UnsupportedError. It is
+// safe for concurrent use.
+type Reader struct {
+	*Commits
+	filters Filters
+	hashes  *hashes // of the work tree
+	tracked *trackedPaths
+}
+
+// NewReader returns the reader of an open git directory, which may be that of a mirror.
+func NewReader(git *gitdir.Dir) *Reader {
+	return &Reader{Commits: &Commits{Git: git}, hashes: &hashes{}, tracked: &trackedPaths{}}
+}
+
+func (r *Reader) withFilters(f Filters) *Reader {
+	with := *r
+	with.filters = f
+	return &with
+}
+
+// Root returns the working tree's directory, absolute and without symlinks; ""
+// for a mirror.
+func (r *Reader) Root() string { return r.Git.Root }
+
+// Below returns the path of a directory relative to the root of the working
+// tree (""), slash-separated. It fails if the directory is outside.
+func (r *Reader) Below(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	below, err := filepath.Rel(r.Git.Root, real)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", fmt.Errorf("%s is not in the working tree %s", dir, r.Git.Root)
+	}
+	if below == "." {
+		return "", nil
+	}
+	return filepath.ToSlash(below), nil
+}
