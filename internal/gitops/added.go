@@ -25,7 +25,7 @@ func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) err
 		if !v.known || v.binary() {
 			data, err := v.after, error(nil)
 			if data == nil {
-				data, err = tree.readAll(path, e)
+				data, err = tree.readAll(path, e.after, e.stored)
 			}
 			if err != nil {
 				return err
@@ -76,6 +76,32 @@ func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTr
 		}
 	}
 	return nil
+}
+
+// eachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
+// if it was deleted.
+func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after state, content *content) error) error {
+	tree, err := r.openWorkTree(cs.private)
+	if err != nil {
+		return err
+	}
+	defer tree.close()
+	return inParallel(ctx, cs.Changes, func(change Change) error {
+		path := change.Path
+		e, ok := cs.edits[path]
+		if !ok {
+			return fmt.Errorf("%s is not one of the collected changes", path)
+		}
+		if e.after.mode == 0 {
+			return fn(path, e.after, nil)
+		}
+		c, err := tree.measured(path, e.after, e.stored)
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		return fn(path, e.after, c)
+	})
 }
 
 // Without returns the changes except those of some paths.

@@ -87,7 +87,7 @@ func (r *Reader) changes(ctx context.Context, from *Snapshot, prepare func(*walk
 	}
 	defer tree.close()
 	cs := &ChangeSet{from: from, contents: map[plumbing.Hash][]byte{}}
-	w := tree.walkFrom(from)
+	w := r.walkFrom(tree, from)
 	w.keep, w.largest = rememberIn(cs.contents), maxFileSize
 	prepare(w)
 	if err := w.runAll(ctx); err != nil {
@@ -100,6 +100,23 @@ func (r *Reader) changes(ctx context.Context, from *Snapshot, prepare func(*walk
 		return nil, err
 	}
 	return cs, cs.describe(ctx, tree)
+}
+
+// AllFiles returns all files of a private working tree as changes. Only its own ignore and attribute files count.
+func (r *Reader) AllFiles(ctx context.Context) (*ChangeSet, error) {
+	now, err := r.snapshot(ctx, nil, true, func(*walk) {})
+	if err != nil {
+		return nil, err
+	}
+	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
+	for path, s := range now.files() {
+		if s.hash.IsZero() {
+			return nil, fmt.Errorf("read %s: %w", path, fs.ErrPermission)
+		}
+		cs.Changes = append(cs.Changes, Change{Path: path, Kind: Added})
+		cs.edits[path] = edit{after: s}
+	}
+	return cs, nil
 }
 
 // ChangedPaths returns the sorted paths that differ from a snapshot, and those that
@@ -118,7 +135,7 @@ func (r *Reader) changedPaths(ctx context.Context, from *Snapshot) ([]string, []
 		return nil, nil, err
 	}
 	defer tree.close()
-	w := tree.walkFrom(from)
+	w := r.walkFrom(tree, from)
 	w.lazy, w.largest = true, maxFileSize
 	if err := w.runAll(ctx); err != nil {
 		return nil, nil, err
@@ -130,15 +147,15 @@ func (r *Reader) changedPaths(ctx context.Context, from *Snapshot) ([]string, []
 }
 
 // walkFrom returns a walk for the differences from a snapshot.
-func (t *workTree) walkFrom(from *Snapshot) *walk {
-	idx, err := t.repo.Git.Index()
+func (r *Reader) walkFrom(tree *workTree, from *Snapshot) *walk {
+	idx, err := r.Git.Index()
 	if err != nil {
 		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
 	}
-	w := newWalk(t, idx, from.files())
+	w := r.newWalk(tree, idx, from.files())
 	w.below = from.below
 	w.enters = func(path string) bool {
-		return !from.refused[path] && isSmall(filepath.Join(t.repo.Git.Root, filepath.FromSlash(path)))
+		return !from.refused[path] && isSmall(filepath.Join(r.Git.Root, filepath.FromSlash(path)))
 	}
 	return w
 }
@@ -182,7 +199,7 @@ var errLarge = errors.New("larger than its limit")
 
 // runAll runs the walk with the ignore rules of the repository.
 func (w *walk) runAll(ctx context.Context) error {
-	rules, err := w.tree.repo.IgnoreRules()
+	rules, err := w.reader.IgnoreRules()
 	if err != nil {
 		return err
 	}
@@ -268,7 +285,7 @@ func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
 	}
 	for path, e := range cs.edits {
 		_, small := cs.contents[e.after.hash]
-		reason, err := tree.refusal(path, e, small)
+		reason, err := refusal(tree, path, e, small)
 		if err != nil {
 			return err
 		}
@@ -297,15 +314,15 @@ var tooLarge = fmt.Sprintf("file exceeds %d MiB", maxFileSize>>20)
 
 // refusal returns why a changed path can't be committed, or "". The size of a
 // file known to be small is not checked.
-func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
+func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
 	if isFile := e.after.mode == filemode.Regular || e.after.mode == filemode.Executable; isFile && !small {
-		if large, err := t.largerThan(path, maxFileSize); err != nil || large {
+		if large, err := tree.largerThan(path, maxFileSize); err != nil || large {
 			return tooLarge, err
 		}
 	}
 	switch {
-	case t.failed[path] != nil:
-		return t.failed[path].Error(), nil //nolint:nilerr // the reason of a refusal, not an error
+	case tree.failed[path] != nil:
+		return tree.failed[path].Error(), nil //nolint:nilerr // the reason of a refusal, not an error
 	case e.after.mode == 0:
 		return "", nil
 	case e.after.hash.IsZero() && !e.unread:
@@ -318,7 +335,7 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 		}
 		return "", nil
 	}
-	a, err := t.attributes(path)
+	a, err := tree.attributes(path)
 	if err != nil {
 		return "", err
 	}
@@ -326,7 +343,7 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 		return "its attributes require the encoding " + encoding, nil
 	}
 	if filter := filterOf(a); filter != "" {
-		return t.repo.Unfilterable(filter, t.repo.filters.Pushed), nil
+		return unfilterable(tree.git, filter, tree.filters.Pushed), nil
 	}
 	return "", nil
 }
@@ -377,7 +394,7 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 	if isPlain(e.before.mode) || isPlain(e.after.mode) { // git ignores a symlink's attributes
 		v.opaque, v.text = a["diff"] == "false", a["diff"] == "true"
 	}
-	if v.before, v.beforeAvailable, err = cs.from.content(tree.repo.Git.Objects, e.before); err != nil {
+	if v.before, v.beforeAvailable, err = cs.from.content(tree.git.Objects, e.before); err != nil {
 		return v, err
 	}
 	if e.after.mode == 0 {
@@ -388,7 +405,7 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		v.after, v.known = data, v.beforeAvailable
 		return v, nil
 	}
-	c, err := tree.measured(path, e)
+	c, err := tree.measured(path, e.after, e.stored)
 	if err != nil {
 		return v, err
 	}
@@ -398,24 +415,6 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		v.known = v.beforeAvailable
 	}
 	return v, nil
-}
-
-// measured returns a changed path's new content, to be closed. It fails if the
-// file changed since the change was collected.
-func (t *workTree) measured(path string, e edit) (*content, error) {
-	c, err := t.content(path, e.after.mode, e.stored)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	hash, err := c.hash()
-	if err == nil && hash != e.after.hash {
-		err = fmt.Errorf("%s was modified after the job's changes were collected: %w", path, gitdir.ErrConflict)
-	}
-	if err != nil {
-		c.close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // content returns a snapshot's content at a path; false if it is too large or
@@ -439,17 +438,4 @@ func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, err
 	}
 	data, err := objects.Blob(at.hash)
 	return data, err == nil, err
-}
-
-// largerThan reports whether a file of the working tree is larger than a number
-// of bytes. A missing file is not.
-func (t *workTree) largerThan(path string, n int64) (bool, error) {
-	info, err := t.dir.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("inspect %s: %w", path, err)
-	}
-	return info.Mode().IsRegular() && info.Size() > n, nil
 }

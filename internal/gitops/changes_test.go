@@ -102,7 +102,7 @@ func TestAddedFilesThatAreTooLargeAreNotRead(t *testing.T) {
 	tree, err := r.openWorkTree(false)
 	must(t, err)
 	defer tree.close()
-	w := tree.walkFrom(from)
+	w := r.walkFrom(tree, from)
 	w.largest = maxFileSize
 	must(t, w.runAll(t.Context()))
 	edits, err := w.readEdits(t.Context(), from)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,11 +113,6 @@ func (c *checkout) dir(path string) (*newDir, error) {
 	}
 	c.dirs = append(c.dirs, d)
 	return d, nil
-}
-
-func cutPath(path string) (parent, name string) {
-	at := strings.LastIndexByte(path, '/')
-	return path[:max(at, 0)], path[at+1:]
 }
 
 // checkName rejects a path whose last name would escape the directory.

@@ -30,8 +30,8 @@ func (c *checkout) plain() bool {
 	if git.Objects.Replaces() || !git.Settings.Symlinks || git.Settings.AutoCRLF == "true" || !plainConfig(git.Config) {
 		return false
 	}
-	attributes := &commitAttributes{objects: git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
-	if err := attributes.readWide(c.to); err != nil {
+	attributes, err := newCommitAttributes(git)
+	if err != nil {
 		return false
 	}
 	for _, d := range c.dirs {

@@ -115,7 +115,7 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 		return Saved{}, err
 	}
 	defer tree.close()
-	w := tree.walkFrom(from)
+	w := r.walkFrom(tree, from)
 	w.largest = maxFileSize
 	var left *LeftOut
 	if c.LeftOut {
@@ -143,7 +143,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 		return saved, false, err
 	}
 	defer tree.close()
-	w := &walk{tree: tree, known: from.files(), largest: maxFileSize}
+	w := &walk{reader: c.Reader, tree: tree, known: from.files(), largest: maxFileSize}
 	for _, file := range files {
 		path, err := filepath.Rel(c.Reader.Git.Root, file)
 		if err != nil {
@@ -237,7 +237,7 @@ func (c Checkpoints) storeFile(tree *workTree, out *objectWriter, path string, e
 	if e.after.mode == 0 || out.stored(e.after.hash) {
 		return true, nil
 	}
-	data, err := tree.readAll(path, e)
+	data, err := tree.readAll(path, e.after, e.stored)
 	if err != nil || c.Secret(data) {
 		return false, err
 	}
@@ -340,11 +340,4 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 	}
 	slices.Sort(changed)
 	return saved, changed, nil
-}
-
-// stored reports whether the directory has a loose object.
-func (w *objectWriter) stored(hash plumbing.Hash) bool {
-	id := hash.String()
-	_, err := os.Lstat(filepath.Join(w.dir, id[:2], id[2:]))
-	return err == nil
 }

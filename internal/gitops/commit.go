@@ -262,15 +262,11 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *obje
 }
 
 func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.IndexEntry, error) {
-	tree, err := c.repo.openWorkTree(c.cs.private)
-	if err != nil {
-		return nil, err
-	}
-	defer tree.close()
 	var mu sync.Mutex
 	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
-	err = inParallel(ctx, c.cs.Changes, func(change Change) error {
-		f, err := c.cs.storeFile(tree, w, change.Path)
+	err := c.repo.eachContent(ctx, c.cs, func(path string, after state, content *content) error {
+		f := gitdir.IndexEntry{Path: path, Mode: after.mode, Hash: after.hash}
+		err := storeFile(w, content, &f)
 		mu.Lock()
 		defer mu.Unlock()
 		files = append(files, f)
@@ -279,30 +275,21 @@ func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.
 	return files, err
 }
 
-func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (gitdir.IndexEntry, error) {
-	e, ok := cs.edits[path]
-	if !ok {
-		return gitdir.IndexEntry{}, fmt.Errorf("%s is not one of the collected changes", path)
+// storeFile stores the content of a changed path, which is nil if it was deleted.
+func storeFile(w *objectWriter, content *content, f *gitdir.IndexEntry) error {
+	if content == nil {
+		return nil
 	}
-	f := gitdir.IndexEntry{Path: path, Mode: e.after.mode, Hash: e.after.hash}
-	if e.after.mode == 0 {
-		return f, nil
-	}
-	c, err := tree.measured(path, e)
+	rd, err := content.reader()
 	if err != nil {
-		return f, err
+		return err
 	}
-	defer c.close()
-	rd, err := c.reader()
-	if err != nil {
-		return f, err
+	hash, err := w.write(plumbing.BlobObject, content.size, rd)
+	if err == nil && hash != f.Hash {
+		err = fmt.Errorf("%s: %w", f.Path, errReplaced)
 	}
-	hash, err := w.write(plumbing.BlobObject, c.size, rd)
-	if err == nil && hash != e.after.hash {
-		err = fmt.Errorf("%s: %w", path, errReplaced)
-	}
-	f.Stat = c.stat
-	return f, err
+	f.Stat = content.stat
+	return err
 }
 
 func storeCommit(ctx context.Context, w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing.Hash, error) {

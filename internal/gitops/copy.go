@@ -150,17 +150,9 @@ func initialise(dir string) error {
 
 // commitAll creates the only commit of a private repository.
 func (r *Repo) commitAll(ctx context.Context) error {
-	now, err := r.snapshot(ctx, nil, true, func(*walk) {})
+	cs, err := r.AllFiles(ctx)
 	if err != nil {
 		return err
-	}
-	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
-	for path, s := range now.files() {
-		if s.hash.IsZero() {
-			return fmt.Errorf("read %s: %w", path, fs.ErrPermission)
-		}
-		cs.Changes = append(cs.Changes, Change{Path: path, Kind: Added})
-		cs.edits[path] = edit{after: s}
 	}
 	nobody := Signature{Name: "millhand", Email: "millhand@localhost", When: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	_, err = r.Commit(ctx, cs, CommitOptions{Message: "directory as it was", Author: nobody, Committer: nobody})

@@ -23,10 +23,10 @@ type Filters struct {
 	Pushed bool
 }
 
-// Unfilterable returns why paths with a filter can't be committed; "" if they can. Like
+// unfilterable returns why paths with a filter can't be committed; "" if they can. Like
 // git, it allows a filter that is not configured: then their content is stored as it is.
-func (r *Reader) Unfilterable(name string, pushed bool) string {
-	f := r.Git.Filter(name)
+func unfilterable(git *gitdir.Dir, name string, pushed bool) string {
+	f := git.Filter(name)
 	switch {
 	case f.LFS() && pushed:
 		return "a file of Git LFS must be uploaded, which publish.mode push does not do"
@@ -47,14 +47,14 @@ func (r *Reader) Unfilterable(name string, pushed bool) string {
 // cleaning returns the function that converts the content of a path as its filter does
 // when it is stored; nil for none.
 func (t *workTree) cleaning(path string, attributes gitdir.Attributes) func([]byte) ([]byte, error) {
-	name, run := filterOf(attributes), t.repo.filters.Clean
-	if name == "" || run == nil || t.repo.Unfilterable(name, t.repo.filters.Pushed) != "" {
+	name, run := filterOf(attributes), t.filters.Clean
+	if name == "" || run == nil || unfilterable(t.git, name, t.filters.Pushed) != "" {
 		return nil
 	}
-	f := t.repo.Git.Filter(name)
+	f := t.git.Filter(name)
 	switch {
 	case f.LFS():
-		return func(data []byte) ([]byte, error) { return storeLFS(t.repo.Git.LFSObjects(), data) }
+		return func(data []byte) ([]byte, error) { return storeLFS(t.git.LFSObjects(), data) }
 	case f.Clean == "":
 		return nil
 	}

@@ -2,6 +2,8 @@ package gitops
 
 import (
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // ownDirectory is the directory of run reports. It is excluded from changes.
@@ -36,6 +38,9 @@ func dropIgnorable(c rune) rune {
 	return c
 }
 
+// attributesName is the name of attribute files.
+const attributesName = ".gitattributes"
+
 // outside reports whether a path is always excluded from changes.
 func outside(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
@@ -44,4 +49,13 @@ func outside(path string) bool {
 		}
 	}
 	return false
+}
+
+func isPlain(mode filemode.FileMode) bool {
+	return mode == filemode.Regular || mode == filemode.Executable || mode == filemode.Deprecated
+}
+
+func cutPath(path string) (parent, name string) {
+	at := strings.LastIndexByte(path, '/')
+	return path[:max(at, 0)], path[at+1:]
 }

@@ -172,3 +172,10 @@ func (w *objectWriter) finish(ctx context.Context) error {
 	}
 	return inParallel(ctx, dirs, func(d string) error { return gitdir.IgnoreMissing(gitdir.SyncDir(d)) }) // git gc has packed what it held
 }
+
+// stored reports whether the directory has a loose object.
+func (w *objectWriter) stored(hash plumbing.Hash) bool {
+	id := hash.String()
+	_, err := os.Lstat(filepath.Join(w.dir, id[:2], id[2:]))
+	return err == nil
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
@@ -170,7 +169,7 @@ func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versi
 	after := v.after
 	if e.after.mode != 0 && after == nil {
 		var err error
-		if after, err = tree.readAll(path, e); err != nil {
+		if after, err = tree.readAll(path, e.after, e.stored); err != nil {
 			return err
 		}
 	}
@@ -182,25 +181,4 @@ func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versi
 		return nil
 	}
 	return writeLiteral(out, v.before)
-}
-
-// readAll returns a changed path's new content, of any size.
-func (t *workTree) readAll(path string, e edit) ([]byte, error) {
-	c, err := t.measured(path, e)
-	if err != nil {
-		return nil, err
-	}
-	defer c.close()
-	if c.file == nil {
-		return c.data, nil
-	}
-	rd, err := c.reader()
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(rd, c.size))
-	if err == nil && int64(len(data)) != c.size {
-		err = errReplaced
-	}
-	return data, err
 }

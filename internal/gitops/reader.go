@@ -48,3 +48,13 @@ func (r *Reader) Below(dir string) (string, error) {
 	}
 	return filepath.ToSlash(below), nil
 }
+
+// Unfilterable returns why paths with a filter can't be committed; "" if they can.
+func (r *Reader) Unfilterable(name string, pushed bool) string {
+	return unfilterable(r.Git, name, pushed)
+}
+
+// openWorkTree returns the work tree, to be closed. A private one is read by its own rules alone.
+func (r *Reader) openWorkTree(private bool) (*workTree, error) {
+	return openWorkTree(r.Git, r.filters, private)
+}

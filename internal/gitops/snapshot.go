@@ -99,7 +99,7 @@ func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bo
 	if err != nil {
 		return nil, err
 	}
-	w := newWalk(tree, idx, nil)
+	w := r.newWalk(tree, idx, nil)
 	s := &Snapshot{byPath: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, skipped: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	prepare(w)

@@ -60,11 +60,3 @@ func (cs *ChangeSet) Moved() func(path string) bool {
 	}
 	return func(path string) bool { return deleted[cs.edits[path].after.hash] }
 }
-
-// String identifies the kind and content.
-func (s state) String() string {
-	if s.mode == 0 {
-		return gone
-	}
-	return s.mode.String() + " " + s.hash.String()
-}

@@ -72,7 +72,7 @@ func statusOf(ctx context.Context, r *Reader, list func(commit string) (*Snapsho
 	if err != nil {
 		return s, err
 	}
-	w := newWalk(tree, idx, nil)
+	w := r.newWalk(tree, idx, nil)
 	w.lazy = true
 	s.Left = leftOutOf(w)
 	if err := w.run(ctx, rules); err != nil {

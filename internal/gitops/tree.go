@@ -12,10 +12,24 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
+// state is what a tree holds at a path.
+type state struct {
+	mode filemode.FileMode
+	hash plumbing.Hash // zero for a file that can't be read
+}
+
 // placed is what a new tree holds at a path; a mode of zero means: nothing.
 type placed struct {
 	path string
 	state
+}
+
+// String identifies the kind and content.
+func (s state) String() string {
+	if s.mode == 0 {
+		return "deleted"
+	}
+	return s.mode.String() + " " + s.hash.String()
 }
 
 // treeBuilder makes trees that differ from given ones in a few paths. Directories

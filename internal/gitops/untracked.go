@@ -54,7 +54,7 @@ func (r *Reader) untracked(ctx context.Context, from *Snapshot, without []string
 		return nil, err
 	}
 	defer tree.close()
-	w := tree.walkFrom(from)
+	w := r.walkFrom(tree, from)
 	left := leftOutOf(w)
 	if err := w.list(ctx, rules); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ type LeftOut struct {
 
 // leftOutOf records what a walk leaves out.
 func leftOutOf(w *walk) *LeftOut {
-	l := &LeftOut{files: &Untracked{root: w.tree.repo.Git.Root, files: map[string]stamp{}}}
+	l := &LeftOut{files: &Untracked{root: w.reader.Git.Root, files: map[string]stamp{}}}
 	w.leftOut = func(in *os.File, path string, isDir bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()

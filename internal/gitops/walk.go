@@ -20,12 +20,6 @@ import (
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
-// state is what a tree holds at a path.
-type state struct {
-	mode filemode.FileMode
-	hash plumbing.Hash // zero for a file that can't be read
-}
-
 // found is a path that a walk met: a file, a link, or the directory of a submodule.
 type found struct {
 	path    string
@@ -40,8 +34,9 @@ type found struct {
 // with the id of its content. The index serves as a cache, so that only
 // files with a new time, size or place are read.
 type walk struct {
-	tree  *workTree
-	index *gitdir.Index
+	reader *Reader
+	tree   *workTree
+	index  *gitdir.Index
 
 	known   map[string]state // paths that count as tracked beside those of the index
 	below   string           // the directory that it is limited to; "" for the root
@@ -63,9 +58,9 @@ type walk struct {
 	refused []Refusal // nested repositories that are no submodules, and names that git refuses
 }
 
-func newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
+func (r *Reader) newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
 	return &walk{
-		tree: tree, index: idx, known: known, met: make([]presence, len(idx.Entries)),
+		reader: r, tree: tree, index: idx, known: known, met: make([]presence, len(idx.Entries)),
 		knownParents: sync.OnceValue(func() map[string]bool { return parentsOf(known) }),
 		lists:        sync.Pool{New: func() any { return new(dirent.List) }},
 	}
@@ -113,7 +108,7 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("walk %s: %w", w.tree.repo.Git.Root, err)
+			return fmt.Errorf("walk %s: %w", w.reader.Git.Root, err)
 		}
 		level = next
 	}
@@ -122,7 +117,7 @@ func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 
 // visit adds the files of a directory, and returns the directories in it.
 func (w *walk) visit(d directory) ([]directory, error) {
-	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(d.path))
+	full := filepath.Join(w.reader.Git.Root, filepath.FromSlash(d.path))
 	list := w.lists.Get().(*dirent.List) //nolint:forcetypeassert // nothing else is in the pool
 	defer w.lists.Put(list)
 	in, err := openDirectory(full, list)
@@ -276,7 +271,7 @@ func (w *walk) unnamable(d *directory, path string, c child) bool {
 	if !isDir {
 		return true
 	}
-	entries, err := os.ReadDir(filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(path)))
+	entries, err := os.ReadDir(filepath.Join(w.reader.Git.Root, filepath.FromSlash(path)))
 	return err == nil && len(entries) > 0
 }
 
@@ -387,8 +382,8 @@ func (w *walk) describe(path string, e *gitdir.IndexEntry, tracked bool, info gi
 	one := found{path: path, tracked: tracked, entry: e, stat: info.Stat}
 	one.state.mode = w.mode(path, e, info)
 	if e != nil && e.Mode == one.state.mode {
-		current := w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime)
-		if !current && w.lazy && e.Same(&one.stat, w.tree.repo.Git.Settings.TrustCtime) {
+		current := w.index.Current(e, &one.stat, w.reader.Git.Settings.TrustCtime)
+		if !current && w.lazy && e.Same(&one.stat, w.reader.Git.Settings.TrustCtime) {
 			current, err = w.filtered(path) // without its filter, content can't be compared
 		}
 		if current {
@@ -408,7 +403,7 @@ func (w *walk) resized(f *found, size int64) bool {
 	if err != nil || !c.none() {
 		return false
 	}
-	stored, err := w.tree.repo.Git.Objects.Size(w.stored(f))
+	stored, err := w.reader.Git.Objects.Size(w.stored(f))
 	return err == nil && stored != size
 }
 
@@ -421,7 +416,7 @@ func (w *walk) filtered(path string) (bool, error) {
 // mode returns the mode that git would store, which is the old one where the
 // file system can't tell. e is the entry of the path, or nil.
 func (w *walk) mode(path string, e *gitdir.IndexEntry, info gitdir.File) filemode.FileMode {
-	settings := w.tree.repo.Git.Settings
+	settings := w.reader.Git.Settings
 	switch {
 	case info.Symlink():
 		return filemode.Symlink
@@ -468,7 +463,7 @@ func (w *walk) read(f *found) error {
 	if err != nil {
 		return err
 	}
-	hashes := w.tree.repo.hashes
+	hashes := w.reader.hashes
 	if conversion.none() && w.recall(hashes, f) {
 		return nil
 	}
@@ -480,7 +475,7 @@ func (w *walk) read(f *found) error {
 	f.state.hash, err = c.hash()
 	f.hashed = err == nil
 	if f.hashed && conversion.none() {
-		hashes.add(f.path, c.stat, f.state.hash, w.tree.repo.Git.Env.Now)
+		hashes.add(f.path, c.stat, f.state.hash, w.reader.Git.Env.Now)
 	}
 	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.hash) {
 		w.keep(f.state.hash, c.data)

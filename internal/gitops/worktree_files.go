@@ -19,8 +19,9 @@ import (
 // workTree reads the files of a work tree for one operation. Nothing outside
 // of its directory is ever read, whatever links an agent has left.
 type workTree struct {
-	repo *Reader
-	dir  *os.Root
+	git     *gitdir.Dir
+	filters Filters
+	dir     *os.Root
 
 	weakest  gitdir.AttributeStack // the machine's and the user's
 	absolute *gitdir.AttributeFile // .git/info/attributes
@@ -32,20 +33,20 @@ type workTree struct {
 	skipped func() map[string]plumbing.Hash // rule files that a sparse checkout does not have
 }
 
-// openWorkTree returns the work tree, to be closed. A private one is read by
+// openWorkTree returns the work tree of a git directory, to be closed. A private one is read by
 // its own rules alone, without those of the machine and of the user.
-func (r *Reader) openWorkTree(private bool) (*workTree, error) {
-	if r.Git.Bare() {
+func openWorkTree(git *gitdir.Dir, filters Filters, private bool) (*workTree, error) {
+	if git.Bare() {
 		return nil, gitdir.ErrBare
 	}
-	dir, err := os.OpenRoot(r.Git.Root)
+	dir, err := os.OpenRoot(git.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open working tree: %w", err)
 	}
-	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}, failed: map[string]error{}}
-	t.skipped = sync.OnceValue(func() map[string]plumbing.Hash { return skippedRules(r) })
+	t := &workTree{git: git, filters: filters, dir: dir, perDir: map[string]*gitdir.AttributeFile{}, failed: map[string]error{}}
+	t.skipped = sync.OnceValue(func() map[string]plumbing.Hash { return skippedRules(git) })
 	if !private {
-		err = t.readAttributeFiles()
+		t.weakest, t.absolute, err = wideAttributes(git)
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -55,19 +56,19 @@ func (r *Reader) openWorkTree(private bool) (*workTree, error) {
 
 func (t *workTree) close() { _ = t.dir.Close() } // opened for reading
 
-func (t *workTree) readAttributeFiles() error {
-	for _, name := range []string{t.repo.Git.Settings.SystemAttrs, t.repo.Git.Settings.AttributesFile} {
+// wideAttributes returns the attributes of the machine and the user, and those of the repository's git directory.
+func wideAttributes(git *gitdir.Dir) (weakest gitdir.AttributeStack, absolute *gitdir.AttributeFile, err error) {
+	for _, name := range []string{git.Settings.SystemAttrs, git.Settings.AttributesFile} {
 		f, err := gitdir.ReadAttributeFile(name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if f != nil {
-			t.weakest = append(t.weakest, f)
+			weakest = append(weakest, f)
 		}
 	}
-	var err error
-	t.absolute, err = gitdir.ReadAttributeFile(filepath.Join(t.repo.Git.Common, "info", "attributes"))
-	return err
+	absolute, err = gitdir.ReadAttributeFile(filepath.Join(git.Common, "info", "attributes"))
+	return weakest, absolute, err
 }
 
 // maxRuleFileSize bounds the ignore and attribute files of a work tree.
@@ -96,8 +97,8 @@ func (t *workTree) exists(name string) bool {
 }
 
 // skippedRules returns the ignore and attribute files of the index that are not checked out.
-func skippedRules(r *Reader) map[string]plumbing.Hash {
-	idx, err := r.Git.Index()
+func skippedRules(git *gitdir.Dir) map[string]plumbing.Hash {
+	idx, err := git.Index()
 	if err != nil {
 		return nil
 	}
@@ -161,7 +162,7 @@ func (t *workTree) conversionOf(path string) (conversion, error) {
 		return conversion{}, err
 	}
 	return conversion{
-		clean: t.cleaning(path, a), endings: endings(a, t.repo.Git.Settings.AutoCRLF), ident: a["ident"] == "true",
+		clean: t.cleaning(path, a), endings: endings(a, t.git.Settings.AutoCRLF), ident: a["ident"] == "true",
 	}, nil
 }
 
@@ -274,7 +275,7 @@ func (t *workTree) stored(hash plumbing.Hash) ([]byte, error) {
 	if hash.IsZero() {
 		return nil, nil
 	}
-	data, err := t.repo.Git.Objects.Blob(hash)
+	data, err := t.git.Objects.Blob(hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		return nil, nil
 	}
@@ -308,4 +309,56 @@ func (c *content) hash() (plumbing.Hash, error) {
 		err = errReplaced
 	}
 	return plumbing.Hash(h.Sum(nil)), err
+}
+
+// measured returns a changed path's new content, to be closed. It fails if the
+// file changed since its state was read. stored decides on line endings, see content.
+func (t *workTree) measured(path string, after state, stored plumbing.Hash) (*content, error) {
+	c, err := t.content(path, after.mode, stored)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	hash, err := c.hash()
+	if err == nil && hash != after.hash {
+		err = fmt.Errorf("%s was modified after the job's changes were collected: %w", path, gitdir.ErrConflict)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// largerThan reports whether a file of the working tree is larger than a number
+// of bytes. A missing file is not.
+func (t *workTree) largerThan(path string, n int64) (bool, error) {
+	info, err := t.dir.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("inspect %s: %w", path, err)
+	}
+	return info.Mode().IsRegular() && info.Size() > n, nil
+}
+
+// readAll returns a changed path's new content, of any size.
+func (t *workTree) readAll(path string, after state, stored plumbing.Hash) ([]byte, error) {
+	c, err := t.measured(path, after, stored)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if c.file == nil {
+		return c.data, nil
+	}
+	rd, err := c.reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(rd, c.size))
+	if err == nil && int64(len(data)) != c.size {
+		err = errReplaced
+	}
+	return data, err
 }
