@@ -80,7 +80,7 @@ func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTr
 
 // eachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
 // if it was deleted.
-func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after state, content *content) error) error {
+func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after state, file *content) error) error {
 	tree, err := r.openWorkTree(cs.private)
 	if err != nil {
 		return err

@@ -320,9 +320,10 @@ func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
 			return tooLarge, err
 		}
 	}
+	if failed := tree.failure(path); failed != nil {
+		return failed.Error(), nil //nolint:nilerr // the reason of a refusal, not an error
+	}
 	switch {
-	case tree.failed[path] != nil:
-		return tree.failed[path].Error(), nil //nolint:nilerr // the reason of a refusal, not an error
 	case e.after.mode == 0:
 		return "", nil
 	case e.after.hash.IsZero() && !e.unread:
@@ -343,7 +344,7 @@ func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
 		return "its attributes require the encoding " + encoding, nil
 	}
 	if filter := filterOf(a); filter != "" {
-		return unfilterable(tree.git, filter, tree.filters.Pushed), nil
+		return tree.unfilterable(filter), nil
 	}
 	return "", nil
 }

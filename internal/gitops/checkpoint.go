@@ -179,10 +179,10 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 	if !isPlain(at.mode) || from.files()[path].mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
 		return false, nil
 	}
-	if c, err := w.tree.conversionOf(path); err != nil || c.clean != nil || c.ident {
+	if c, err := w.tree.conversionOf(path); err != nil || c.variable() {
 		return false, err
 	}
-	in, err := w.tree.dir.Open(cmp.Or(dir, "."))
+	in, err := w.tree.openDirectory(cmp.Or(dir, "."))
 	if err != nil {
 		return false, nil // likewise
 	}
@@ -212,7 +212,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	for _, f := range cs.Refused {
 		delete(cs.edits, f.Path)
 	}
-	out := &objectWriter{dir: c.Store, dirs: map[string]bool{}, cache: true}
+	out := newCacheWriter(c.Store)
 	paths := make([]placed, 0, len(changed))
 	for _, path := range changed {
 		e, ok := cs.edits[path]
@@ -228,7 +228,7 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 		paths = append(paths, placed{path, e.after})
 	}
 	objects := c.Reader.Git.Objects.With(c.Store)
-	hash, err := (treeBuilder{objects, out}).build(plumbing.NewHash(last.Tree), paths)
+	hash, err := buildTree(objects, out, plumbing.NewHash(last.Tree), paths)
 	return Saved{Tree: hash.String(), Left: last.Left, after: after, found: found}, err
 }
 

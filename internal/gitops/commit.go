@@ -244,7 +244,7 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *obje
 	for i, f := range files {
 		paths[i] = placed{f.Path, state{f.Mode, f.Hash}}
 	}
-	if tree, err = (treeBuilder{objects, w}).build(before, paths); err != nil {
+	if tree, err = buildTree(objects, w, before, paths); err != nil {
 		return commit, tree, nil, err
 	}
 	if tree == before {
@@ -264,9 +264,9 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *obje
 func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.IndexEntry, error) {
 	var mu sync.Mutex
 	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
-	err := c.repo.eachContent(ctx, c.cs, func(path string, after state, content *content) error {
+	err := c.repo.eachContent(ctx, c.cs, func(path string, after state, file *content) error {
 		f := gitdir.IndexEntry{Path: path, Mode: after.mode, Hash: after.hash}
-		err := storeFile(w, content, &f)
+		err := storeFile(w, file, &f)
 		mu.Lock()
 		defer mu.Unlock()
 		files = append(files, f)
@@ -276,19 +276,19 @@ func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.
 }
 
 // storeFile stores the content of a changed path, which is nil if it was deleted.
-func storeFile(w *objectWriter, content *content, f *gitdir.IndexEntry) error {
-	if content == nil {
+func storeFile(w *objectWriter, file *content, f *gitdir.IndexEntry) error {
+	if file == nil {
 		return nil
 	}
-	rd, err := content.reader()
+	rd, err := file.reader()
 	if err != nil {
 		return err
 	}
-	hash, err := w.write(plumbing.BlobObject, content.size, rd)
+	hash, err := w.write(plumbing.BlobObject, file.size, rd)
 	if err == nil && hash != f.Hash {
 		err = fmt.Errorf("%s: %w", f.Path, errReplaced)
 	}
-	f.Stat = content.stat
+	f.Stat = file.stat
 	return err
 }
 

@@ -61,6 +61,9 @@ type conversion struct {
 
 func (c conversion) none() bool { return c.clean == nil && c.endings == keepEndings && !c.ident }
 
+// variable reports whether the stored content depends on more than the file and its line endings.
+func (c conversion) variable() bool { return c.clean != nil || c.ident }
+
 // apply returns the content that git stores. In one case it depends on the
 // content stored before, which prior returns; it may return nil.
 func (c conversion) apply(data []byte, prior func() ([]byte, error)) ([]byte, error) {

@@ -44,11 +44,16 @@ func unfilterable(git *gitdir.Dir, name string, pushed bool) string {
 	return ""
 }
 
+// unfilterable returns why paths with a filter can't be committed; "" if they can.
+func (t *workTree) unfilterable(name string) string {
+	return unfilterable(t.git, name, t.filters.Pushed)
+}
+
 // cleaning returns the function that converts the content of a path as its filter does
 // when it is stored; nil for none.
 func (t *workTree) cleaning(path string, attributes gitdir.Attributes) func([]byte) ([]byte, error) {
 	name, run := filterOf(attributes), t.filters.Clean
-	if name == "" || run == nil || unfilterable(t.git, name, t.filters.Pushed) != "" {
+	if name == "" || run == nil || t.unfilterable(name) != "" {
 		return nil
 	}
 	f := t.git.Filter(name)

@@ -47,6 +47,11 @@ func newObjectWriter(store *gitdir.Objects, shared *packing) (w *objectWriter, e
 	return w, err
 }
 
+// newCacheWriter returns a writer of loose objects that need not be durable to a directory.
+func newCacheWriter(dir string) *objectWriter {
+	return &objectWriter{dir: dir, dirs: map[string]bool{}, cache: true}
+}
+
 // despitePruning repeats what creates objects if git has removed a temporary file: git gc
 // --prune=now removes all of them, whoever is writing one.
 func despitePruning(create func() error) error {

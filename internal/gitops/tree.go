@@ -39,9 +39,13 @@ type treeBuilder struct {
 	writer  *objectWriter
 }
 
+// buildTree returns the tree that a tree becomes with these paths. Of a tree without entries it
+// returns the id without writing it; the zero id stands for such a tree too.
+func buildTree(objects *gitdir.Objects, w *objectWriter, tree plumbing.Hash, paths []placed) (plumbing.Hash, error) {
+	return treeBuilder{objects, w}.build(tree, paths)
+}
+
 // build returns the tree that a tree becomes with these paths, relative to it.
-// Of a tree without entries it returns the id without writing it; the zero id
-// stands for such a tree too.
 func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, error) {
 	if len(paths) == 0 {
 		return tree, nil

@@ -26,7 +26,7 @@ func TestObjectsTogetherWithThoseOfAnotherDirectory(t *testing.T) {
 	s.Run("gc", "-q")
 	store := filepath.Join(s.Home, "objects")
 	must(t, os.Mkdir(store, 0o755))
-	hash, err := (&objectWriter{dir: store, dirs: map[string]bool{}, cache: true}).writeBytes(plumbing.BlobObject, []byte("only there\n"))
+	hash, err := newCacheWriter(store).writeBytes(plumbing.BlobObject, []byte("only there\n"))
 	must(t, err)
 
 	both := r.Git.Objects.With(store)

@@ -185,6 +185,9 @@ func (t *workTree) open(path string) (*os.File, error) {
 	return f, nil
 }
 
+// openDirectory opens a directory.
+func (t *workTree) openDirectory(path string) (*os.File, error) { return t.dir.Open(path) }
+
 // content is what git would store for one path of the work tree: bytes in
 // memory, or a large file that is stored as it is.
 type content struct {
@@ -246,6 +249,13 @@ func (t *workTree) fail(path string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failed[path] = err
+}
+
+// failure returns why the filter of a path failed; nil if it did not.
+func (t *workTree) failure(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed[path]
 }
 
 func readContent(f *os.File, c conversion, prior func() ([]byte, error)) (*content, error) {
