@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/gitops/store"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // Addition is a contiguous text that a change adds to a file.
@@ -19,7 +22,7 @@ type Addition struct {
 func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
 	return r.eachVersion(ctx, cs, func(tree *workTree, c Change, v versions) error {
 		path, e := c.Path, cs.edits[c.Path]
-		if e.after.mode == 0 {
+		if e.after.Mode == 0 {
 			return nil
 		}
 		if !v.known || v.binary() {
@@ -80,19 +83,19 @@ func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTr
 
 // eachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
 // if it was deleted.
-func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after state, file *content) error) error {
+func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after store.State, file *content) error) error {
 	tree, err := r.openWorkTree(cs.private)
 	if err != nil {
 		return err
 	}
 	defer tree.close()
-	return inParallel(ctx, cs.Changes, func(change Change) error {
+	return parallel.Each(ctx, cs.Changes, func(change Change) error {
 		path := change.Path
 		e, ok := cs.edits[path]
 		if !ok {
 			return fmt.Errorf("%s is not one of the collected changes", path)
 		}
-		if e.after.mode == 0 {
+		if e.after.Mode == 0 {
 			return fn(path, e.after, nil)
 		}
 		c, err := tree.measured(path, e.after, e.stored)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // commitAttributes has the attribute files of a commit.
@@ -31,16 +32,16 @@ func newCommitAttributes(git *gitdir.Dir) (*commitAttributes, error) {
 }
 
 // note reads an attributes file.
-func (w *commitAttributes) note(path string, at state) error {
+func (w *commitAttributes) note(path string, at store.State) error {
 	dir, name := cutPath(path)
-	if name != attributesName || !isPlain(at.mode) {
+	if name != attributesName || !isPlain(at.Mode) {
 		return nil
 	}
-	size, err := w.objects.Size(at.hash)
+	size, err := w.objects.Size(at.Hash)
 	if err != nil || size > maxRuleFileSize {
 		return err
 	}
-	data, err := w.objects.Blob(at.hash)
+	data, err := w.objects.Blob(at.Hash)
 	if err != nil {
 		return err
 	}

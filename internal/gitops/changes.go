@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // Kind is what happened to a path.
@@ -56,16 +58,16 @@ type ChangeSet struct {
 
 // edit is a path's content before and after; mode zero means absent.
 type edit struct {
-	before, after state
+	before, after store.State
 	stored        plumbing.Hash // decides the line endings of after
 	unread        bool          // the hash of after is unknown
 }
 
 func (e edit) kind() Kind {
 	switch {
-	case e.before.mode == 0:
+	case e.before.Mode == 0:
 		return Added
-	case e.after.mode == 0:
+	case e.after.Mode == 0:
 		return Deleted
 	}
 	return Modified
@@ -110,7 +112,7 @@ func (r *Reader) AllFiles(ctx context.Context) (*ChangeSet, error) {
 	}
 	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
 	for path, s := range now.files() {
-		if s.hash.IsZero() {
+		if s.Hash.IsZero() {
 			return nil, fmt.Errorf("read %s: %w", path, fs.ErrPermission)
 		}
 		cs.Changes = append(cs.Changes, Change{Path: path, Kind: Added})
@@ -212,7 +214,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 	present := 0 // paths of the snapshot that exist
 	compare := func(path string, e edit) {
 		e.before = files[path]
-		if e.before.mode != 0 {
+		if e.before.Mode != 0 {
 			present++
 		}
 		if e.before != e.after {
@@ -253,13 +255,13 @@ func (w *walk) readEdits(ctx context.Context, from *Snapshot) (map[string]edit, 
 	w.files = nil
 	for path, e := range edits {
 		i, ok := w.search(path)
-		if !ok || !isPlain(e.after.mode) || e.after.hash != e.stored {
+		if !ok || !isPlain(e.after.Mode) || e.after.Hash != e.stored {
 			continue
 		}
 		if large, err := w.tree.largerThan(path, w.largest); err != nil {
 			return nil, err
 		} else if !large { // otherwise it is refused, whatever it holds
-			w.files = append(w.files, found{path: path, state: state{mode: e.after.mode}, tracked: true, entry: w.only(i), stat: w.index.Entries[i].Stat})
+			w.files = append(w.files, found{path: path, state: store.State{Mode: e.after.Mode}, tracked: true, entry: w.only(i), stat: w.index.Entries[i].Stat})
 		}
 	}
 	if err := w.hash(ctx); err != nil {
@@ -284,7 +286,7 @@ func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
 		}
 	}
 	for path, e := range cs.edits {
-		_, small := cs.contents[e.after.hash]
+		_, small := cs.contents[e.after.Hash]
 		reason, err := refusal(tree, path, e, small)
 		if err != nil {
 			return err
@@ -297,7 +299,7 @@ func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
 			continue
 		}
 		cs.Refused = append(cs.Refused, Refusal{path, reason})
-		if e.after.mode != 0 && (reason == tooLarge || e.after.hash.IsZero() || e.after.mode == filemode.Submodule) {
+		if e.after.Mode != 0 && (reason == tooLarge || e.after.Hash.IsZero() || e.after.Mode == filemode.Submodule) {
 			delete(cs.edits, path) // no content to show
 		}
 	}
@@ -315,7 +317,7 @@ var tooLarge = fmt.Sprintf("file exceeds %d MiB", maxFileSize>>20)
 // refusal returns why a changed path can't be committed, or "". The size of a
 // file known to be small is not checked.
 func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
-	if isFile := e.after.mode == filemode.Regular || e.after.mode == filemode.Executable; isFile && !small {
+	if isFile := e.after.Mode == filemode.Regular || e.after.Mode == filemode.Executable; isFile && !small {
 		if large, err := tree.largerThan(path, maxFileSize); err != nil || large {
 			return tooLarge, err
 		}
@@ -324,13 +326,13 @@ func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
 		return failed.Error(), nil //nolint:nilerr // the reason of a refusal, not an error
 	}
 	switch {
-	case e.after.mode == 0:
+	case e.after.Mode == 0:
 		return "", nil
-	case e.after.hash.IsZero() && !e.unread:
+	case e.after.Hash.IsZero() && !e.unread:
 		return "file can't be read", nil
-	case e.after.mode == filemode.Submodule:
+	case e.after.Mode == filemode.Submodule:
 		return "a submodule was added", nil
-	case e.after.mode == filemode.Symlink:
+	case e.after.Mode == filemode.Symlink:
 		if path[strings.LastIndexByte(path, '/')+1:] == ".gitmodules" {
 			return "git does not accept a symlink with this name", nil
 		}
@@ -359,7 +361,7 @@ func (cs *ChangeSet) describe(ctx context.Context, tree *workTree) error {
 	for i := range cs.Changes {
 		order[i] = &cs.Changes[i]
 	}
-	return inParallel(ctx, order, func(c *Change) error {
+	return parallel.Each(ctx, order, func(c *Change) error {
 		v, err := cs.versions(tree, c.Path)
 		if err != nil {
 			return err
@@ -392,17 +394,17 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		return versions{}, err
 	}
 	var v versions
-	if isPlain(e.before.mode) || isPlain(e.after.mode) { // git ignores a symlink's attributes
+	if isPlain(e.before.Mode) || isPlain(e.after.Mode) { // git ignores a symlink's attributes
 		v.opaque, v.text = a["diff"] == "false", a["diff"] == "true"
 	}
 	if v.before, v.beforeAvailable, err = cs.from.content(tree.git.Objects, e.before); err != nil {
 		return v, err
 	}
-	if e.after.mode == 0 {
+	if e.after.Mode == 0 {
 		v.known = v.beforeAvailable
 		return v, nil
 	}
-	if data, ok := cs.contents[e.after.hash]; ok {
+	if data, ok := cs.contents[e.after.Hash]; ok {
 		v.after, v.known = data, v.beforeAvailable
 		return v, nil
 	}
@@ -420,23 +422,23 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 
 // content returns a snapshot's content at a path; false if it is too large or
 // not available.
-func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, error) {
-	if at.mode == 0 {
+func (s *Snapshot) content(objects *gitdir.Objects, at store.State) ([]byte, bool, error) {
+	if at.Mode == 0 {
 		return nil, true, nil
 	}
-	if at.mode == filemode.Submodule {
-		return []byte("Subproject commit " + at.hash.String() + "\n"), true, nil
+	if at.Mode == filemode.Submodule {
+		return []byte("Subproject commit " + at.Hash.String() + "\n"), true, nil
 	}
-	if data, ok := s.contents[at.hash]; ok {
+	if data, ok := s.contents[at.Hash]; ok {
 		return data, true, nil
 	}
-	size, err := objects.Size(at.hash)
+	size, err := objects.Size(at.Hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && size > maxDiffSize {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	data, err := objects.Blob(at.hash)
+	data, err := objects.Blob(at.Hash)
 	return data, err == nil, err
 }

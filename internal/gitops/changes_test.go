@@ -107,7 +107,7 @@ func TestAddedFilesThatAreTooLargeAreNotRead(t *testing.T) {
 	must(t, w.runAll(t.Context()))
 	edits, err := w.readEdits(t.Context(), from)
 	must(t, err)
-	if got, want := edits["large"].after.hash.String(), s.Run("rev-parse", ":large"); got != want {
+	if got, want := edits["large"].after.Hash.String(), s.Run("rev-parse", ":large"); got != want {
 		t.Errorf("hash %s, want %s", got, want)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // checkout is a checkout of a commit in a directory without files. The files have the contents that
@@ -41,7 +43,7 @@ type newDir struct {
 
 // newFile is a file of a checkout.
 type newFile struct {
-	placed
+	store.Placed
 	size int64 // of the copy in the work tree, in bytes, as the index has it; -1 without one
 }
 
@@ -66,7 +68,7 @@ func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 			continue
 		}
 		copies[e.Path] = true
-		if err := c.add(placed{e.Path, stateOf(e)}, e.Stat.Size()); err != nil {
+		if err := c.add(store.Placed{Path: e.Path, State: stateOf(e)}, e.Stat.Size()); err != nil {
 			return nil, err
 		}
 	}
@@ -74,25 +76,25 @@ func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 		if copies[path] {
 			continue
 		}
-		if err := c.add(placed{path, at}, -1); err != nil {
+		if err := c.add(store.Placed{Path: path, State: at}, -1); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *checkout) add(p placed, size int64) error {
-	parent, name := cutPath(p.path)
+func (c *checkout) add(p store.Placed, size int64) error {
+	parent, name := cutPath(p.Path)
 	dir, err := c.dir(parent)
 	if err != nil {
 		return err
 	}
-	if size < 0 && p.mode != filemode.Submodule {
+	if size < 0 && p.Mode != filemode.Submodule {
 		c.stored++
 	}
 	c.large = c.large || size > largestCopy
 	dir.files = append(dir.files, newFile{p, size})
-	return checkName(p.path, name)
+	return checkName(p.Path, name)
 }
 
 // dir returns a directory of the checkout.
@@ -147,7 +149,7 @@ func (c *checkout) write(ctx context.Context, dir, gitDir string) error {
 	}
 	var mu sync.Mutex
 	var entries []gitdir.IndexEntry
-	err = inParallel(ctx, c.dirs, func(d *newDir) error {
+	err = parallel.Each(ctx, c.dirs, func(d *newDir) error {
 		some, err := c.fill(ctx, root, d)
 		mu.Lock()
 		defer mu.Unlock()
@@ -183,29 +185,29 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 	for _, f := range d.files {
 		st, err := c.writeFile(to, from, f, buf[:])
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, fmt.Errorf("check out %s: %w", f.path, err)
+			return nil, fmt.Errorf("check out %s: %w", f.Path, err)
 		}
-		entries = append(entries, gitdir.IndexEntry{Path: f.path, Mode: f.mode, Hash: f.hash, Stat: st})
+		entries = append(entries, gitdir.IndexEntry{Path: f.Path, Mode: f.Mode, Hash: f.Hash, Stat: st})
 	}
 	return entries, nil
 }
 
 // writeFile writes a file of an open directory. from is the same directory of the work tree, or nil.
 func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.Stat, error) {
-	_, name := cutPath(f.path)
-	if f.mode == filemode.Submodule {
+	_, name := cutPath(f.Path)
+	if f.Mode == filemode.Submodule {
 		return gitdir.Stat{}, gitdir.MkdirIn(to, name)
 	}
 	data, ok := copyOf(from, name, f, buf)
 	var err error
 	if !ok {
-		data, err = c.to.Git.Objects.Blob(f.hash)
+		data, err = c.to.Git.Objects.Blob(f.Hash)
 	}
 	switch {
 	case err != nil:
-	case f.mode == filemode.Symlink && c.to.Git.Settings.Symlinks:
+	case f.Mode == filemode.Symlink && c.to.Git.Settings.Symlinks:
 		err = gitdir.SymlinkIn(to, string(data), name)
-	case f.mode == filemode.Executable:
+	case f.Mode == filemode.Executable:
 		err = gitdir.WriteIn(to, name, data, 0o777)
 	default:
 		err = gitdir.WriteIn(to, name, data, 0o666)
@@ -236,7 +238,7 @@ func copyOf(from *os.File, name string, f newFile, buf []byte) (data []byte, ok 
 	if err != nil {
 		return nil, false
 	}
-	h := newHash(plumbing.BlobObject, int64(n))
+	h := store.NewHash(plumbing.BlobObject, int64(n))
 	h.Write(buf[:n])
-	return buf[:n], plumbing.Hash(h.Sum(nil)) == f.hash
+	return buf[:n], plumbing.Hash(h.Sum(nil)) == f.Hash
 }

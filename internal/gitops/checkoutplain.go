@@ -65,17 +65,17 @@ func plainConfig(config gitdir.ConfigFiles) bool {
 
 // plainFile reports whether a file has a usual mode and, if it is only an object, size. It reads attribute files.
 func (c *checkout) plainFile(attributes *commitAttributes, f newFile) (bool, error) {
-	_, name := cutPath(f.path)
+	_, name := cutPath(f.Path)
 	switch {
-	case f.mode == filemode.Submodule:
+	case f.Mode == filemode.Submodule:
 		return true, nil
-	case !isPlain(f.mode) && (f.mode != filemode.Symlink || name == attributesName):
+	case !isPlain(f.Mode) && (f.Mode != filemode.Symlink || name == attributesName):
 		return false, nil
 	case f.size < 0:
-		size, err := c.to.Git.Objects.Size(f.hash)
+		size, err := c.to.Git.Objects.Size(f.Hash)
 		if err != nil || size > largestCopy {
 			return false, err
 		}
 	}
-	return true, attributes.note(f.path, f.state)
+	return true, attributes.note(f.Path, f.State)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
@@ -30,10 +31,10 @@ type Checkpoints struct {
 
 // Saved is a state of a working tree that was saved.
 type Saved struct {
-	Tree  string           // its hash
-	Left  *LeftOut         // what the last search left out; nil if that is not recorded
-	after map[string]state // of the paths that differed from the base, also of those that were left out
-	found *ChangeSet       // from the snapshot, without its list of changes; nil if they were not searched for
+	Tree  string                 // its hash
+	Left  *LeftOut               // what the last search left out; nil if that is not recorded
+	after map[string]store.State // of the paths that differed from the base, also of those that were left out
+	found *ChangeSet             // from the snapshot, without its list of changes; nil if they were not searched for
 
 	// Named reports that only files whose names were given have been looked at since [AtBase]: all of them are in the base.
 	Named bool
@@ -176,7 +177,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 		at = from.files()[path]
 	}
 	dir, name := filepath.Split(filepath.FromSlash(path))
-	if !isPlain(at.mode) || from.files()[path].mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
+	if !isPlain(at.Mode) || from.files()[path].Mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
 		return false, nil
 	}
 	if c, err := w.tree.conversionOf(path); err != nil || c.variable() {
@@ -188,7 +189,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 	}
 	defer in.Close()
 	f, ok, err := w.file(in, &directory{}, path)
-	if err != nil || !ok || !isPlain(f.state.mode) {
+	if err != nil || !ok || !isPlain(f.state.Mode) {
 		return false, err
 	}
 	w.files = append(w.files, f)
@@ -199,7 +200,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, last Saved) (Saved, error) {
 	after := maps.Clone(last.after)
 	if after == nil {
-		after = map[string]state{}
+		after = map[string]store.State{}
 	}
 	for path, e := range cs.edits {
 		after[path] = e.after
@@ -212,8 +213,8 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 	for _, f := range cs.Refused {
 		delete(cs.edits, f.Path)
 	}
-	out := newCacheWriter(c.Store)
-	paths := make([]placed, 0, len(changed))
+	out := store.NewCache(c.Store)
+	paths := make([]store.Placed, 0, len(changed))
 	for _, path := range changed {
 		e, ok := cs.edits[path]
 		if ok {
@@ -225,23 +226,23 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 		if !ok {
 			e.after = cs.from.files()[path] // as if it had not changed
 		}
-		paths = append(paths, placed{path, e.after})
+		paths = append(paths, store.Placed{Path: path, State: e.after})
 	}
 	objects := c.Reader.Git.Objects.With(c.Store)
-	hash, err := buildTree(objects, out, plumbing.NewHash(last.Tree), paths)
+	hash, err := store.BuildTree(objects, out, plumbing.NewHash(last.Tree), paths)
 	return Saved{Tree: hash.String(), Left: last.Left, after: after, found: found}, err
 }
 
 // storeFile stores the content of a changed path, unless it contains a secret.
-func (c Checkpoints) storeFile(tree *workTree, out *objectWriter, path string, e edit) (ok bool, err error) {
-	if e.after.mode == 0 || out.stored(e.after.hash) {
+func (c Checkpoints) storeFile(tree *workTree, out *store.Writer, path string, e edit) (ok bool, err error) {
+	if e.after.Mode == 0 || out.Stored(e.after.Hash) {
 		return true, nil
 	}
 	data, err := tree.readAll(path, e.after, e.stored)
 	if err != nil || c.Secret(data) {
 		return false, err
 	}
-	if hash, err := out.writeBytes(plumbing.BlobObject, data); err != nil || hash != e.after.hash {
+	if hash, err := out.WriteBytes(plumbing.BlobObject, data); err != nil || hash != e.after.Hash {
 		return false, errors.Join(err, fmt.Errorf("%s: %w", path, errReplaced))
 	}
 	return true, nil
@@ -266,7 +267,7 @@ func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
 		return nil, nil, fmt.Errorf("%q is not the hash of a tree", hash)
 	}
 	objects := c.Reader.Git.Objects.With(c.Store)
-	s := &Snapshot{byPath: map[string]state{}}
+	s := &Snapshot{byPath: map[string]store.State{}}
 	if h := plumbing.NewHash(hash); h != gitdir.EmptyTree {
 		if err := s.addTree(objects, h, "", 0); err != nil {
 			return nil, nil, err
@@ -329,12 +330,12 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 			continue
 		}
 		changed = append(changed, path)
-		if saved.contents[at.hash], err = objects.Blob(at.hash); err != nil {
+		if saved.contents[at.Hash], err = objects.Blob(at.Hash); err != nil {
 			return nil, nil, err
 		}
 	}
 	for path := range committed.files() {
-		if saved.files()[path].mode == 0 {
+		if saved.files()[path].Mode == 0 {
 			changed = append(changed, path)
 		}
 	}

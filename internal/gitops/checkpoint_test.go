@@ -150,7 +150,7 @@ func TestCheckpointsOfFiles(t *testing.T) {
 		}
 		last, err = c.SaveFiles(t.Context(), from, base, last, files)
 		must(t, err)
-		if _, saved, err := c.read(last.Tree); err != nil || (saved.files()["beside"].mode != 0) != step.searched {
+		if _, saved, err := c.read(last.Tree); err != nil || (saved.files()["beside"].Mode != 0) != step.searched {
 			t.Errorf("after %q: %v, want searched %v", step.write, err, step.searched)
 		}
 		s.Remove("beside")

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // CheckOut makes a private repository in a directory that is missing or empty, with a
@@ -50,11 +51,11 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	c := &committing{repo: r, cs: cs, o: o}
 	commit := plumbing.NewHash(o.Parent)
 	if len(cs.Changes)+len(cs.Refused) > 0 {
-		w, err := newObjectWriter(clean.Git.Objects, r.packing)
+		w, err := store.New(clean.Git.Objects, r.packing)
 		if err != nil {
 			return nil, err
 		}
-		defer w.close()
+		defer w.Close()
 		if err = c.check(); err == nil {
 			commit, _, _, err = c.store(ctx, clean.Git.Objects, w)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/textcut"
 )
@@ -106,13 +107,13 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	var w *objectWriter
-	defer func() { w.close() }() // after a reference leads to the objects
+	var w *store.Writer
+	defer func() { w.Close() }() // after a reference leads to the objects
 	var commit, tree plumbing.Hash
 	var files []gitdir.IndexEntry
-	err = despitePruning(func() error {
-		w.close()
-		if w, err = newObjectWriter(c.repo.Git.Objects, c.repo.packing); err == nil {
+	err = store.DespitePruning(func() error {
+		w.Close()
+		if w, err = store.New(c.repo.Git.Objects, c.repo.packing); err == nil {
 			commit, tree, files, err = c.store(ctx, c.repo.Git.Objects, w)
 		}
 		return err
@@ -230,7 +231,7 @@ func (c *committing) target() (target, error) {
 
 // store writes all objects of the commit durably. It returns the changed paths
 // for the index; mode zero means removed.
-func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *objectWriter) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
+func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *store.Writer) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
 	if files, err = c.storeFiles(ctx, w); err != nil {
 		return commit, tree, nil, err
 	}
@@ -240,32 +241,32 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *obje
 			return commit, tree, nil, err
 		}
 	}
-	paths := make([]placed, len(files))
+	paths := make([]store.Placed, len(files))
 	for i, f := range files {
-		paths[i] = placed{f.Path, state{f.Mode, f.Hash}}
+		paths[i] = store.Placed{Path: f.Path, State: store.State{Mode: f.Mode, Hash: f.Hash}}
 	}
-	if tree, err = buildTree(objects, w, before, paths); err != nil {
+	if tree, err = store.BuildTree(objects, w, before, paths); err != nil {
 		return commit, tree, nil, err
 	}
 	if tree == before {
 		return commit, tree, nil, ErrNothingToCommit
 	}
 	if tree == gitdir.EmptyTree { // a root needs its object, even without entries
-		if _, err := w.writeBytes(plumbing.TreeObject, nil); err != nil {
+		if _, err := w.WriteBytes(plumbing.TreeObject, nil); err != nil {
 			return commit, tree, nil, err
 		}
 	}
 	if commit, err = storeCommit(ctx, w, tree, c.o); err != nil {
 		return commit, tree, nil, err
 	}
-	return commit, tree, files, w.finish(ctx)
+	return commit, tree, files, w.Finish(ctx)
 }
 
-func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.IndexEntry, error) {
+func (c *committing) storeFiles(ctx context.Context, w *store.Writer) ([]gitdir.IndexEntry, error) {
 	var mu sync.Mutex
 	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
-	err := c.repo.eachContent(ctx, c.cs, func(path string, after state, file *content) error {
-		f := gitdir.IndexEntry{Path: path, Mode: after.mode, Hash: after.hash}
+	err := c.repo.eachContent(ctx, c.cs, func(path string, after store.State, file *content) error {
+		f := gitdir.IndexEntry{Path: path, Mode: after.Mode, Hash: after.Hash}
 		err := storeFile(w, file, &f)
 		mu.Lock()
 		defer mu.Unlock()
@@ -276,7 +277,7 @@ func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.
 }
 
 // storeFile stores the content of a changed path, which is nil if it was deleted.
-func storeFile(w *objectWriter, file *content, f *gitdir.IndexEntry) error {
+func storeFile(w *store.Writer, file *content, f *gitdir.IndexEntry) error {
 	if file == nil {
 		return nil
 	}
@@ -284,7 +285,7 @@ func storeFile(w *objectWriter, file *content, f *gitdir.IndexEntry) error {
 	if err != nil {
 		return err
 	}
-	hash, err := w.write(plumbing.BlobObject, file.size, rd)
+	hash, err := w.Write(plumbing.BlobObject, file.size, rd)
 	if err == nil && hash != f.Hash {
 		err = fmt.Errorf("%s: %w", f.Path, errReplaced)
 	}
@@ -292,7 +293,7 @@ func storeFile(w *objectWriter, file *content, f *gitdir.IndexEntry) error {
 	return err
 }
 
-func storeCommit(ctx context.Context, w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing.Hash, error) {
+func storeCommit(ctx context.Context, w *store.Writer, tree plumbing.Hash, o CommitOptions) (plumbing.Hash, error) {
 	c := object.Commit{
 		Author:    object.Signature(o.Author),
 		Committer: object.Signature(o.Committer),
@@ -311,7 +312,7 @@ func storeCommit(ctx context.Context, w *objectWriter, tree plumbing.Hash, o Com
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return w.writeBytes(plumbing.CommitObject, text)
+	return w.WriteBytes(plumbing.CommitObject, text)
 }
 
 func encode(c *object.Commit) ([]byte, error) {

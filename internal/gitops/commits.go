@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // Commits reads the commits of a repository. It is safe for concurrent use.
@@ -205,7 +206,7 @@ func (c *Commits) SnapshotOf(commit string) (*Snapshot, error) {
 	if s := c.listed.of(commit); s != nil {
 		return s, nil
 	}
-	s := &Snapshot{byPath: map[string]state{}}
+	s := &Snapshot{byPath: map[string]store.State{}}
 	if commit == "" {
 		return s, nil
 	}
@@ -235,7 +236,7 @@ func (c *Commits) listingBy(idx *gitdir.Index, commit string) (*Snapshot, error)
 	}
 	s := &Snapshot{}
 	s.list = sync.OnceFunc(func() {
-		s.byPath = make(map[string]state, len(idx.Entries))
+		s.byPath = make(map[string]store.State, len(idx.Entries))
 		for i, path := range ownPaths(idx) {
 			s.byPath[path] = stateOf(&idx.Entries[i])
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // Converted are files of a commit with a filter (Git LFS is one) or an encoding.
@@ -42,7 +44,7 @@ func (r *Reader) converted(ctx context.Context, commit, below string, except fun
 	}
 	var found []Converted
 	for _, path := range files.Paths() {
-		if !isPlain(files.files()[path].mode) || !IsBelow(path, below) || outside(path) {
+		if !isPlain(files.files()[path].Mode) || !IsBelow(path, below) || outside(path) {
 			continue
 		}
 		a := w.attributes(path)
@@ -77,7 +79,7 @@ func (r *Reader) noteAttributes(w *commitAttributes, commit string) (*Snapshot, 
 		}
 		if s != nil {
 			for i := range idx.Entries {
-				if err := w.note(idx.Entries[i].Path, state{idx.Entries[i].Mode, idx.Entries[i].Hash}); err != nil {
+				if err := w.note(idx.Entries[i].Path, store.State{Mode: idx.Entries[i].Mode, Hash: idx.Entries[i].Hash}); err != nil {
 					return nil, err
 				}
 			}

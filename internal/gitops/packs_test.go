@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -308,22 +308,6 @@ func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 	}
 }
 
-// git gc removes old unreachable loose objects.
-func TestRewrittenObjectGetsNewModTime(t *testing.T) {
-	s, r, _ := packed(t)
-	w := &objectWriter{dir: r.Git.Objects.Dir, dirs: map[string]bool{}} // of large objects
-	hash, err := w.writeBytes(plumbing.BlobObject, []byte("again\n"))
-	must(t, err)
-	name := filepath.Join(s.Root, ".git/objects", hash.String()[:2], hash.String()[2:])
-	must(t, os.Chtimes(name, gittest.TestTime, gittest.TestTime))
-	_, err = w.writeBytes(plumbing.BlobObject, []byte("again\n"))
-	must(t, err)
-	s.Run("gc", "-q")
-	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		t.Error("git gc has removed it")
-	}
-}
-
 // TestUnreferencedObjectsSurvivePruning runs git gc --prune=now after the objects of a commit were
 // written, and before its branch is created.
 func TestUnreferencedObjectsSurvivePruning(t *testing.T) {
@@ -339,53 +323,16 @@ func TestUnreferencedObjectsSurvivePruning(t *testing.T) {
 	must(t, c.check())
 	goal, err := c.target()
 	must(t, err)
-	w, err := newObjectWriter(r.Git.Objects, r.packing)
+	w, err := store.New(r.Git.Objects, r.packing)
 	must(t, err)
 	commit, _, files, err := c.store(t.Context(), r.Git.Objects, w)
 	must(t, err)
 	s.Run("gc", "-q", "--prune=now")
 	must(t, c.publish(t.Context(), goal, gitdir.ReflogEntry{New: commit, By: opts.Committer.String()}, files))
-	w.close()
+	w.Close()
 	s.Fsck()
 	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects/pack/*.keep")); left != nil {
 		t.Errorf("left: %q", left)
-	}
-}
-
-// TestStaleKeepFilesAreRemoved leaves .keep files as a killed run does, and one of the user's.
-func TestStaleKeepFilesAreRemoved(t *testing.T) {
-	s, r, _ := packed(t)
-	dir := filepath.Join(s.Root, ".git/objects/pack")
-	for name, text := range map[string]string{"pack-1.keep": keepText, "pack-2.keep": "mine\n", "pack-3.keep": keepText} {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-		if name != "pack-3.keep" {
-			must(t, os.Chtimes(filepath.Join(dir, name), gittest.TestTime, gittest.TestTime))
-		}
-	}
-	w, err := newObjectWriter(r.Git.Objects, r.packing)
-	must(t, err)
-	w.close()
-	left, _ := filepath.Glob(filepath.Join(dir, "*.keep"))
-	if len(left) != 2 || filepath.Base(left[0]) != "pack-2.keep" || filepath.Base(left[1]) != "pack-3.keep" {
-		t.Errorf("left: %q", left)
-	}
-}
-
-// The packs of earlier jobs are not listed again for each commit.
-func TestAPackIsWrittenWithoutListingOthers(t *testing.T) {
-	s, r, _ := packed(t)
-	dir := filepath.Join(s.Root, ".git/objects/pack")
-	for i := range 2000 {
-		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("pack-%d.idx", i)), nil, 0o644))
-	}
-	write := func() {
-		w, err := newObjectWriter(r.Git.Objects, r.packing)
-		must(t, err)
-		w.close()
-	}
-	write()
-	if n := testing.AllocsPerRun(10, write); n > 500 {
-		t.Errorf("%.0f allocations", n)
 	}
 }
 
@@ -396,7 +343,7 @@ func TestManyNewFilesAreCommittedInOnePack(t *testing.T) {
 	for i := range 200 {
 		s.Write(fmt.Sprintf("dir%d/file%d", i%7, i), strings.Repeat("line\n", i/2)) // each content twice
 	}
-	s.Write("large", strings.Repeat("x", largestPacked+1))
+	s.Write("large", strings.Repeat("x", 1<<20+1))
 	r := opened(s)
 	cs := measure(t, r, base)
 	got, err := r.Commit(t.Context(), cs, options(base))

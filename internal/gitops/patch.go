@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // maxPatchSize is the maximum size of a patch in bytes; it is built in memory.
@@ -45,7 +46,7 @@ func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string)
 	if err != nil {
 		return err
 	}
-	if e.kind() != Modified || kindOf(e.before.mode) == kindOf(e.after.mode) {
+	if e.kind() != Modified || kindOf(e.before.Mode) == kindOf(e.after.Mode) {
 		return writeDiff(out, tree, path, e, v)
 	}
 	// Git shows a file that became a symlink as a deletion and an addition.
@@ -66,7 +67,7 @@ func kindOf(m filemode.FileMode) filemode.FileMode { return m &^ 0o777 }
 func writeDiff(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
 	writeHeader(out, path, e)
 	switch {
-	case e.before.hash == e.after.hash:
+	case e.before.Hash == e.after.Hash:
 		return nil
 	case v.binary():
 		return writeBinary(out, tree, path, e, v)
@@ -81,23 +82,23 @@ func writeHeader(out *bytes.Buffer, path string, e edit) {
 	fmt.Fprintf(out, "diff --git %s %s\n", gitdir.QuotePath("a/"+path), gitdir.QuotePath("b/"+path))
 	mode := ""
 	switch {
-	case e.before.mode == 0:
-		fmt.Fprintf(out, "new file mode %06o\n", uint32(e.after.mode))
-	case e.after.mode == 0:
-		fmt.Fprintf(out, "deleted file mode %06o\n", uint32(e.before.mode))
-	case e.before.mode != e.after.mode:
-		fmt.Fprintf(out, "old mode %06o\nnew mode %06o\n", uint32(e.before.mode), uint32(e.after.mode))
+	case e.before.Mode == 0:
+		fmt.Fprintf(out, "new file mode %06o\n", uint32(e.after.Mode))
+	case e.after.Mode == 0:
+		fmt.Fprintf(out, "deleted file mode %06o\n", uint32(e.before.Mode))
+	case e.before.Mode != e.after.Mode:
+		fmt.Fprintf(out, "old mode %06o\nnew mode %06o\n", uint32(e.before.Mode), uint32(e.after.Mode))
 	default:
-		mode = fmt.Sprintf(" %06o", uint32(e.after.mode))
+		mode = fmt.Sprintf(" %06o", uint32(e.after.Mode))
 	}
-	if e.before.hash != e.after.hash {
-		fmt.Fprintf(out, "index %s..%s%s\n", e.before.hash, e.after.hash, mode)
+	if e.before.Hash != e.after.Hash {
+		fmt.Fprintf(out, "index %s..%s%s\n", e.before.Hash, e.after.Hash, mode)
 	}
 }
 
 func writeNames(out *bytes.Buffer, path string, e edit) {
-	name := func(prefix string, s state) string {
-		if s.mode == 0 {
+	name := func(prefix string, s store.State) string {
+		if s.Mode == 0 {
 			return "/dev/null"
 		}
 		name := gitdir.QuotePath(prefix + path)
@@ -167,7 +168,7 @@ func writeLines(out *bytes.Buffer, sign byte, lines []string) {
 // patch can be reversed.
 func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
 	after := v.after
-	if e.after.mode != 0 && after == nil {
+	if e.after.Mode != 0 && after == nil {
 		var err error
 		if after, err = tree.readAll(path, e.after, e.stored); err != nil {
 			return err

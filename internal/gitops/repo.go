@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // Repo is a git repository with its working tree, or a mirror without one;
@@ -13,7 +14,7 @@ import (
 type Repo struct {
 	*Reader
 	worktrees *worktrees
-	packing   *packing // shared with the worktrees that are added
+	packing   *store.Packing // shared with the worktrees that are added
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -40,7 +41,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{NewReader(git), &worktrees{git: git, added: map[string]string{}}, newPacking()}
+	return &Repo{NewReader(git), &worktrees{git: git, added: map[string]string{}}, store.NewPacking()}
 }
 
 // WithFilters returns the repository with other filters.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // Tree is the state of a working tree that [Reader.Restore] restores.
@@ -87,7 +88,7 @@ func (r *Reader) Restore(ctx context.Context, t *Tree) error {
 	defer root.Close()
 	slices.Sort(paths) // a directory before what is in it
 	for _, path := range paths {
-		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files()[path].mode == 0 {
+		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files()[path].Mode == 0 {
 			continue // it was ignored
 		}
 		if err := restoreFile(root, r.Git.Settings.Symlinks, r.Git.Objects, t.snapshot, path); err != nil {
@@ -100,34 +101,34 @@ func (r *Reader) Restore(ctx context.Context, t *Tree) error {
 // restoreFile gives a file the content of a snapshot; it removes a file that is not in it.
 func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Snapshot, path string) error {
 	at := from.files()[path]
-	if at.mode == filemode.Submodule {
+	if at.Mode == filemode.Submodule {
 		return nil
 	}
-	if err := root.RemoveAll(path); err != nil || at.mode == 0 {
+	if err := root.RemoveAll(path); err != nil || at.Mode == 0 {
 		return err
 	}
-	data, stored := from.contents[at.hash]
+	data, stored := from.contents[at.Hash]
 	if !stored {
 		var err error
-		if data, err = objects.Blob(at.hash); err != nil {
+		if data, err = objects.Blob(at.Hash); err != nil {
 			return err
 		}
 	}
 	if err := root.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	if at.mode == filemode.Symlink && symlinks {
+	if at.Mode == filemode.Symlink && symlinks {
 		return root.Symlink(string(data), path)
 	}
-	return writeNew(root, placed{path, at}, data)
+	return writeNew(root, store.Placed{Path: path, State: at}, data)
 }
 
-func writeNew(root *os.Root, p placed, data []byte) (err error) {
+func writeNew(root *os.Root, p store.Placed, data []byte) (err error) {
 	mode := os.FileMode(0o666)
-	if p.mode == filemode.Executable {
+	if p.Mode == filemode.Executable {
 		mode = 0o777
 	}
-	f, err := root.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	f, err := root.OpenFile(p.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,13 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // Snapshot is the content of a working tree or of a commit, by path. It is
 // immutable.
 type Snapshot struct {
-	byPath   map[string]state         // see files
+	byPath   map[string]store.State   // see files
 	refused  map[string]bool          // paths that could not be committed; see walk
 	skipped  map[string]bool          // paths of a sparse checkout that it does not have
 	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
@@ -28,7 +29,7 @@ type Snapshot struct {
 }
 
 // files returns what is at each path. That of a commit may be listed only now.
-func (s *Snapshot) files() map[string]state {
+func (s *Snapshot) files() map[string]store.State {
 	if s.list != nil {
 		s.list()
 	}
@@ -42,7 +43,7 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
 	}
-	component := &Snapshot{byPath: map[string]state{}, refused: s.refused, skipped: s.skipped, contents: s.contents, below: dir}
+	component := &Snapshot{byPath: map[string]store.State{}, refused: s.refused, skipped: s.skipped, contents: s.contents, below: dir}
 	for path, at := range s.files() {
 		if IsBelow(path, dir) {
 			component.byPath[path] = at
@@ -100,7 +101,7 @@ func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bo
 		return nil, err
 	}
 	w := r.newWalk(tree, idx, nil)
-	s := &Snapshot{byPath: make(map[string]state, len(idx.Entries)), refused: map[string]bool{}, skipped: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	s := &Snapshot{byPath: make(map[string]store.State, len(idx.Entries)), refused: map[string]bool{}, skipped: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	prepare(w)
 	if err := w.run(ctx, rules); err != nil {
@@ -187,7 +188,7 @@ func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir stri
 		if mode == filemode.Deprecated {
 			mode = filemode.Regular
 		}
-		s.byPath[path] = state{mode, e.Hash}
+		s.byPath[path] = store.State{Mode: mode, Hash: e.Hash}
 	}
 	return nil
 }

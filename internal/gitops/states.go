@@ -54,9 +54,9 @@ func (cs *ChangeSet) States() States {
 func (cs *ChangeSet) Moved() func(path string) bool {
 	deleted := map[plumbing.Hash]bool{}
 	for _, e := range cs.edits {
-		if e.after.mode == 0 {
-			deleted[e.before.hash] = true
+		if e.after.Mode == 0 {
+			deleted[e.before.Hash] = true
 		}
 	}
-	return func(path string) bool { return deleted[cs.edits[path].after.hash] }
+	return func(path string) bool { return deleted[cs.edits[path].after.Hash] }
 }

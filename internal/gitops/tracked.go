@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // presence is what a walk met at the path of an entry of the index.
@@ -20,7 +21,7 @@ const (
 type span struct{ from, to int }
 
 // stateOf returns the state that an entry of an index describes.
-func stateOf(e *gitdir.IndexEntry) state { return state{e.Mode, e.Hash} }
+func stateOf(e *gitdir.IndexEntry) store.State { return store.State{Mode: e.Mode, Hash: e.Hash} }
 
 // narrow returns the entries of a span below a directory.
 func (w *walk) narrow(s span, dir string) span {
@@ -89,7 +90,7 @@ func (w *walk) tracks(d *directory) bool {
 }
 
 // parentsOf returns all directories that paths are in.
-func parentsOf(known map[string]state) map[string]bool {
+func parentsOf(known map[string]store.State) map[string]bool {
 	parents := map[string]bool{}
 	for path := range known {
 		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {

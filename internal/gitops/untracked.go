@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // Untracked is the state of the files of a working tree that programs can read and that
@@ -121,7 +122,7 @@ func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
 	for len(level) > 0 {
 		var mu sync.Mutex
 		var next []string
-		err := inParallel(ctx, level, func(dir string) error {
+		err := parallel.Each(ctx, level, func(dir string) error {
 			files, below, err := u.listed(dir, without)
 			mu.Lock()
 			defer mu.Unlock()

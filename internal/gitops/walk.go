@@ -18,12 +18,14 @@ import (
 	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
+	"github.com/millhand/millhand/internal/gitops/store"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // found is a path that a walk met: a file, a link, or the directory of a submodule.
 type found struct {
 	path    string
-	state   state
+	state   store.State
 	hashed  bool               // state is complete
 	tracked bool               // in the index or in the snapshot
 	entry   *gitdir.IndexEntry // the path's only entry in the index, or nil
@@ -38,10 +40,10 @@ type walk struct {
 	tree   *workTree
 	index  *gitdir.Index
 
-	known   map[string]state // paths that count as tracked beside those of the index
-	below   string           // the directory that it is limited to; "" for the root
-	lazy    bool             // leave untracked files unread
-	largest int64            // leave larger files that are new or have another size unread, in bytes; 0: read all
+	known   map[string]store.State // paths that count as tracked beside those of the index
+	below   string                 // the directory that it is limited to; "" for the root
+	lazy    bool                   // leave untracked files unread
+	largest int64                  // leave larger files that are new or have another size unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
 	// leftOut is called concurrently for each file and directory that is not listed, with the
 	// directory that it is in, which is nil for a directory. It may be nil.
@@ -58,7 +60,7 @@ type walk struct {
 	refused []Refusal // nested repositories that are no submodules, and names that git refuses
 }
 
-func (r *Reader) newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
+func (r *Reader) newWalk(tree *workTree, idx *gitdir.Index, known map[string]store.State) *walk {
 	return &walk{
 		reader: r, tree: tree, index: idx, known: known, met: make([]presence, len(idx.Entries)),
 		knownParents: sync.OnceValue(func() map[string]bool { return parentsOf(known) }),
@@ -100,7 +102,7 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 	for level := []directory{{tracked: span{0, len(w.index.Entries)}, rules: rules}}; len(level) > 0; {
 		var next []directory
-		err := inParallel(ctx, level, func(f directory) error {
+		err := parallel.Each(ctx, level, func(f directory) error {
 			below, err := w.visit(f)
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -345,9 +347,9 @@ func (w *walk) addSubmodule(d *directory, path, name string) bool {
 		e = w.only(i)
 	}
 	switch {
-	case s.mode == filemode.Submodule:
+	case s.Mode == filemode.Submodule:
 	case e != nil && e.Mode == filemode.Submodule:
-		s = state{mode: filemode.Submodule, hash: e.Hash}
+		s = store.State{Mode: filemode.Submodule, Hash: e.Hash}
 	default:
 		return false
 	}
@@ -380,14 +382,14 @@ func (w *walk) file(in *os.File, d *directory, path string) (found, bool, error)
 func (w *walk) describe(path string, e *gitdir.IndexEntry, tracked bool, info gitdir.File) (found, error) {
 	var err error
 	one := found{path: path, tracked: tracked, entry: e, stat: info.Stat}
-	one.state.mode = w.mode(path, e, info)
-	if e != nil && e.Mode == one.state.mode {
+	one.state.Mode = w.mode(path, e, info)
+	if e != nil && e.Mode == one.state.Mode {
 		current := w.index.Current(e, &one.stat, w.reader.Git.Settings.TrustCtime)
 		if !current && w.lazy && e.Same(&one.stat, w.reader.Git.Settings.TrustCtime) {
 			current, err = w.filtered(path) // without its filter, content can't be compared
 		}
 		if current {
-			one.state.hash, one.hashed = e.Hash, true
+			one.state.Hash, one.hashed = e.Hash, true
 		}
 	}
 	if !one.hashed && w.largest > 0 && info.Size > w.largest {
@@ -434,7 +436,7 @@ func (w *walk) mode(path string, e *gitdir.IndexEntry, info gitdir.File) filemod
 
 // before returns the mode of a path in the snapshot, or else in the index.
 func (w *walk) before(path string, e *gitdir.IndexEntry) filemode.FileMode {
-	mode := w.known[path].mode
+	mode := w.known[path].Mode
 	if e != nil && mode == 0 {
 		mode = e.Mode
 	}
@@ -449,7 +451,7 @@ func (w *walk) hash(ctx context.Context) error {
 			unread = append(unread, f)
 		}
 	}
-	return inParallel(ctx, unread, func(f *found) error {
+	return parallel.Each(ctx, unread, func(f *found) error {
 		err := w.read(f)
 		if errors.Is(err, fs.ErrPermission) {
 			return nil // its id stays zero
@@ -467,18 +469,18 @@ func (w *walk) read(f *found) error {
 	if conversion.none() && w.recall(hashes, f) {
 		return nil
 	}
-	c, err := w.tree.content(f.path, f.state.mode, w.stored(f))
+	c, err := w.tree.content(f.path, f.state.Mode, w.stored(f))
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	f.state.hash, err = c.hash()
+	f.state.Hash, err = c.hash()
 	f.hashed = err == nil
 	if f.hashed && conversion.none() {
-		hashes.add(f.path, c.stat, f.state.hash, w.reader.Git.Env.Now)
+		hashes.add(f.path, c.stat, f.state.Hash, w.reader.Git.Env.Now)
 	}
-	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.hash) {
-		w.keep(f.state.hash, c.data)
+	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.Hash) {
+		w.keep(f.state.Hash, c.data)
 	}
 	return err
 }
@@ -489,7 +491,7 @@ func (w *walk) recall(hashes *hashes, f *found) bool {
 	if !ok || w.keep != nil && (f.entry == nil || f.entry.Hash != hash) {
 		return false
 	}
-	f.state.hash, f.hashed = hash, true
+	f.state.Hash, f.hashed = hash, true
 	return true
 }
 
@@ -498,5 +500,5 @@ func (w *walk) stored(f *found) plumbing.Hash {
 	if f.entry != nil {
 		return f.entry.Hash
 	}
-	return w.known[f.path].hash
+	return w.known[f.path].Hash
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -24,12 +25,12 @@ func TestObjectsTogetherWithThoseOfAnotherDirectory(t *testing.T) {
 	s.Write("a", "2\n")
 	second := s.Commit()
 	s.Run("gc", "-q")
-	store := filepath.Join(s.Home, "objects")
-	must(t, os.Mkdir(store, 0o755))
-	hash, err := newCacheWriter(store).writeBytes(plumbing.BlobObject, []byte("only there\n"))
+	dir := filepath.Join(s.Home, "objects")
+	must(t, os.Mkdir(dir, 0o755))
+	hash, err := store.NewCache(dir).WriteBytes(plumbing.BlobObject, []byte("only there\n"))
 	must(t, err)
 
-	both := r.Git.Objects.With(store)
+	both := r.Git.Objects.With(dir)
 	must(t, err)
 	if _, err := both.RootTree(plumbing.NewHash(second)); err != nil {
 		t.Errorf("a commit in a newer pack: %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
@@ -150,7 +151,7 @@ func (w *worktrees) addByHand(ctx context.Context, dir, commit string, files *ch
 		return err
 	}
 	gitDir := ""
-	err := despitePruning(func() (err error) {
+	err := store.DespitePruning(func() (err error) {
 		gitDir, err = w.register(dir, commit)
 		return err
 	})

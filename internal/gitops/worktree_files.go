@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // workTree reads the files of a work tree for one operation. Nothing outside
@@ -309,7 +310,7 @@ func (c *content) reader() (io.Reader, error) {
 
 // hash returns the id of the blob.
 func (c *content) hash() (plumbing.Hash, error) {
-	h := newHash(plumbing.BlobObject, c.size)
+	h := store.NewHash(plumbing.BlobObject, c.size)
 	rd, err := c.reader()
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -323,13 +324,13 @@ func (c *content) hash() (plumbing.Hash, error) {
 
 // measured returns a changed path's new content, to be closed. It fails if the
 // file changed since its state was read. stored decides on line endings, see content.
-func (t *workTree) measured(path string, after state, stored plumbing.Hash) (*content, error) {
-	c, err := t.content(path, after.mode, stored)
+func (t *workTree) measured(path string, after store.State, stored plumbing.Hash) (*content, error) {
+	c, err := t.content(path, after.Mode, stored)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	hash, err := c.hash()
-	if err == nil && hash != after.hash {
+	if err == nil && hash != after.Hash {
 		err = fmt.Errorf("%s was modified after the job's changes were collected: %w", path, gitdir.ErrConflict)
 	}
 	if err != nil {
@@ -353,7 +354,7 @@ func (t *workTree) largerThan(path string, n int64) (bool, error) {
 }
 
 // readAll returns a changed path's new content, of any size.
-func (t *workTree) readAll(path string, after state, stored plumbing.Hash) ([]byte, error) {
+func (t *workTree) readAll(path string, after store.State, stored plumbing.Hash) ([]byte, error) {
 	c, err := t.measured(path, after, stored)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 func writers() map[string]string {
 	return map[string]string{
 		"internal/files":         "it is the rule; internal/files/workspace writes beneath an os.Root",
-		"internal/gitops":        "worktrees and objects, with git's names",
+		"internal/gitops":        "worktrees, with git's names",
+		"internal/gitops/store":  "objects, with git's names",
 		"internal/gitops/gitdir": "a git directory, with git's locks",
 		"internal/gitops/remote": "mirrors, with git's names",
 

@@ -1,4 +1,4 @@
-package gitops
+package store
 
 import (
 	"bytes"
@@ -17,13 +17,14 @@ import (
 
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
 // maxTries is how often a directory removed by git gc is created again.
 const maxTries = 20
 
-// objectWriter writes objects into one pack, or loose ones. They are durable after finish.
-type objectWriter struct {
+// Writer writes objects into one pack, or loose ones. They are durable after Finish.
+type Writer struct {
 	dir  string      // the directory "objects"
 	pack *packWriter // nil for loose objects only
 
@@ -39,22 +40,22 @@ type objectWriter struct {
 // ones are loose.
 const largestPacked = 1 << 20
 
-// newObjectWriter returns a writer of a pack, to be closed. Loose objects that no reference leads to yet are
+// New returns a writer of a pack, to be closed. Loose objects that no reference leads to yet are
 // removed by git gc --prune=now, a pack with a .keep file is not.
-func newObjectWriter(store *gitdir.Objects, shared *packing) (w *objectWriter, err error) {
-	w = &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
+func New(store *gitdir.Objects, shared *Packing) (w *Writer, err error) {
+	w = &Writer{dir: store.Dir, dirs: map[string]bool{}}
 	w.pack, err = newPackWriter(store.Dir, shared)
 	return w, err
 }
 
-// newCacheWriter returns a writer of loose objects that need not be durable to a directory.
-func newCacheWriter(dir string) *objectWriter {
-	return &objectWriter{dir: dir, dirs: map[string]bool{}, cache: true}
+// NewCache returns a writer of loose objects that need not be durable to a directory.
+func NewCache(dir string) *Writer {
+	return &Writer{dir: dir, dirs: map[string]bool{}, cache: true}
 }
 
-// despitePruning repeats what creates objects if git has removed a temporary file: git gc
+// DespitePruning repeats what creates objects if git has removed a temporary file: git gc
 // --prune=now removes all of them, whoever is writing one.
-func despitePruning(create func() error) error {
+func DespitePruning(create func() error) error {
 	for n := 1; ; n++ {
 		err := create()
 		if n == maxTries || !errors.Is(err, fs.ErrNotExist) || !isTemporary(err) {
@@ -76,16 +77,16 @@ func isTemporary(err error) bool {
 	return false
 }
 
-// close releases the objects: git may remove them if no reference leads to them. A nil writer has
+// Close releases the objects: git may remove them if no reference leads to them. A nil writer has
 // none.
-func (w *objectWriter) close() {
+func (w *Writer) Close() {
 	if w != nil && w.pack != nil {
 		w.pack.close()
 	}
 }
 
-// write writes an object of a known size.
-func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
+// Write writes an object of a known size.
+func (w *Writer) Write(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
 	add := w.writeTemp
 	if w.pack != nil && size <= largestPacked {
 		add = w.pack.add
@@ -97,14 +98,14 @@ func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reade
 	return hash, nil
 }
 
-func (w *objectWriter) writeBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
-	if hash := plumbing.ComputeHash(t, data); w.cache && w.stored(hash) {
+func (w *Writer) WriteBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	if hash := plumbing.ComputeHash(t, data); w.cache && w.Stored(hash) {
 		return hash, nil
 	}
-	return w.write(t, int64(len(data)), bytes.NewReader(data))
+	return w.Write(t, int64(len(data)), bytes.NewReader(data))
 }
 
-func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
+func (w *Writer) writeTemp(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
 	f, err := gitdir.CreateTemp(w.dir, gitdir.TempObject)
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -143,7 +144,7 @@ func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader
 
 // path renames a finished object file to its name. It replaces an existing
 // file, because git gc removes old objects that are not referenced yet.
-func (w *objectWriter) path(temp string, hash plumbing.Hash) error {
+func (w *Writer) path(temp string, hash plumbing.Hash) error {
 	id := hash.String()
 	dir := filepath.Join(w.dir, id[:2])
 	for n := 1; ; n++ {
@@ -164,8 +165,8 @@ func (w *objectWriter) path(temp string, hash plumbing.Hash) error {
 	return nil
 }
 
-// finish completes the pack and syncs the directories of all loose objects.
-func (w *objectWriter) finish(ctx context.Context) error {
+// Finish completes the pack and syncs the directories of all loose objects.
+func (w *Writer) Finish(ctx context.Context) error {
 	if w.pack != nil {
 		if err := w.pack.finish(ctx); err != nil {
 			return fmt.Errorf("write pack: %w", err)
@@ -175,11 +176,11 @@ func (w *objectWriter) finish(ctx context.Context) error {
 	for d := range w.dirs {
 		dirs = append(dirs, d)
 	}
-	return inParallel(ctx, dirs, func(d string) error { return gitdir.IgnoreMissing(gitdir.SyncDir(d)) }) // git gc has packed what it held
+	return parallel.Each(ctx, dirs, func(d string) error { return gitdir.IgnoreMissing(gitdir.SyncDir(d)) }) // git gc has packed what it held
 }
 
-// stored reports whether the directory has a loose object.
-func (w *objectWriter) stored(hash plumbing.Hash) bool {
+// Stored reports whether the directory has a loose object.
+func (w *Writer) Stored(hash plumbing.Hash) bool {
 	id := hash.String()
 	_, err := os.Lstat(filepath.Join(w.dir, id[:2], id[2:]))
 	return err == nil

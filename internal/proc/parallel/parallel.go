@@ -1,4 +1,5 @@
-package gitops
+// Package parallel does the same for many items on a few goroutines.
+package parallel
 
 import (
 	"context"
@@ -11,9 +12,9 @@ import (
 // jobs run concurrently.
 const maxWorkers = 4
 
-// inParallel calls do for each item on a few goroutines and waits for them.
+// Each calls do for each item on a few goroutines and waits for them.
 // After the first error, or when the context is done, it starts no more items.
-func inParallel[T any](ctx context.Context, items []T, do func(T) error) error {
+func Each[T any](ctx context.Context, items []T, do func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64

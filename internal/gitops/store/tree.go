@@ -1,4 +1,4 @@
-package gitops
+package store
 
 import (
 	"fmt"
@@ -12,41 +12,41 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// state is what a tree holds at a path.
-type state struct {
-	mode filemode.FileMode
-	hash plumbing.Hash // zero for a file that can't be read
+// State is what a tree holds at a path.
+type State struct {
+	Mode filemode.FileMode
+	Hash plumbing.Hash // zero for a file that can't be read
 }
 
-// placed is what a new tree holds at a path; a mode of zero means: nothing.
-type placed struct {
-	path string
-	state
+// Placed is what a new tree holds at a path; a mode of zero means: nothing.
+type Placed struct {
+	Path string
+	State
 }
 
 // String identifies the kind and content.
-func (s state) String() string {
-	if s.mode == 0 {
+func (s State) String() string {
+	if s.Mode == 0 {
 		return "deleted"
 	}
-	return s.mode.String() + " " + s.hash.String()
+	return s.Mode.String() + " " + s.Hash.String()
 }
 
 // treeBuilder makes trees that differ from given ones in a few paths. Directories
 // without such paths keep their trees unread.
 type treeBuilder struct {
 	objects *gitdir.Objects
-	writer  *objectWriter
+	writer  *Writer
 }
 
-// buildTree returns the tree that a tree becomes with these paths. Of a tree without entries it
+// BuildTree returns the tree that a tree becomes with these paths. Of a tree without entries it
 // returns the id without writing it; the zero id stands for such a tree too.
-func buildTree(objects *gitdir.Objects, w *objectWriter, tree plumbing.Hash, paths []placed) (plumbing.Hash, error) {
+func BuildTree(objects *gitdir.Objects, w *Writer, tree plumbing.Hash, paths []Placed) (plumbing.Hash, error) {
 	return treeBuilder{objects, w}.build(tree, paths)
 }
 
 // build returns the tree that a tree becomes with these paths, relative to it.
-func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, error) {
+func (b treeBuilder) build(tree plumbing.Hash, paths []Placed) (plumbing.Hash, error) {
 	if len(paths) == 0 {
 		return tree, nil
 	}
@@ -64,8 +64,8 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, e
 	// What goes makes room for a directory of the same name, and a directory that is
 	// emptied makes room for a file.
 	for _, p := range here {
-		if p.mode == 0 && entries[p.path].Mode != filemode.Dir {
-			delete(entries, p.path)
+		if p.Mode == 0 && entries[p.Path].Mode != filemode.Dir {
+			delete(entries, p.Path)
 		}
 	}
 	for name, paths := range below {
@@ -74,34 +74,34 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, e
 		}
 	}
 	for _, p := range here {
-		if p.mode != 0 {
-			entries[p.path] = object.TreeEntry{Name: p.path, Mode: p.mode, Hash: p.hash}
+		if p.Mode != 0 {
+			entries[p.Path] = object.TreeEntry{Name: p.Path, Mode: p.Mode, Hash: p.Hash}
 		}
 	}
 	return b.write(entries)
 }
 
 // split separates the paths of a directory itself from those of directories in it.
-func split(paths []placed) (here []placed, below map[string][]placed) {
-	below = map[string][]placed{}
+func split(paths []Placed) (here []Placed, below map[string][]Placed) {
+	below = map[string][]Placed{}
 	for _, p := range paths {
-		name, rest, deeper := strings.Cut(p.path, "/")
+		name, rest, deeper := strings.Cut(p.Path, "/")
 		if !deeper {
 			here = append(here, p)
 			continue
 		}
-		p.path = rest
+		p.Path = rest
 		below[name] = append(below[name], p)
 	}
 	return here, below
 }
 
-func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string, paths []placed) error {
+func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string, paths []Placed) error {
 	before, ok := entries[name]
 	isTree := ok && before.Mode == filemode.Dir
 	if !isTree {
 		before.Hash = plumbing.ZeroHash
-		if !slices.ContainsFunc(paths, func(p placed) bool { return p.mode != 0 }) {
+		if !slices.ContainsFunc(paths, func(p Placed) bool { return p.Mode != 0 }) {
 			return nil // nothing comes, and no directory to take from
 		}
 	}
@@ -140,5 +140,5 @@ func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, 
 	if len(data) == 0 {
 		return gitdir.EmptyTree, nil
 	}
-	return b.writer.writeBytes(plumbing.TreeObject, data)
+	return b.writer.WriteBytes(plumbing.TreeObject, data)
 }

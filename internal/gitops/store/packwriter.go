@@ -1,4 +1,4 @@
-package gitops
+package store
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ type packWriter struct {
 	keep   string // file that protects the pack from git repack; "" before finish
 }
 
-func newPackWriter(objects string, shared *packing) (*packWriter, error) {
+func newPackWriter(objects string, shared *Packing) (*packWriter, error) {
 	dir := filepath.Join(objects, "pack")
 	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -63,15 +63,15 @@ const keepText = "millhand\n"
 // staleKeep is the age of a .keep file after which it is assumed to be left by a killed run.
 const staleKeep = time.Hour
 
-// packing is what a repository and its worktrees share for the packs that they write.
-type packing struct {
+// Packing is what a repository and its worktrees share for the packs that they write.
+type Packing struct {
 	compressors sync.Pool // of *compressor. Each has tables of 800 KB, far more than most jobs change.
 	mu          sync.Mutex
 	released    map[string]bool // see releaseStale
 }
 
-func newPacking() *packing {
-	return &packing{
+func NewPacking() *Packing {
+	return &Packing{
 		compressors: sync.Pool{New: func() any { return &compressor{z: zlib.NewWriter(nil)} }},
 		released:    map[string]bool{},
 	}
@@ -79,7 +79,7 @@ func newPacking() *packing {
 
 // releaseStale removes the .keep files that killed runs left in a directory of packs: once, because each commit adds
 // a pack to the directory. created is a file there that has just been created, whose time is that of the file system's clock.
-func (p *packing) releaseStale(dir string, created *os.File) {
+func (p *Packing) releaseStale(dir string, created *os.File) {
 	p.mu.Lock()
 	released := p.released[dir]
 	p.released[dir] = true
@@ -120,7 +120,7 @@ func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (
 	c.Reset()
 	c.Write(entryHead(t, size))
 	c.z.Reset(&c.Buffer)
-	id := newHash(t, size)
+	id := NewHash(t, size)
 	n, err := io.Copy(io.MultiWriter(c.z, id), content)
 	if err == nil && n != size {
 		err = fmt.Errorf("%d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
@@ -141,8 +141,8 @@ func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (
 	return object, err
 }
 
-// newHash returns the hash of an object's id, for its content.
-func newHash(t plumbing.ObjectType, size int64) hash.Hash {
+// NewHash returns the hash of an object's id, for its content.
+func NewHash(t plumbing.ObjectType, size int64) hash.Hash {
 	h := sha1.New()
 	h.Write(append(strconv.AppendInt(append(t.Bytes(), ' '), size, 10), 0))
 	return h
