@@ -14,7 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/landing"
@@ -84,9 +84,9 @@ const (
 
 // filtersOf returns the filters of the job's tree. Their commands are the user's, and run
 // in the sandbox of the task's commands: they can be scripts of the repository.
-func (j *job) filtersOf(ctx context.Context, s *site) gitops.Filters {
+func (j *job) filtersOf(ctx context.Context, s *site) content.Filters {
 	ctx = context.WithoutCancel(ctx) // changes are collected whatever happens
-	return gitops.Filters{
+	return content.Filters{
 		Clean: func(command, _ string, content []byte) ([]byte, error) {
 			return j.clean(ctx, s, command, content)
 		},

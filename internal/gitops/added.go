@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
@@ -20,7 +21,7 @@ type Addition struct {
 // Added calls fn with all text that the changes add, in the order of the paths.
 // The first error of fn is returned.
 func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
-	return r.eachVersion(ctx, cs, func(tree *workTree, c Change, v versions) error {
+	return r.eachVersion(ctx, cs, func(tree *content.Tree, c Change, v versions) error {
 		path, e := c.Path, cs.edits[c.Path]
 		if e.after.Mode == 0 {
 			return nil
@@ -28,7 +29,7 @@ func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) err
 		if !v.known || v.binary() {
 			data, err := v.after, error(nil)
 			if data == nil {
-				data, err = tree.readAll(path, e.after, e.stored)
+				data, err = tree.ReadAll(path, e.after, e.stored)
 			}
 			if err != nil {
 				return err
@@ -51,7 +52,7 @@ func (r *Reader) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) err
 // Versions calls fn with the contents of the changed files before and after. A content is
 // nil if the file does not exist, or is not available to be compared by lines.
 func (r *Reader) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, before, after []byte)) error {
-	return r.eachVersion(ctx, cs, func(_ *workTree, c Change, v versions) error {
+	return r.eachVersion(ctx, cs, func(_ *content.Tree, c Change, v versions) error {
 		if v.after == nil && v.known && c.Kind != Deleted {
 			v.after = []byte{}
 		}
@@ -60,12 +61,12 @@ func (r *Reader) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, 
 	})
 }
 
-func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, Change, versions) error) error {
+func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*content.Tree, Change, versions) error) error {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return err
 	}
-	defer tree.close()
+	defer tree.Close()
 	for _, c := range cs.Changes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -83,12 +84,12 @@ func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTr
 
 // eachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
 // if it was deleted.
-func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after store.State, file *content) error) error {
+func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after store.State, file *content.File) error) error {
 	tree, err := r.openWorkTree(cs.private)
 	if err != nil {
 		return err
 	}
-	defer tree.close()
+	defer tree.Close()
 	return parallel.Each(ctx, cs.Changes, func(change Change) error {
 		path := change.Path
 		e, ok := cs.edits[path]
@@ -98,11 +99,11 @@ func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path st
 		if e.after.Mode == 0 {
 			return fn(path, e.after, nil)
 		}
-		c, err := tree.measured(path, e.after, e.stored)
+		c, err := tree.Measured(path, e.after, e.stored)
 		if err != nil {
 			return err
 		}
-		defer c.close()
+		defer c.Close()
 		return fn(path, e.after, c)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -87,7 +88,7 @@ func (r *Reader) changes(ctx context.Context, from *Snapshot, prepare func(*walk
 	if err != nil {
 		return nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	cs := &ChangeSet{from: from, contents: map[plumbing.Hash][]byte{}}
 	w := r.walkFrom(tree, from)
 	w.keep, w.largest = rememberIn(cs.contents), maxFileSize
@@ -136,7 +137,7 @@ func (r *Reader) changedPaths(ctx context.Context, from *Snapshot) ([]string, []
 	if err != nil {
 		return nil, nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	w := r.walkFrom(tree, from)
 	w.lazy, w.largest = true, maxFileSize
 	if err := w.runAll(ctx); err != nil {
@@ -149,7 +150,7 @@ func (r *Reader) changedPaths(ctx context.Context, from *Snapshot) ([]string, []
 }
 
 // walkFrom returns a walk for the differences from a snapshot.
-func (r *Reader) walkFrom(tree *workTree, from *Snapshot) *walk {
+func (r *Reader) walkFrom(tree *content.Tree, from *Snapshot) *walk {
 	idx, err := r.Git.Index()
 	if err != nil {
 		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
@@ -236,7 +237,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		return edits
 	}
 	for path, before := range files {
-		if now[path] || outside(path) || from.skipped[path] {
+		if now[path] || content.Outside(path) || from.skipped[path] {
 			continue
 		}
 		i, tracked := w.search(path)
@@ -255,10 +256,10 @@ func (w *walk) readEdits(ctx context.Context, from *Snapshot) (map[string]edit, 
 	w.files = nil
 	for path, e := range edits {
 		i, ok := w.search(path)
-		if !ok || !isPlain(e.after.Mode) || e.after.Hash != e.stored {
+		if !ok || !content.IsPlain(e.after.Mode) || e.after.Hash != e.stored {
 			continue
 		}
-		if large, err := w.tree.largerThan(path, w.largest); err != nil {
+		if large, err := w.tree.LargerThan(path, w.largest); err != nil {
 			return nil, err
 		} else if !large { // otherwise it is refused, whatever it holds
 			w.files = append(w.files, found{path: path, state: store.State{Mode: e.after.Mode}, tracked: true, entry: w.only(i), stat: w.index.Entries[i].Stat})
@@ -279,7 +280,7 @@ func (w *walk) readEdits(ctx context.Context, from *Snapshot) (map[string]edit, 
 }
 
 // refuse records the changes that can't be committed.
-func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
+func (cs *ChangeSet) refuse(tree *content.Tree, found []Refusal) error {
 	for _, f := range found {
 		if !cs.from.refused[f.Path] {
 			cs.Refused = append(cs.Refused, f)
@@ -316,13 +317,13 @@ var tooLarge = fmt.Sprintf("file exceeds %d MiB", maxFileSize>>20)
 
 // refusal returns why a changed path can't be committed, or "". The size of a
 // file known to be small is not checked.
-func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
+func refusal(tree *content.Tree, path string, e edit, small bool) (string, error) {
 	if isFile := e.after.Mode == filemode.Regular || e.after.Mode == filemode.Executable; isFile && !small {
-		if large, err := tree.largerThan(path, maxFileSize); err != nil || large {
+		if large, err := tree.LargerThan(path, maxFileSize); err != nil || large {
 			return tooLarge, err
 		}
 	}
-	if failed := tree.failure(path); failed != nil {
+	if failed := tree.Failure(path); failed != nil {
 		return failed.Error(), nil //nolint:nilerr // the reason of a refusal, not an error
 	}
 	switch {
@@ -338,21 +339,21 @@ func refusal(tree *workTree, path string, e edit, small bool) (string, error) {
 		}
 		return "", nil
 	}
-	a, err := tree.attributes(path)
+	a, err := tree.Attributes(path)
 	if err != nil {
 		return "", err
 	}
-	if encoding := encodingOf(a); encoding != "" {
+	if encoding := content.EncodingOf(a); encoding != "" {
 		return "its attributes require the encoding " + encoding, nil
 	}
-	if filter := filterOf(a); filter != "" {
-		return tree.unfilterable(filter), nil
+	if filter := content.FilterOf(a); filter != "" {
+		return tree.Unfilterable(filter), nil
 	}
 	return "", nil
 }
 
 // describe fills in the list of changes.
-func (cs *ChangeSet) describe(ctx context.Context, tree *workTree) error {
+func (cs *ChangeSet) describe(ctx context.Context, tree *content.Tree) error {
 	for path, e := range cs.edits {
 		cs.Changes = append(cs.Changes, Change{Path: path, Kind: e.kind()})
 	}
@@ -387,17 +388,17 @@ const maxDiffSize = 16 << 20
 
 // versions returns the contents of a changed path. If the new content is not in
 // memory, it is read again and must be unchanged.
-func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
+func (cs *ChangeSet) versions(tree *content.Tree, path string) (versions, error) {
 	e := cs.edits[path]
-	a, err := tree.attributes(path)
+	a, err := tree.Attributes(path)
 	if err != nil {
 		return versions{}, err
 	}
 	var v versions
-	if isPlain(e.before.Mode) || isPlain(e.after.Mode) { // git ignores a symlink's attributes
+	if content.IsPlain(e.before.Mode) || content.IsPlain(e.after.Mode) { // git ignores a symlink's attributes
 		v.opaque, v.text = a["diff"] == "false", a["diff"] == "true"
 	}
-	if v.before, v.beforeAvailable, err = cs.from.content(tree.git.Objects, e.before); err != nil {
+	if v.before, v.beforeAvailable, err = cs.from.content(tree.Git.Objects, e.before); err != nil {
 		return v, err
 	}
 	if e.after.Mode == 0 {
@@ -408,13 +409,13 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		v.after, v.known = data, v.beforeAvailable
 		return v, nil
 	}
-	c, err := tree.measured(path, e.after, e.stored)
+	c, err := tree.Measured(path, e.after, e.stored)
 	if err != nil {
 		return v, err
 	}
-	defer c.close()
-	if c.size <= maxDiffSize && c.file == nil {
-		v.after = c.data
+	defer c.Close()
+	if c.Size <= maxDiffSize && c.Large == nil {
+		v.after = c.Data
 		v.known = v.beforeAvailable
 	}
 	return v, nil

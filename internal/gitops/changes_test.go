@@ -101,7 +101,7 @@ func TestAddedFilesThatAreTooLargeAreNotRead(t *testing.T) {
 	must(t, err)
 	tree, err := r.openWorkTree(false)
 	must(t, err)
-	defer tree.close()
+	defer tree.Close()
 	w := r.walkFrom(tree, from)
 	w.largest = maxFileSize
 	must(t, w.runAll(t.Context()))
@@ -239,27 +239,15 @@ func TestNothingOutsideOfTheWorkTreeIsRead(t *testing.T) {
 	r := opened(s)
 	tree, err := r.openWorkTree(false)
 	must(t, err)
-	defer tree.close()
+	defer tree.Close()
 	s.Remove("d")
 	s.Symlink(filepath.Join(s.Home, "d"), "d")
-	if c, err := tree.content("d/f", 0o100644, plumbing.ZeroHash); err == nil {
-		t.Errorf("read %q through a link", c.data)
+	if c, err := tree.Read("d/f", 0o100644, plumbing.ZeroHash); err == nil {
+		t.Errorf("read %q through a link", c.Data)
 	}
 	s.Symlink(filepath.Join(s.Home, "rules"), ".gitignore")
 	if got := paths(measure(t, r, base)); !slices.Equal(got, []string{".gitignore", "d", "d/f"}) {
 		t.Errorf("changes: %v", got)
-	}
-}
-
-func TestReservedNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		".git": true, ".GIT": true, ".Git ": true, ".git...": true, ".git::$INDEX_ALLOCATION": true, "git~1": true, "GIT~1": true,
-		".g\u200cit": true, ".git\ufeff": true, ".gi\u202et": true, `a\.git`: true, `.git\x`: true,
-		".gitignore": false, ".github": false, "git": false, ".git2": false, "git~2": false, "x.git": false, "": false, ".gi": false,
-	} {
-		if got := reserved(name); got != want {
-			t.Errorf("%q: got %v", name, got)
-		}
 	}
 }
 

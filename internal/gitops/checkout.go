@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -64,7 +65,7 @@ func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 	files, copies := c.commit.files(), make(map[string]bool, len(idx.Entries))
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if files[e.Path] != stateOf(e) || !isPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
+		if files[e.Path] != stateOf(e) || !content.IsPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
 			continue
 		}
 		copies[e.Path] = true
@@ -84,7 +85,7 @@ func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 }
 
 func (c *checkout) add(p store.Placed, size int64) error {
-	parent, name := cutPath(p.Path)
+	parent, name := content.CutPath(p.Path)
 	dir, err := c.dir(parent)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (c *checkout) dir(path string) (*newDir, error) {
 	d := &newDir{path: path}
 	c.byPath[path] = d
 	if path != "" {
-		parent, name := cutPath(path)
+		parent, name := content.CutPath(path)
 		if err := checkName(path, name); err != nil {
 			return nil, err
 		}
@@ -119,7 +120,7 @@ func (c *checkout) dir(path string) (*newDir, error) {
 
 // checkName rejects a path whose last name would escape the directory.
 func checkName(path, name string) error {
-	if name == "" || name == "." || name == ".." || reserved(name) {
+	if name == "" || name == "." || name == ".." || content.Reserved(name) {
 		return &gitdir.UnsupportedError{Reason: "the commit contains a path that git rejects", Paths: []string{path}}
 	}
 	return nil
@@ -194,7 +195,7 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 
 // writeFile writes a file of an open directory. from is the same directory of the work tree, or nil.
 func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.Stat, error) {
-	_, name := cutPath(f.Path)
+	_, name := content.CutPath(f.Path)
 	if f.Mode == filemode.Submodule {
 		return gitdir.Stat{}, gitdir.MkdirIn(to, name)
 	}

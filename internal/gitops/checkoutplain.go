@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -30,7 +31,7 @@ func (c *checkout) plain() bool {
 	if git.Objects.Replaces() || !git.Settings.Symlinks || git.Settings.AutoCRLF == "true" || !plainConfig(git.Config) {
 		return false
 	}
-	attributes, err := newCommitAttributes(git)
+	attributes, err := content.NewCommitAttributes(git)
 	if err != nil {
 		return false
 	}
@@ -41,7 +42,7 @@ func (c *checkout) plain() bool {
 			}
 		}
 	}
-	return !attributes.converts && !attributes.rewrites
+	return !attributes.Converts && !attributes.Rewrites
 }
 
 // plainConfig reports whether no setting changes how git writes files.
@@ -64,12 +65,12 @@ func plainConfig(config gitdir.ConfigFiles) bool {
 }
 
 // plainFile reports whether a file has a usual mode and, if it is only an object, size. It reads attribute files.
-func (c *checkout) plainFile(attributes *commitAttributes, f newFile) (bool, error) {
-	_, name := cutPath(f.Path)
+func (c *checkout) plainFile(attributes *content.CommitAttributes, f newFile) (bool, error) {
+	_, name := content.CutPath(f.Path)
 	switch {
 	case f.Mode == filemode.Submodule:
 		return true, nil
-	case !isPlain(f.Mode) && (f.Mode != filemode.Symlink || name == attributesName):
+	case !content.IsPlain(f.Mode) && (f.Mode != filemode.Symlink || name == content.AttributesName):
 		return false, nil
 	case f.size < 0:
 		size, err := c.to.Git.Objects.Size(f.Hash)
@@ -77,5 +78,5 @@ func (c *checkout) plainFile(attributes *commitAttributes, f newFile) (bool, err
 			return false, err
 		}
 	}
-	return true, attributes.note(f.Path, f.State)
+	return true, attributes.Note(f.Path, f.State)
 }

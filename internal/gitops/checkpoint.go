@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
@@ -74,7 +75,7 @@ func (c Checkpoints) Changes(ctx context.Context, saved Saved) (*ChangeSet, erro
 	if err != nil {
 		return nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	cs := saved.found.copied()
 	return cs, cs.describe(ctx, tree)
 }
@@ -115,7 +116,7 @@ func (c Checkpoints) save(ctx context.Context, from *Snapshot, base string) (Sav
 	if err != nil {
 		return Saved{}, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	w := r.walkFrom(tree, from)
 	w.largest = maxFileSize
 	var left *LeftOut
@@ -143,7 +144,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 	if err != nil {
 		return saved, false, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	w := &walk{reader: c.Reader, tree: tree, known: from.files(), largest: maxFileSize}
 	for _, file := range files {
 		path, err := filepath.Rel(c.Reader.Git.Root, file)
@@ -177,19 +178,19 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 		at = from.files()[path]
 	}
 	dir, name := filepath.Split(filepath.FromSlash(path))
-	if !isPlain(at.Mode) || from.files()[path].Mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
+	if !content.IsPlain(at.Mode) || from.files()[path].Mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
 		return false, nil
 	}
-	if c, err := w.tree.conversionOf(path); err != nil || c.variable() {
+	if c, err := w.tree.Conversion(path); err != nil || c.Variable() {
 		return false, err
 	}
-	in, err := w.tree.openDirectory(cmp.Or(dir, "."))
+	in, err := w.tree.OpenDirectory(cmp.Or(dir, "."))
 	if err != nil {
 		return false, nil // likewise
 	}
 	defer in.Close()
 	f, ok, err := w.file(in, &directory{}, path)
-	if err != nil || !ok || !isPlain(f.state.Mode) {
+	if err != nil || !ok || !content.IsPlain(f.state.Mode) {
 		return false, err
 	}
 	w.files = append(w.files, f)
@@ -197,7 +198,7 @@ func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err er
 }
 
 // store stores the changes, and the tree that the last state becomes with them.
-func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, last Saved) (Saved, error) {
+func (c Checkpoints) store(tree *content.Tree, cs *ChangeSet, refused []Refusal, last Saved) (Saved, error) {
 	after := maps.Clone(last.after)
 	if after == nil {
 		after = map[string]store.State{}
@@ -234,16 +235,16 @@ func (c Checkpoints) store(tree *workTree, cs *ChangeSet, refused []Refusal, las
 }
 
 // storeFile stores the content of a changed path, unless it contains a secret.
-func (c Checkpoints) storeFile(tree *workTree, out *store.Writer, path string, e edit) (ok bool, err error) {
+func (c Checkpoints) storeFile(tree *content.Tree, out *store.Writer, path string, e edit) (ok bool, err error) {
 	if e.after.Mode == 0 || out.Stored(e.after.Hash) {
 		return true, nil
 	}
-	data, err := tree.readAll(path, e.after, e.stored)
+	data, err := tree.ReadAll(path, e.after, e.stored)
 	if err != nil || c.Secret(data) {
 		return false, err
 	}
 	if hash, err := out.WriteBytes(plumbing.BlobObject, data); err != nil || hash != e.after.Hash {
-		return false, errors.Join(err, fmt.Errorf("%s: %w", path, errReplaced))
+		return false, errors.Join(err, fmt.Errorf("%s: %w", path, content.ErrReplaced))
 	}
 	return true, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
@@ -265,7 +266,7 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *stor
 func (c *committing) storeFiles(ctx context.Context, w *store.Writer) ([]gitdir.IndexEntry, error) {
 	var mu sync.Mutex
 	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
-	err := c.repo.eachContent(ctx, c.cs, func(path string, after store.State, file *content) error {
+	err := c.repo.eachContent(ctx, c.cs, func(path string, after store.State, file *content.File) error {
 		f := gitdir.IndexEntry{Path: path, Mode: after.Mode, Hash: after.Hash}
 		err := storeFile(w, file, &f)
 		mu.Lock()
@@ -277,19 +278,19 @@ func (c *committing) storeFiles(ctx context.Context, w *store.Writer) ([]gitdir.
 }
 
 // storeFile stores the content of a changed path, which is nil if it was deleted.
-func storeFile(w *store.Writer, file *content, f *gitdir.IndexEntry) error {
+func storeFile(w *store.Writer, file *content.File, f *gitdir.IndexEntry) error {
 	if file == nil {
 		return nil
 	}
-	rd, err := file.reader()
+	rd, err := file.Reader()
 	if err != nil {
 		return err
 	}
-	hash, err := w.Write(plumbing.BlobObject, file.size, rd)
+	hash, err := w.Write(plumbing.BlobObject, file.Size, rd)
 	if err == nil && hash != f.Hash {
-		err = fmt.Errorf("%s: %w", f.Path, errReplaced)
+		err = fmt.Errorf("%s: %w", f.Path, content.ErrReplaced)
 	}
-	f.Stat = file.stat
+	f.Stat = file.Stat
 	return err
 }
 

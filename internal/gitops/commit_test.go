@@ -551,7 +551,7 @@ func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
 		t.Skip("long, and run without -short")
 	}
 	s := gittest.NewSandbox(t)
-	large := strings.Repeat("0123456789abcde\n", (maxDiffSize+maxWholeRead)/16)
+	large := strings.Repeat("0123456789abcde\n", (maxDiffSize+8<<20)/16)
 	s.Write("large", large, "shrinks", large)
 	base := s.Commit()
 	s.Write("large", large+"more\n", "new", large[16:], "shrinks", "small\n")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -28,7 +29,7 @@ func TestHas(t *testing.T) {
 	next := s.Commit()
 	for range 2 { // alternately
 		for c, want := range map[string]bool{commit: false, next: true} {
-			if got, err := r.WithFilters(Filters{}).Has(c, "b"); err != nil || got != want {
+			if got, err := r.WithFilters(content.Filters{}).Has(c, "b"); err != nil || got != want {
 				t.Errorf("commit %s: %v, %v", c, got, err)
 			}
 		}

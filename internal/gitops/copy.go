@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -68,7 +69,7 @@ func copyFiles(ctx context.Context, src, dst string) error {
 		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
 			return err
 		}
-		if base := path.Base(name); base == ownDirectory || reserved(base) {
+		if base := path.Base(name); base == content.ReportDirectory || content.Reserved(base) {
 			return skip(d)
 		}
 		info, err := d.Info()

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
 // filtersOf runs clean commands like git.
-func filtersOf(t *testing.T, s *gittest.Sandbox) Filters {
+func filtersOf(t *testing.T, s *gittest.Sandbox) content.Filters {
 	t.Helper()
-	return Filters{Clean: func(command, _ string, content []byte) ([]byte, error) {
+	return content.Filters{Clean: func(command, _ string, content []byte) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 		cmd.Dir, cmd.Stdin = s.Root, bytes.NewReader(content)
 		return cmd.Output()
@@ -87,7 +88,7 @@ func TestFilesOfLFSAreStoredAsPointers(t *testing.T) {
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 6\n"
 	s.Write("new.bin", "large\n", "empty.bin", "", "pointer.bin", pointer)
 	r := opened(s)
-	if pushed := measure(t, r.WithFilters(Filters{Clean: filtersOf(t, s).Clean, Pushed: true}), base); len(pushed.Refused) != 3 {
+	if pushed := measure(t, r.WithFilters(content.Filters{Clean: filtersOf(t, s).Clean, Pushed: true}), base); len(pushed.Refused) != 3 {
 		t.Errorf("refused with a push: %v", pushed.Refused)
 	}
 	r = r.WithFilters(filtersOf(t, s))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -31,7 +32,7 @@ func (r *Reader) Converted(ctx context.Context, commit, below string, except fun
 }
 
 func (r *Reader) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
-	w, err := newCommitAttributes(r.Git)
+	w, err := content.NewCommitAttributes(r.Git)
 	if err != nil {
 		return nil, err
 	}
@@ -39,18 +40,18 @@ func (r *Reader) converted(ctx context.Context, commit, below string, except fun
 	if err != nil {
 		return nil, err
 	}
-	if !w.converts {
+	if !w.Converts {
 		return nil, nil
 	}
 	var found []Converted
 	for _, path := range files.Paths() {
-		if !isPlain(files.files()[path].Mode) || !IsBelow(path, below) || outside(path) {
+		if !content.IsPlain(files.files()[path].Mode) || !IsBelow(path, below) || content.Outside(path) {
 			continue
 		}
-		a := w.attributes(path)
-		one := Converted{Encoding: encodingOf(a)}
+		a := w.Attributes(path)
+		one := Converted{Encoding: content.EncodingOf(a)}
 		if one.Encoding == "" {
-			one.Filter = filterOf(a)
+			one.Filter = content.FilterOf(a)
 		}
 		if one.Filter+one.Encoding == "" || except(path) {
 			continue
@@ -71,7 +72,7 @@ func (r *Reader) converted(ctx context.Context, commit, below string, except fun
 
 // noteAttributes reads the attribute files of a commit, and returns its files. They are found by the index,
 // without a map of all files, if that has exactly those of the commit.
-func (r *Reader) noteAttributes(w *commitAttributes, commit string) (*Snapshot, error) {
+func (r *Reader) noteAttributes(w *content.CommitAttributes, commit string) (*Snapshot, error) {
 	if idx, err := r.Git.Index(); err == nil && !r.Git.Bare() {
 		s, err := r.listingBy(idx, commit)
 		if err != nil {
@@ -79,7 +80,7 @@ func (r *Reader) noteAttributes(w *commitAttributes, commit string) (*Snapshot, 
 		}
 		if s != nil {
 			for i := range idx.Entries {
-				if err := w.note(idx.Entries[i].Path, store.State{Mode: idx.Entries[i].Mode, Hash: idx.Entries[i].Hash}); err != nil {
+				if err := w.Note(idx.Entries[i].Path, store.State{Mode: idx.Entries[i].Mode, Hash: idx.Entries[i].Hash}); err != nil {
 					return nil, err
 				}
 			}
@@ -91,7 +92,7 @@ func (r *Reader) noteAttributes(w *commitAttributes, commit string) (*Snapshot, 
 		return nil, err
 	}
 	for path, at := range files.files() {
-		if err := w.note(path, at); err != nil {
+		if err := w.Note(path, at); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
@@ -48,7 +49,7 @@ func (r *Reader) IgnoredBelow(dir, commit string) (ignore.Tree, error) {
 	at := ""
 	for name := range strings.SplitSeq(dir, "/") {
 		file := path.Join(at, ".gitignore")
-		if st, err := root.Lstat(file); err == nil && st.Mode().IsRegular() && st.Size() <= maxRuleFileSize {
+		if st, err := root.Lstat(file); err == nil && st.Mode().IsRegular() && st.Size() <= content.MaxRuleFileSize {
 			if data, err := root.ReadFile(file); err == nil {
 				rules = rules.Descend(at, data)
 			}

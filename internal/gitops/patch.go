@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -24,7 +25,7 @@ func (r *Reader) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	var out bytes.Buffer
 	for _, c := range cs.Changes {
 		if err := ctx.Err(); err != nil {
@@ -40,7 +41,7 @@ func (r *Reader) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string) error {
+func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *content.Tree, path string) error {
 	e := cs.edits[path]
 	v, err := cs.versions(tree, path)
 	if err != nil {
@@ -64,7 +65,7 @@ func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string)
 func kindOf(m filemode.FileMode) filemode.FileMode { return m &^ 0o777 }
 
 // writeDiff writes the section of one path.
-func writeDiff(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
+func writeDiff(out *bytes.Buffer, tree *content.Tree, path string, e edit, v versions) error {
 	writeHeader(out, path, e)
 	switch {
 	case e.before.Hash == e.after.Hash:
@@ -166,11 +167,11 @@ func writeLines(out *bytes.Buffer, sign byte, lines []string) {
 
 // writeBinary writes the new content, and the old one if available, so that the
 // patch can be reversed.
-func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
+func writeBinary(out *bytes.Buffer, tree *content.Tree, path string, e edit, v versions) error {
 	after := v.after
 	if e.after.Mode != 0 && after == nil {
 		var err error
-		if after, err = tree.readAll(path, e.after, e.stored); err != nil {
+		if after, err = tree.ReadAll(path, e.after, e.stored); err != nil {
 			return err
 		}
 	}

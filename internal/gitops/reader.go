@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -12,7 +13,7 @@ import (
 // safe for concurrent use.
 type Reader struct {
 	*Commits
-	filters Filters
+	filters content.Filters
 	hashes  *hashes // of the work tree
 	tracked *trackedPaths
 }
@@ -22,7 +23,7 @@ func NewReader(git *gitdir.Dir) *Reader {
 	return &Reader{Commits: &Commits{Git: git}, hashes: &hashes{}, tracked: &trackedPaths{}}
 }
 
-func (r *Reader) withFilters(f Filters) *Reader {
+func (r *Reader) withFilters(f content.Filters) *Reader {
 	with := *r
 	with.filters = f
 	return &with
@@ -51,10 +52,10 @@ func (r *Reader) Below(dir string) (string, error) {
 
 // Unfilterable returns why paths with a filter can't be committed; "" if they can.
 func (r *Reader) Unfilterable(name string, pushed bool) string {
-	return unfilterable(r.Git, name, pushed)
+	return content.Unfilterable(r.Git, name, pushed)
 }
 
 // openWorkTree returns the work tree, to be closed. A private one is read by its own rules alone.
-func (r *Reader) openWorkTree(private bool) (*workTree, error) {
-	return openWorkTree(r.Git, r.filters, private)
+func (r *Reader) openWorkTree(private bool) (*content.Tree, error) {
+	return content.Open(r.Git, r.filters, private)
 }

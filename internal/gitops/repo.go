@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
@@ -45,7 +46,7 @@ func New(git *gitdir.Dir) *Repo {
 }
 
 // WithFilters returns the repository with other filters.
-func (r *Repo) WithFilters(f Filters) *Repo {
+func (r *Repo) WithFilters(f content.Filters) *Repo {
 	with := *r
 	with.Reader = r.withFilters(f)
 	return &with

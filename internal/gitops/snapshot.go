@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/gitops/store"
@@ -95,7 +96,7 @@ func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bo
 	if err != nil {
 		return nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	idx, err := r.Git.Index()
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func rememberIn(contents map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 // sparse reports whether an entry of the index is that of a file that git does not check out.
 func (w *walk) sparse(i int) bool {
 	e := &w.index.Entries[i]
-	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !outside(e.Path)
+	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !content.Outside(e.Path)
 }
 
 // ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries refer to

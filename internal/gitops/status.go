@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/millhand/millhand/internal/gitops/content"
 )
 
 // Dirty returns the sorted paths that differ from HEAD in the index or in the
@@ -56,7 +58,7 @@ func statusOf(ctx context.Context, r *Reader, list func(commit string) (*Snapsho
 	if err != nil {
 		return s, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	idx, err := r.Git.Index()
 	if err != nil {
 		return s, err
@@ -114,7 +116,7 @@ func (w *walk) differences(head *Snapshot) []string {
 	}
 	var paths []string
 	for path := range differs {
-		if !outside(path) {
+		if !content.Outside(path) {
 			paths = append(paths, path)
 		}
 	}

@@ -54,7 +54,7 @@ func (r *Reader) untracked(ctx context.Context, from *Snapshot, without []string
 	if err != nil {
 		return nil, err
 	}
-	defer tree.close()
+	defer tree.Close()
 	w := r.walkFrom(tree, from)
 	left := leftOutOf(w)
 	if err := w.list(ctx, rules); err != nil {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/files/dirent"
+	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/gitops/store"
@@ -37,7 +38,7 @@ type found struct {
 // files with a new time, size or place are read.
 type walk struct {
 	reader *Reader
-	tree   *workTree
+	tree   *content.Tree
 	index  *gitdir.Index
 
 	known   map[string]store.State // paths that count as tracked beside those of the index
@@ -60,7 +61,7 @@ type walk struct {
 	refused []Refusal // nested repositories that are no submodules, and names that git refuses
 }
 
-func (r *Reader) newWalk(tree *workTree, idx *gitdir.Index, known map[string]store.State) *walk {
+func (r *Reader) newWalk(tree *content.Tree, idx *gitdir.Index, known map[string]store.State) *walk {
 	return &walk{
 		reader: r, tree: tree, index: idx, known: known, met: make([]presence, len(idx.Entries)),
 		knownParents: sync.OnceValue(func() map[string]bool { return parentsOf(known) }),
@@ -212,7 +213,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 // comparable reports whether the path of an entry of the index is compared. Its name starts at an offset.
 func (w *walk) comparable(path string, start int) bool {
 	name := path[start:]
-	return name != ownDirectory && !reserved(name) && IsBelow(path, w.below)
+	return name != content.ReportDirectory && !content.Reserved(name) && IsBelow(path, w.below)
 }
 
 func lstatFailed(in *os.File, e dirent.Entry, err error) error {
@@ -228,7 +229,7 @@ func (w *walk) other(in *os.File, d *directory, c child, below []directory) ([]d
 		return below, nil
 	}
 	switch {
-	case c.name == ownDirectory || reserved(c.name):
+	case c.name == content.ReportDirectory || content.Reserved(c.name):
 		if w.unnamable(d, path, c) {
 			w.refuse(path, "git refuses this name (core.protectNTFS, core.protectHFS)")
 		}
@@ -267,7 +268,7 @@ func (w *walk) add(files ...found) {
 // its name. It ignores empty directories.
 func (w *walk) unnamable(d *directory, path string, c child) bool {
 	isDir := c.kind == dirent.Dir
-	if c.name == ownDirectory || c.name == ".git" || d.ignored || d.rules.Ignored(path, isDir) {
+	if c.name == content.ReportDirectory || c.name == ".git" || d.ignored || d.rules.Ignored(path, isDir) {
 		return false
 	}
 	if !isDir {
@@ -326,10 +327,10 @@ func isRepository(full string) bool {
 // addRules adds a directory's own ignore file to its rules.
 func (w *walk) addRules(d directory, list dirent.List) (directory, error) {
 	name := gitdir.JoinPath(d.path, ".gitignore")
-	if _, skipped := w.tree.skipped()[name]; d.ignored || !skipped && !contains(list, ".gitignore") {
+	if _, skipped := w.tree.Skipped()[name]; d.ignored || !skipped && !contains(list, ".gitignore") {
 		return d, nil
 	}
-	data, err := w.tree.ruleFile(name)
+	data, err := w.tree.RuleFile(name)
 	if err != nil {
 		return d, err
 	}
@@ -401,8 +402,8 @@ func (w *walk) describe(path string, e *gitdir.IndexEntry, tracked bool, info gi
 // resized reports whether a tracked file has another size than its stored content, so
 // that it was changed for sure.
 func (w *walk) resized(f *found, size int64) bool {
-	c, err := w.tree.conversionOf(f.path)
-	if err != nil || !c.none() {
+	c, err := w.tree.Conversion(f.path)
+	if err != nil || !c.None() {
 		return false
 	}
 	stored, err := w.reader.Git.Objects.Size(w.stored(f))
@@ -411,8 +412,8 @@ func (w *walk) resized(f *found, size int64) bool {
 
 // filtered reports whether a path has a filter.
 func (w *walk) filtered(path string) (bool, error) {
-	a, err := w.tree.attributes(path)
-	return filterOf(a) != "", err
+	a, err := w.tree.Attributes(path)
+	return content.FilterOf(a) != "", err
 }
 
 // mode returns the mode that git would store, which is the old one where the
@@ -461,26 +462,26 @@ func (w *walk) hash(ctx context.Context) error {
 }
 
 func (w *walk) read(f *found) error {
-	conversion, err := w.tree.conversionOf(f.path)
+	conversion, err := w.tree.Conversion(f.path)
 	if err != nil {
 		return err
 	}
 	hashes := w.reader.hashes
-	if conversion.none() && w.recall(hashes, f) {
+	if conversion.None() && w.recall(hashes, f) {
 		return nil
 	}
-	c, err := w.tree.content(f.path, f.state.Mode, w.stored(f))
+	c, err := w.tree.Read(f.path, f.state.Mode, w.stored(f))
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	f.state.Hash, err = c.hash()
+	defer c.Close()
+	f.state.Hash, err = c.Hash()
 	f.hashed = err == nil
-	if f.hashed && conversion.none() {
-		hashes.add(f.path, c.stat, f.state.Hash, w.reader.Git.Env.Now)
+	if f.hashed && conversion.None() {
+		hashes.add(f.path, c.Stat, f.state.Hash, w.reader.Git.Env.Now)
 	}
-	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.Hash) {
-		w.keep(f.state.Hash, c.data)
+	if w.keep != nil && c.Large == nil && (f.entry == nil || f.entry.Hash != f.state.Hash) {
+		w.keep(f.state.Hash, c.Data)
 	}
 	return err
 }

@@ -98,6 +98,7 @@ func (w *Writer) Write(t plumbing.ObjectType, size int64, content io.Reader) (pl
 	return hash, nil
 }
 
+// WriteBytes writes an object. A cache that has it already does not write it again.
 func (w *Writer) WriteBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 	if hash := plumbing.ComputeHash(t, data); w.cache && w.Stored(hash) {
 		return hash, nil

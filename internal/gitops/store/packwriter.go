@@ -70,6 +70,7 @@ type Packing struct {
 	released    map[string]bool // see releaseStale
 }
 
+// NewPacking returns what the packs of a repository share.
 func NewPacking() *Packing {
 	return &Packing{
 		compressors: sync.Pool{New: func() any { return &compressor{z: zlib.NewWriter(nil)} }},

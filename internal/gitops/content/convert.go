@@ -1,4 +1,4 @@
-package gitops
+package content
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const (
 	guessEndings             // the same if it looks like text and was not stored with CR LF before
 )
 
-// endings returns the conversion by a path's attributes and core.autocrlf.
+// Endings returns the conversion by a path's attributes and core.autocrlf.
 func endings(a gitdir.Attributes, autoCRLF string) lineEndings {
 	action, decided := endingsOf(a["text"])
 	if !decided {
@@ -59,10 +59,11 @@ type conversion struct {
 	ident   bool
 }
 
-func (c conversion) none() bool { return c.clean == nil && c.endings == keepEndings && !c.ident }
+// None reports whether content is stored as it is.
+func (c conversion) None() bool { return c.clean == nil && c.endings == keepEndings && !c.ident }
 
-// variable reports whether the stored content depends on more than the file and its line endings.
-func (c conversion) variable() bool { return c.clean != nil || c.ident }
+// Variable reports whether the stored content depends on more than the file and its line endings.
+func (c conversion) Variable() bool { return c.clean != nil || c.ident }
 
 // apply returns the content that git stores. In one case it depends on the
 // content stored before, which prior returns; it may return nil.

@@ -1,4 +1,4 @@
-package gitops
+package content
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ type Filters struct {
 	Pushed bool
 }
 
-// unfilterable returns why paths with a filter can't be committed; "" if they can. Like
+// Unfilterable returns why paths with a filter can't be committed; "" if they can. Like
 // git, it allows a filter that is not configured: then their content is stored as it is.
-func unfilterable(git *gitdir.Dir, name string, pushed bool) string {
+func Unfilterable(git *gitdir.Dir, name string, pushed bool) string {
 	f := git.Filter(name)
 	switch {
 	case f.LFS() && pushed:
@@ -44,22 +44,22 @@ func unfilterable(git *gitdir.Dir, name string, pushed bool) string {
 	return ""
 }
 
-// unfilterable returns why paths with a filter can't be committed; "" if they can.
-func (t *workTree) unfilterable(name string) string {
-	return unfilterable(t.git, name, t.filters.Pushed)
+// Unfilterable returns why paths with a filter can't be committed; "" if they can.
+func (t *Tree) Unfilterable(name string) string {
+	return Unfilterable(t.Git, name, t.filters.Pushed)
 }
 
 // cleaning returns the function that converts the content of a path as its filter does
 // when it is stored; nil for none.
-func (t *workTree) cleaning(path string, attributes gitdir.Attributes) func([]byte) ([]byte, error) {
-	name, run := filterOf(attributes), t.filters.Clean
-	if name == "" || run == nil || t.unfilterable(name) != "" {
+func (t *Tree) cleaning(path string, attributes gitdir.Attributes) func([]byte) ([]byte, error) {
+	name, run := FilterOf(attributes), t.filters.Clean
+	if name == "" || run == nil || t.Unfilterable(name) != "" {
 		return nil
 	}
-	f := t.git.Filter(name)
+	f := t.Git.Filter(name)
 	switch {
 	case f.LFS():
-		return func(data []byte) ([]byte, error) { return storeLFS(t.git.LFSObjects(), data) }
+		return func(data []byte) ([]byte, error) { return storeLFS(t.Git.LFSObjects(), data) }
 	case f.Clean == "":
 		return nil
 	}
@@ -78,17 +78,17 @@ type filterError struct{ error }
 
 func (e *filterError) Unwrap() error { return e.error }
 
-// filterOf returns the filter that attributes name; "" for none.
-func filterOf(a gitdir.Attributes) string {
+// FilterOf returns the filter that attributes name; "" for none.
+func FilterOf(a gitdir.Attributes) string {
 	if name := a["filter"]; name != "false" && name != "true" {
 		return name
 	}
 	return ""
 }
 
-// encodingOf returns the encoding that attributes demand, which is not supported; "" for
+// EncodingOf returns the encoding that attributes demand, which is not supported; "" for
 // none.
-func encodingOf(a gitdir.Attributes) string {
+func EncodingOf(a gitdir.Attributes) string {
 	encoding := a["working-tree-encoding"]
 	if encoding == "false" || encoding == "true" || strings.EqualFold(encoding, "utf-8") || strings.EqualFold(encoding, "utf8") {
 		return ""

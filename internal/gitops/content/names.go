@@ -1,4 +1,4 @@
-package gitops
+package content
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// ownDirectory is the directory of run reports. It is excluded from changes.
-const ownDirectory = ".millhand"
+// ReportDirectory is the directory of run reports. It is excluded from changes.
+const ReportDirectory = ".millhand"
 
-// reserved reports whether git rejects a name in a tree on some system: .git in
+// Reserved reports whether git rejects a name in a tree on some system: .git in
 // any case, with suffixes and characters that Windows and macOS ignore, and its
 // short name on Windows.
-func reserved(name string) bool {
+func Reserved(name string) bool {
 	if len(name) < len(".git") {
 		return false
 	}
@@ -38,24 +38,26 @@ func dropIgnorable(c rune) rune {
 	return c
 }
 
-// attributesName is the name of attribute files.
-const attributesName = ".gitattributes"
+// AttributesName is the name of attribute files.
+const AttributesName = ".gitattributes"
 
-// outside reports whether a path is always excluded from changes.
-func outside(path string) bool {
+// Outside reports whether a path is always excluded from changes.
+func Outside(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
-		if name == ownDirectory || reserved(name) {
+		if name == ReportDirectory || Reserved(name) {
 			return true
 		}
 	}
 	return false
 }
 
-func isPlain(mode filemode.FileMode) bool {
+// IsPlain reports whether a mode is that of a regular file, which may be executable.
+func IsPlain(mode filemode.FileMode) bool {
 	return mode == filemode.Regular || mode == filemode.Executable || mode == filemode.Deprecated
 }
 
-func cutPath(path string) (parent, name string) {
+// CutPath splits a path at its last slash; parent is "" for a path without one.
+func CutPath(path string) (parent, name string) {
 	at := strings.LastIndexByte(path, '/')
 	return path[:max(at, 0)], path[at+1:]
 }
