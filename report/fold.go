@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -35,20 +36,52 @@ type Fold struct {
 	made        *Report // of the events so far; nil if it was not requested since the last one
 	final       bool    // made is by [Fold.Final]
 	packer      *packer // nil unless it is Compact, and before the first job
+
+	early    bool            // if it is Compact, the report of a job is made when it ends, unless it is among late
+	late     map[string]bool // jobs with events after their end
+	reopened map[string]bool // jobs whose report was made too early; nil to warn of them
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
 // [event.Read]; a stream that was truncated by a kill is not an error, but has a warning.
+//
+// The reports of jobs are made when they end. If events of a job follow, as in a run that was resumed, and r is an [io.Seeker], the
+// stream is read again.
 func Load(r io.Reader) (*Report, error) {
 	var f Fold
+	start := int64(0)
+	again, seeks := r.(io.Seeker)
+	if seeks {
+		var err error
+		if start, err = again.Seek(0, io.SeekCurrent); err == nil { // a pipe can't
+			f.early, f.reopened = true, map[string]bool{}
+		}
+	}
+	if err := f.load(r); err != nil {
+		return nil, err
+	}
+	if len(f.reopened) == 0 {
+		return f.Final(), nil
+	}
+	if _, err := again.Seek(start, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("load report: %w", err)
+	}
+	second := Fold{early: true, late: f.reopened}
+	if err := second.load(r); err != nil {
+		return nil, err
+	}
+	return second.Final(), nil
+}
+
+func (f *Fold) load(r io.Reader) error {
 	err := read(r, func(e event.Event) error {
 		f.Compact = f.Compact || e.Run != nil && len(e.Run.Jobs) >= ManyJobs
 		return f.Emit(e)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("load report: %w", err)
+		return fmt.Errorf("load report: %w", err)
 	}
-	return f.Final(), nil
+	return nil
 }
 
 // read calls fn for every event of a stored stream, and last for a warning if the end of
@@ -97,7 +130,11 @@ func (f *Fold) Emit(e event.Event) error {
 
 func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
 	to := f.entry(e.Job)
-	if to.done != nil {
+	switch {
+	case to.done != nil && f.reopened != nil:
+		f.reopened[e.Job] = true
+		return
+	case to.done != nil:
 		f.warnings = append(f.warnings, warning(e.Job, string(e.Type)+" came after the job's report was made"))
 		return
 	}
@@ -118,6 +155,9 @@ func (f *Fold) startRun(run *event.Run) {
 	f.starts++
 	for _, planned := range run.Jobs {
 		e := f.entry(planned.ID)
+		if e.done != nil && f.reopened != nil && !reflect.DeepEqual(e.planned, &planned) {
+			f.reopened[e.id] = true
+		}
 		if e.planned = &planned; e.job != nil {
 			e.job.planned = e.planned
 		}
@@ -145,7 +185,7 @@ func (f *Fold) entry(id string) *entry {
 	if f.Compact && f.packer == nil {
 		f.packer = &packer{}
 	}
-	e := &entry{id: id, packer: f.packer}
+	e := &entry{id: id, packer: f.packer, early: f.early && !f.late[id]}
 	f.jobs = append(f.jobs, e)
 	f.byID[id] = e
 	return e
@@ -198,12 +238,7 @@ func (f *Fold) report(final bool) *Report {
 		case e.done != nil:
 			e.done = out // of the new list
 		case final && j.end != nil && len(unknown.Warnings) == before: // of unknown values, each report has to warn
-			if e.job, e.log, e.done = nil, nil, out; e.packed != nil {
-				out.shorten(e)
-			}
-			if e.planned != nil && e.planned.Matrix != nil {
-				out.Matrix = e.planned.Matrix // both stay
-			}
+			e.finish(out)
 		}
 		if e.planned == nil && f.run != nil {
 			r.warn(e.id, "the job is not in the plan")
@@ -238,7 +273,12 @@ func (f *Fold) Job(id string) (Job, bool) {
 	}
 	r := f.reportOf(e, e.data(), false)
 	r.Warnings = append([]string{}, byJob(f.warnings)[id]...)
-	return *r.Complete(), true
+	full, err := r.Complete()
+	if err != nil {
+		r.Warnings = append(r.Warnings, err.Error())
+		return r, true
+	}
+	return *full, true
 }
 
 func (f *Fold) reportOf(e *entry, j *job, cancelled bool) Job {

@@ -35,7 +35,11 @@ func JSON(w io.Writer, r *Report) error {
 	before, after, _ := bytes.Cut(bytes.Clone(p.text), []byte(`"jobs": []`)) // its quotes would be escaped in a string
 	p.write(before, []byte(`"jobs": [`))
 	for i := range r.Jobs {
-		p.print(r.Jobs[i].Complete(), jobDepth)
+		j, err := r.Jobs[i].Complete()
+		if err != nil {
+			return err
+		}
+		p.print(j, jobDepth)
 		p.write([]byte(separator(i)), p.text)
 	}
 	if len(r.Jobs) > 0 {

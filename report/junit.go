@@ -32,7 +32,11 @@ func JUnit(w io.Writer, r *Report) error {
 		p.put(s.start(&r.Run))
 		p.element("properties", properties{propertiesOf(s.jobs...)})
 		for _, j := range s.jobs {
-			for c := range cases(j.Complete()) {
+			full, err := j.Complete()
+			if err != nil {
+				return err
+			}
+			for c := range cases(full) {
 				p.element("testcase", c)
 			}
 		}

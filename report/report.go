@@ -132,9 +132,9 @@ type Job struct {
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
-	from      *entry    // see Complete; nil for a job that is complete
-	calls     int       // number of calls
-	atLeast   money.USD // lower bound of an unknown cost
+	packed    *packedLists // see Complete; nil for a job that is complete
+	calls     int          // number of calls
+	atLeast   money.USD    // lower bound of an unknown cost
 	origin    origin
 	location  string // the repository as a line of a repository list, for failed.txt
 	continued bool   // see Continued

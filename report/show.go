@@ -25,7 +25,10 @@ const (
 // before and after, denials, calls, costs, and the changes with the patch, which may be "".
 // paint adds the colours of a style.
 func JobText(w io.Writer, j *Job, patch string, paint func(printable.Style, string) string) error {
-	j = j.Complete()
+	j, err := j.Complete()
+	if err != nil {
+		return err
+	}
 	s := shown{paint: paint}
 	s.head(j)
 	s.message(j)

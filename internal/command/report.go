@@ -96,7 +96,10 @@ func (o *reportOptions) show(ctx context.Context, w World, r *report.Report, fil
 		}
 		return fault.New(event.ExitUsage, "job %q not found in the run%s", o.job, near(o.job, ids))
 	}
-	job := &r.Jobs[i]
+	job, err := r.Jobs[i].Complete()
+	if err != nil {
+		return err
+	}
 	if o.json {
 		return writeJSON(w.Out, job)
 	}

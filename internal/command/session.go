@@ -129,8 +129,12 @@ func listSessions(w World, o sessionOptions) error {
 		return err
 	}
 	rows := []sessionRow{}
-	for _, j := range run.Report.Jobs {
-		for _, about := range j.Complete().Sessions {
+	for i := range run.Report.Jobs {
+		j, err := run.Report.Jobs[i].Complete()
+		if err != nil {
+			return err
+		}
+		for _, about := range j.Sessions {
 			row := sessionRow{Job: j.ID, Session: about.Name(), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
 			switch s, err := run.Session(about); {
 			case err == nil:
@@ -173,10 +177,13 @@ func listSessions(w World, o sessionOptions) error {
 // findSession returns the session with a name, for "" that of the only job.
 func findSession(r *savedrun.Run, name string) (job string, s *report.Session, err error) {
 	var names []string
-	for _, j := range r.Report.Jobs {
-		sessions := j.Complete().Sessions
-		for i := range sessions {
-			s := &sessions[i]
+	for i := range r.Report.Jobs {
+		j, err := r.Report.Jobs[i].Complete()
+		if err != nil {
+			return "", nil, err
+		}
+		for k := range j.Sessions {
+			s := &j.Sessions[k]
 			if s.Name() == name || name == "" && s.Parent == nil && len(r.Report.Jobs) == 1 {
 				return j.ID, s, nil
 			}

@@ -28,7 +28,11 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 			continue
 		}
 		names := []string{path.Join("patches", j.ID+".patch"), path.Join("outputs", j.ID)}
-		for _, s := range j.Complete().Sessions {
+		full, err := j.Complete()
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, s := range full.Sessions {
 			names = append(names, sessionFile(&s))
 		}
 		from, err := files.Open(chunk)

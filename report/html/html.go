@@ -65,7 +65,10 @@ func write(out *bufio.Writer, r *report.Report, detail func(*report.Job) Detail,
 	blocks := newBlocks(len(r.Jobs), maxBlocks)
 	var b bytes.Buffer
 	for i := range r.Jobs {
-		j := r.Jobs[i].Complete()
+		j, err := r.Jobs[i].Complete()
+		if err != nil {
+			return err
+		}
 		if err := blocks.write(&b, r, j, detail(j)); err != nil {
 			return fmt.Errorf("job %s: %w", j.ID, err)
 		}

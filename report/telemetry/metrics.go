@@ -64,7 +64,11 @@ func (s source) collect(ctx context.Context, r *report.Report, options ...sdkmet
 		return nil, err
 	}
 	for i := range r.Jobs {
-		g.takeJob(ctx, r.Jobs[i].Complete())
+		j, err := r.Jobs[i].Complete()
+		if err != nil {
+			return nil, errors.Join(err, p.Shutdown(ctx))
+		}
+		g.takeJob(ctx, j)
 	}
 	for _, c := range g.costs {
 		g.cost.Add(ctx, c.usd.Dollars(), metric.WithAttributeSet(c.of))

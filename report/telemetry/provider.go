@@ -122,7 +122,12 @@ func Write(w io.Writer, r *report.Report) error {
 	}
 	t.emit(ctx, runSpan(r))
 	for i := range r.Jobs {
-		t.emit(ctx, jobSpans(r.Run.ID, r.Jobs[i].Complete())...)
+		j, err := r.Jobs[i].Complete()
+		if err != nil {
+			failed = errors.Join(failed, err)
+			break
+		}
+		t.emit(ctx, jobSpans(r.Run.ID, j)...)
 	}
 	if err := errors.Join(t.Shutdown(ctx), failed); err != nil {
 		return fmt.Errorf("write spans: %w", err)

@@ -16,24 +16,32 @@ func Seal(files fs.FS, others []string, run *event.Run, rep *report.Report, head
 	if err != nil {
 		return nil, err
 	}
-	seal := sealOf(run, rep)
+	seal, err := sealOf(run, rep)
+	if err != nil {
+		return nil, err
+	}
 	seal.Files, seal.Heads = hashed, heads
 	return seal, nil
 }
 
 // sealOf returns what the seal of a run repeats from its start and its report.
-func sealOf(run *event.Run, rep *report.Report) *event.Seal {
+func sealOf(run *event.Run, rep *report.Report) (*event.Seal, error) {
+	responded, err := models(rep)
 	return &event.Seal{
 		Sign: run.Evidence.Sign, Manifests: append([]event.PolicyFile{}, run.Evidence.Manifests...), Policies: append([]event.PolicyFile{}, run.Policies...),
-		Models: models(rep), StartedBy: run.StartedBy,
-	}
+		Models: responded, StartedBy: run.StartedBy,
+	}, err
 }
 
 // models returns the models that responded.
-func models(rep *report.Report) []string {
+func models(rep *report.Report) ([]string, error) {
 	names := []string{}
-	for _, j := range rep.Jobs {
-		for _, s := range j.Complete().Sessions {
+	for i := range rep.Jobs {
+		j, err := rep.Jobs[i].Complete()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range j.Sessions {
 			for _, t := range s.TurnCosts {
 				if name := cmp.Or(t.Served, t.Model); name != "" && t.Finish != "" {
 					names = append(names, name)
@@ -42,5 +50,5 @@ func models(rep *report.Report) []string {
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(names), nil
 }

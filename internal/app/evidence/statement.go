@@ -129,7 +129,11 @@ func NewStatement(run *event.Run, seal *event.Seal, rep *report.Report, events E
 		Events: events, Manifests: seal.Manifests, Policies: seal.Policies, Models: seal.Models, StartedBy: seal.StartedBy, Jobs: []Job{},
 	}
 	for i := range rep.Jobs {
-		p.Jobs = append(p.Jobs, s.job(rep.Jobs[i].Complete()))
+		j, err := rep.Jobs[i].Complete()
+		if err != nil {
+			return nil, err
+		}
+		p.Jobs = append(p.Jobs, s.job(j))
 	}
 	subjects := append(commits(rep), fileSubject(EventsFile, events.SHA256))
 	for _, f := range seal.Files {

@@ -190,7 +190,10 @@ func (v *verifier) checkSeal() {
 	if !maps.Equal(v.seal.Heads, v.chain.Jobs()) {
 		v.problem(EventsFile, line, "the heads of the jobs in the seal are not those of the events")
 	}
-	want := sealOf(v.run, v.report)
+	want, err := sealOf(v.run, v.report)
+	if err != nil {
+		v.problem(EventsFile, line, "%v", err)
+	}
 	got := *v.seal
 	got.Heads, got.Files = nil, nil
 	if a, b := jsonOf(want), jsonOf(got); a != b {

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/text/printable"
+)
+
+// Jobs whose calls can't be read again are errors of all formats that have them.
+func TestDamagedJobs(t *testing.T) {
+	f := Fold{Compact: true}
+	for _, e := range []event.Event{
+		{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}},
+		{Type: event.CallUpdated, Job: "a", Session: "s", Call: &event.Call{ID: "c", Turn: 1, Tool: "read", Status: event.CallCompleted}},
+		{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed}},
+		{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed}},
+	} {
+		if err := f.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := f.Final()
+	whole := r.Jobs[0].packed.data
+	for name, data := range map[string][]byte{"truncated": whole[:len(whole)/2], "empty": nil, "other bytes": []byte(strings.Repeat("\xff", 40))} {
+		r.Jobs[0].packed.data = data
+		for format, write := range map[string]func(io.Writer, *Report) error{
+			"json": JSON, "junit": JUnit,
+			"show": func(w io.Writer, r *Report) error {
+				return JobText(w, &r.Jobs[0], "", func(_ printable.Style, text string) string { return text })
+			},
+		} {
+			if err := write(io.Discard, r); err == nil || !strings.Contains(err.Error(), "internal error: read the calls of job a again") {
+				t.Errorf("%s as %s: %v", name, format, err)
+			}
+		}
+		if j, ok := f.Job("a"); !ok || len(j.Warnings) != 1 {
+			t.Errorf("%s: %v, warnings %q", name, ok, j.Warnings)
+		}
+	}
+	r.Jobs[0].packed.data = whole
+	if j, err := r.Jobs[0].Complete(); err != nil || len(j.Calls) != 1 {
+		t.Errorf("%v, %+v", err, j)
+	}
+}
+
+// Events of a job that can't be read again are its result.
+func TestDamagedEvents(t *testing.T) {
+	f := Fold{Compact: true}
+	for _, e := range []event.Event{
+		{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}},
+		{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed}},
+	} {
+		if err := f.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.byID["a"].packed = f.byID["a"].packed[:4]
+	if j := f.Report().Jobs[0]; j.Outcome != event.Error || !strings.Contains(j.Reason, "read the events of the job again") {
+		t.Errorf("%s: %s", j.Outcome, j.Reason)
+	}
+}
