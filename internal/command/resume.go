@@ -105,6 +105,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return err
 	}
+	continued.Settle()
 	started = true
 	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, history: continued, claim: func() (*rundir.Dir, error) { return out, nil }})
 }

@@ -29,6 +29,7 @@ type Facts struct {
 	Replacing      string          // commit of the job that a follow-up prompt is changing, which was killed; "" for none
 	hashes         map[string]bool // commits that the run has made or pushed for the job
 	AttemptsBefore int             // when the job ended
+	spent          money.USD       // see settle
 	Rebased        int             // last turn when the job was rebased; its saved states have another base
 	clock          clock
 }
@@ -172,6 +173,7 @@ func (j *Facts) Called() (all []event.Call) {
 // Spent is the most that the job has cost: a turn that did not end as much as was reserved
 // for it.
 func (j *Facts) Spent() (sum money.USD) {
+	sum = j.spent
 	for _, s := range j.Sessions {
 		for _, t := range s.turns {
 			switch {
@@ -185,6 +187,11 @@ func (j *Facts) Spent() (sum money.USD) {
 		}
 	}
 	return sum
+}
+
+// settle forgets what only a process that continues the job needs, which is most of its memory.
+func (j *Facts) settle() {
+	*j = Facts{End: j.End, Attempts: j.Attempts, hashes: j.hashes, clock: j.clock, spent: j.Spent()}
 }
 
 func (j *Facts) own(hash string) {

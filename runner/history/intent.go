@@ -115,6 +115,19 @@ func (r Run) Done(job string) bool {
 	return false
 }
 
+// Settle releases most of the memory of jobs that keep their end, of which a run may have thousands. Nothing else can be decided about
+// the run afterwards.
+func (r Run) Settle() {
+	if r.Past == nil {
+		return
+	}
+	for id, f := range r.Past.jobs {
+		if _, keeps := r.intent(id).(Keep); keeps && f.End != nil {
+			f.settle()
+		}
+	}
+}
+
 func (r Run) intent(job string) Intent {
 	f, all := r.Past.Job(job), r.order.Job == ""
 	ended := f != nil && f.End != nil

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -233,4 +234,26 @@ func TestRebaseWithoutAPrompt(t *testing.T) {
 	if got := r.Job("a").Asked(); err != nil || got != "Rebase the change" || r.Only() != "a" {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// Jobs that are not continued need little memory, and have the same cost, attempts and commits.
+func TestSettledJobs(t *testing.T) {
+	for name, settles := range map[string]bool{"published": true, "passed": true, "failed": true, "skipped": true, "stopped": false, "killed in a turn": false, "forked": false} {
+		past := pastOf(t, name)
+		run, err := Decide(past, Order{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, intent, made := *past.Job("a"), run.Job("a").Intent, past.Made("a", "c1")
+		spent := past.Spent()
+		run.Settle()
+		f := past.Job("a")
+		if got := f.Start == nil && f.Sessions == nil && f.Baseline == nil; got != settles {
+			t.Errorf("%s: settled %v", name, got)
+		}
+		if f.End != before.End || f.Attempts != before.Attempts || f.Time() != before.Time() || past.Spent() != spent || past.Made("a", "c1") != made || !reflect.DeepEqual(run.Job("a").Intent, intent) {
+			t.Errorf("%s: %+v, was %+v", name, f, before)
+		}
+	}
+	Run{}.Settle()
 }
