@@ -151,7 +151,7 @@ func overBuiltIn(b *builder, a *agent, m *manifest) definition[Agent] {
 	out.Sampling, out.Turns = a.Sampling, a.Turns
 	most := ""
 	if a.profile != nil {
-		p := m.profileAt(*a.profile)
+		p := profileAt(m, *a.profile)
 		out.Max, most = &p.Profile, p.digest
 	}
 	if a.body != nil {
@@ -162,7 +162,7 @@ func overBuiltIn(b *builder, a *agent, m *manifest) definition[Agent] {
 		out.Model = b.agentModel(a)
 	}
 	if a.prompt.Src != nil {
-		out.Prompt = b.fromEnv(a.prompt)
+		out.Prompt = fromEnv(b, a.prompt)
 	}
 	model := ""
 	if out.Model != nil {
@@ -238,5 +238,5 @@ func (a *agent) keys() form.Table {
 		{Name: "model", Field: form.Into(&a.model, form.Optional(oneModelForm)), Doc: "Model (the task's if absent)"},
 		{Name: "profile", Field: form.Into(&a.profile, form.Optional(form.Filled)), Doc: "Profile that limits the task's profile"},
 		{Name: "turns", Field: form.Into(&a.Turns, form.Positive()), Doc: "Model requests of the agent (the task's limit if absent)"},
-	}, a.Sampling.keys()...)
+	}, samplingKeys(&a.Sampling)...)
 }

@@ -143,7 +143,7 @@ func (b *builder) checkManifests() {
 			b.chainAt(m.models)
 		}
 		if m.profile != nil {
-			m.profileAt(*m.profile)
+			profileAt(m, *m.profile)
 		}
 		b.checkUnknownPrices(m)
 		for _, p := range m.prices {
@@ -162,7 +162,7 @@ func (b *builder) checkManifests() {
 
 // define resolves what the manifests define for all jobs.
 func (b *builder) define() {
-	b.defineProviders()
+	defineProviders(b)
 	b.defineForges()
 	b.shared.forges = b.lists.withHosts(b.shared.forges)
 	b.defineAgents()
@@ -213,7 +213,7 @@ func (b *builder) equip(p *Plan) {
 		p.Batch = p.Batch || m.batch
 		p.Output = OutputLimits{Lines: lower(p.Output.Lines, m.output.Lines), Bytes: lower(p.Output.Bytes, m.output.Bytes)}
 	}
-	d := form.WithDefaults((*OutputLimits).keys)
+	d := form.WithDefaults(outputLimitKeys)
 	p.Output = OutputLimits{Lines: cmp.Or(p.Output.Lines, d.Lines), Bytes: cmp.Or(p.Output.Bytes, d.Bytes)}
 }
 

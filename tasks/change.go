@@ -65,8 +65,8 @@ type change struct {
 	paths []template
 }
 
-// of returns what a job may change.
-func (c change) of(b *builder, s scope) Change {
+// changeOf returns what a job may change.
+func changeOf(c change, b *builder, s scope) Change {
 	limits := c.Change
 	for _, p := range c.paths {
 		glob := b.render(p, s)

@@ -60,9 +60,9 @@ func threadNumber(text string) int64 {
 	return n
 }
 
-// of returns the comment of a job; nil without one, and if the mode of the command line,
+// commentOf returns the comment of a job; nil without one, and if the mode of the command line,
 // "" for none, publishes only on this machine.
-func (c *comment) of(s scope, mode PublishMode) *Comment {
+func commentOf(c *comment, s scope, mode PublishMode) *Comment {
 	if c == nil || mode != "" && !mode.Pushes() {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	searchForm    = form.Of[[]definition[Search]]{Type: form.TypeOf((*Search).keys), Read: readSearch}
+	searchForm    = form.Of[[]definition[Search]]{Type: form.TypeOf(searchKeys), Read: readSearch}
 	searchURLForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSearchURL}
 )
 
@@ -18,7 +18,7 @@ var (
 // is set.
 func readSearch(v form.Value) ([]definition[Search], bool) {
 	var s Search
-	got := s.keys().Read(v)
+	got := searchKeys(&s).Read(v)
 	if len(got) == 0 {
 		return nil, false
 	}
@@ -75,7 +75,7 @@ const (
 	maxOutputBytes = 10 << 20
 )
 
-func (s *Search) keys() form.Table {
+func searchKeys(s *Search) form.Table {
 	return form.Table{
 		{Name: "backend", Field: form.Into(&s.Backend, form.Enum("exa", "json")), Doc: "Protocol of the service"},
 		{Name: "url", Field: form.Into(&s.URL, searchURLForm), Doc: "URL of the service (required for json)"},

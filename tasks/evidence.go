@@ -16,7 +16,7 @@ type Evidence struct {
 // Signed reports whether the evidence is signed; false for nil.
 func (e *Evidence) Signed() bool { return e != nil && e.Sign == SignSSH }
 
-func (e *Evidence) keys() form.Table {
+func evidenceKeys(e *Evidence) form.Table {
 	return form.Table{
 		{Name: "sign", Field: signature("evidence", form.Into(&e.Sign, form.OneOf([]Sign{SignNone, SignSSH}))), Def: "none", Doc: "Signature of evidence.intoto.json: ssh, with the key in MILLHAND_SIGNING_KEY; none: by something else, such as actions/attest"},
 	}

@@ -18,12 +18,12 @@ func (b *builder) expand() []*draft {
 	for _, t := range b.all() {
 		repos, known := b.reposOf(t)
 		if total += max(1, t.matrix.size()+len(t.matrix.include)) * len(repos); total > maxJobs {
-			t.mention().Problem(fmt.Sprintf("the plan has more than %d jobs", maxJobs), "split it")
+			mentionOf(t).Problem(fmt.Sprintf("the plan has more than %d jobs", maxJobs), "split it")
 			return nil
 		}
 		cells := t.matrix.combinations()
 		if len(cells) == 0 {
-			t.mention().Problem("exclude removes every combination of the matrix", "keep one, or remove the task")
+			mentionOf(t).Problem("exclude removes every combination of the matrix", "keep one, or remove the task")
 		}
 		for i := range repos {
 			for _, c := range cells {
@@ -34,8 +34,8 @@ func (b *builder) expand() []*draft {
 	return drafts
 }
 
-// mention is where to speak of the number of a task's jobs.
-func (t *task) mention() form.Value {
+// mentionOf is where to speak of the number of a task's jobs.
+func mentionOf(t *task) form.Value {
 	switch {
 	case t.matrix.Src != nil:
 		return t.matrix.Value
@@ -107,7 +107,7 @@ func (b *builder) name(drafts []*draft) {
 		}
 		key := strings.ToLower(d.job.ID)
 		if other := taken[key]; other != nil {
-			d.task.mention().Problem(fmt.Sprintf("two jobs have the id %s, of tasks %s and %s", d.job.ID, other.task.id.S, d.task.id.S), "rename one of the tasks, or change the matrix")
+			mentionOf(d.task).Problem(fmt.Sprintf("two jobs have the id %s, of tasks %s and %s", d.job.ID, other.task.id.S, d.task.id.S), "rename one of the tasks, or change the matrix")
 		}
 		taken[key] = cmp.Or(taken[key], d)
 	}

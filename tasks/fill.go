@@ -38,7 +38,7 @@ func (b *builder) settingsOf(t *task) settings {
 		sampling: a.Sampling.Over(t.manifest.sampling),
 	}
 	out.profile.Profile = b.options.Policies.Under(out.profile.Profile)
-	out.setupEnv = t.setupVariables(&b.names, b.options.Getenv)
+	out.setupEnv = setupVariables(t, &b.names, b.options.Getenv)
 	models := b.modelsOf(t, a)
 	if len(models) > 0 {
 		out.model = models[0]
@@ -65,7 +65,7 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Instructions = t.manifest.instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
-	j.Change = t.change.of(b, s)
+	j.Change = changeOf(t.change, b, s)
 	d.digest = with.digest
 	var values []span
 	inPrompt := s
@@ -92,16 +92,16 @@ func (b *builder) fill(d *draft, with settings) {
 	}
 	j.Publish = cmp.Or(b.options.Overrides.Publish, t.publish.mode)
 	if j.Publish == PublishPR {
-		j.Pull = t.publish.pullRequest(b, s)
+		j.Pull = pullRequestOf(t.publish, b, s)
 	}
-	j.Comment = t.publish.comment.of(s, b.options.Overrides.Publish)
+	j.Comment = commentOf(t.publish.comment, s, b.options.Overrides.Publish)
 	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.commit.written() || j.Publish != PublishNone
 	j.Skip, j.If = t.condition.decide(s)
 }
 
 // setupVariables returns the variables of a task's setup commands. One that is not set would
 // make them fail only later.
-func (t *task) setupVariables(names *vocabulary, getenv func(string) string) []string {
+func setupVariables(t *task, names *vocabulary, getenv func(string) string) []string {
 	var all []string
 	for _, name := range t.setupEnv {
 		if !names.checkEnv(name) {
@@ -157,12 +157,12 @@ func (b *builder) varsOf(t *task) map[string]string {
 // limitsOf returns a task's limits. Its agent and the command line lower the
 // number of turns that is written, and replace the default.
 func (b *builder) limitsOf(t *task, a Agent) Limits {
-	written := t.limits.over(t.manifest.limits)
+	written := limitsOver(t.limits, t.manifest.limits)
 	written.Turns = lower(written.Turns, a.Turns)
 	if most := b.options.Overrides.MaxTurns; most > 0 {
 		written.Turns = lower(written.Turns, most)
 	}
-	return written.over(DefaultLimits())
+	return limitsOver(written, DefaultLimits())
 }
 
 // profileOf returns a task's profile: the command line's, its own or its
@@ -172,9 +172,9 @@ func (b *builder) profileOf(t *task) profile {
 	written, _ := m.profiles.find(b.defaults.profile.S)
 	switch {
 	case t.profile != nil:
-		written = m.profileAt(*t.profile)
+		written = profileAt(m, *t.profile)
 	case m.profile != nil:
-		written = m.profileAt(*m.profile)
+		written = profileAt(m, *m.profile)
 	}
 	if p := b.override[m]; p != nil {
 		return *p
@@ -183,7 +183,7 @@ func (b *builder) profileOf(t *task) profile {
 }
 
 // profileAt finds a profile that a manifest names.
-func (m *manifest) profileAt(name form.Text) profile {
+func profileAt(m *manifest, name form.Text) profile {
 	p, ok := m.profiles.find(name.S)
 	if !ok && m.profiles.body(name.S) == nil {
 		name.Problem("unknown profile "+problem.Quote(name.S), name.Src.Found.Suggest(name.S, m.profiles.names(), "known profiles: "))

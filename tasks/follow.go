@@ -30,7 +30,7 @@ type Follow struct {
 
 // DefaultFollow returns the settings of a manifest without follow.
 func DefaultFollow() Follow {
-	f := form.WithDefaults((*Follow).keys)
+	f := form.WithDefaults(followKeys)
 	f.On = followCauses()
 	return f
 }
@@ -39,7 +39,7 @@ func followCauses() []FollowCause {
 	return []FollowCause{FollowConflict, FollowChecks, FollowReview}
 }
 
-func (f *Follow) keys() form.Table {
+func followKeys(f *Follow) form.Table {
 	return form.Table{
 		{Name: "on", Field: form.Into(&f.On, causesForm), Doc: "What to act on: conflict, checks, review (all if absent)"},
 		{Name: "attempts", Field: form.Into(&f.Attempts, form.Between(1, maxFollowed)), Def: "2", Doc: "Sessions for one pull request"},
@@ -52,14 +52,14 @@ const maxFollowed = 100
 
 var (
 	causesForm = form.Of[[]FollowCause]{Type: form.ListOf(form.OneOf(followCauses())).Type, Read: readCauses}
-	followForm = form.Of[*Follow]{Type: form.TypeOf((*Follow).keys), Read: readFollow}
+	followForm = form.Of[*Follow]{Type: form.TypeOf(followKeys), Read: readFollow}
 	// daysForm is the form of a duration that can be long: in days, too.
 	daysForm = form.Of[time.Duration]{Type: form.Type{Name: "duration", Or: &form.Type{Name: "days"}}, Read: readDays}
 )
 
 func readFollow(v form.Value) (*Follow, bool) {
 	f := DefaultFollow()
-	f.keys().Read(v)
+	followKeys(&f).Read(v)
 	return &f, true
 }
 

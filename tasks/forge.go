@@ -111,12 +111,12 @@ func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 	return b.shared.forges, l.found.Err()
 }
 
-var appForm = form.Of[*GitHubApp]{Type: form.TypeOf((*GitHubApp).keys), Read: readApp}
+var appForm = form.Of[*GitHubApp]{Type: form.TypeOf(appKeys), Read: readApp}
 
 // readApp reads the variables of a GitHub App. Policies bound the default ones, too.
 func readApp(v form.Value) (*GitHubApp, bool) {
-	a := form.WithDefaults((*GitHubApp).keys)
-	got := a.keys().Read(v)
+	a := form.WithDefaults(appKeys)
+	got := appKeys(&a).Read(v)
 	for _, of := range []struct{ key, name string }{{"id_env", a.IDEnv}, {"key_env", a.KeyEnv}} {
 		if _, given := got[of.key]; !given {
 			v.Refused(policy.Env, "the environment variable "+of.name, of.name)
@@ -164,7 +164,7 @@ func (f *forge) keys() form.Table {
 	}
 }
 
-func (a *GitHubApp) keys() form.Table {
+func appKeys(a *GitHubApp) form.Table {
 	return form.Table{
 		{Name: "id_env", Field: form.Into(&a.IDEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
 		{Name: "key_env", Field: form.Into(&a.KeyEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},

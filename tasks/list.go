@@ -60,7 +60,7 @@ func parseLine(line string) (Repo, bool, *problem.Fault) {
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
 		return Repo{}, false, &problem.Fault{What: "the line contains a control character or invalid UTF-8", Fix: `write the path in double quotes, with \x and two digits for it`}
 	}
-	target, quoted, fault := r.cutTarget(s)
+	target, quoted, fault := cutTarget(&r, s)
 	switch {
 	case fault != nil:
 	case quoted || r.Kind == RepoCopy || isPath(target):
@@ -80,7 +80,7 @@ func copyRef() *problem.Fault {
 }
 
 // cutTarget splits a line into the name of the repository and the revision.
-func (r *Repo) cutTarget(s string) (target string, quoted bool, f *problem.Fault) {
+func cutTarget(r *Repo, s string) (target string, quoted bool, f *problem.Fault) {
 	rest := ""
 	if quoted = strings.HasPrefix(s, `"`); quoted {
 		q, err := strconv.QuotedPrefix(s)

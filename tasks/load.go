@@ -65,7 +65,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if run := l.run; run.used && run.id != anyRun {
-		err = plan.hashForAnyRun(ctx, paths, o)
+		err = hashForAnyRun(plan, ctx, paths, o)
 	}
 	return plan, err
 }

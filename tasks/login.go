@@ -20,7 +20,7 @@ var cloudKinds = map[string][]string{
 }
 
 var (
-	loginForm    = form.Of[*Login]{Type: form.TypeOf((*Login).keys), Read: readLogin}
+	loginForm    = form.Of[*Login]{Type: form.TypeOf(loginKeys), Read: readLogin}
 	regionForm   = formed(`[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}`, "us-east-1")
 	roleForm     = formed(`arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}`, "arn:aws:iam::123456789012:role/NAME")
 	projectForm  = formed(`([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}`, "my-project")
@@ -46,7 +46,7 @@ func formed(pattern, example string) form.Of[string] {
 // readLogin reads how a cloud is logged in to. It is a source of keys, which policies have to list.
 func readLogin(v form.Value) (*Login, bool) {
 	var l Login
-	l.keys().Read(v)
+	loginKeys(&l).Read(v)
 	if v.RefusedKeySource("a login to a cloud", cmp.Or(l.Role, l.IdentityProvider, l.ClientID, "login")) {
 		return nil, false
 	}
@@ -66,7 +66,7 @@ func checkCloud(got map[string]form.Value, name, kind string) {
 	}
 }
 
-func (l *Login) keys() form.Table {
+func loginKeys(l *Login) form.Table {
 	return form.Table{
 		{Name: "role", Field: form.Into(&l.Role, roleForm), Doc: "ARN of the AWS role that is assumed with the OIDC token of the CI"},
 		{Name: "identity_provider", Field: form.Into(&l.IdentityProvider, identityForm), Doc: "Google's workload identity provider that exchanges the OIDC token: projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/NAME"},

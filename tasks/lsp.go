@@ -220,7 +220,7 @@ func readWait(v form.Value) (time.Duration, bool) {
 func languageServers(b *builder) []definition[languageServer] {
 	all := gather(b.manifests, func(m *manifest) []definition[languageServer] { return m.languageServers })
 	for i, d := range all {
-		all[i].is.Process.fill(b, d.is.process)
+		fillProcess(&all[i].is.Process, b, d.is.process)
 	}
 	return all
 }

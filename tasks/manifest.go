@@ -12,7 +12,7 @@ import (
 
 // DefaultLimits returns the limits of a job whose manifest sets none. Cost,
 // tokens and memory have no default.
-func DefaultLimits() Limits { return form.WithDefaults((*Limits).keys) }
+func DefaultLimits() Limits { return form.WithDefaults(limitKeys) }
 
 // maxParallel is the maximum number of jobs that run concurrently.
 const maxParallel = 256
@@ -106,8 +106,8 @@ func readVersion(v form.Value) (int, bool) {
 // leastProcesses is what one command in the sandbox needs.
 const leastProcesses = 16
 
-// over returns l with the gaps filled from base.
-func (l Limits) over(base Limits) Limits {
+// limitsOver returns l with the gaps filled from base.
+func limitsOver(l Limits, base Limits) Limits {
 	return Limits{
 		Turns:    cmp.Or(l.Turns, base.Turns),
 		CostUSD:  cmp.Or(l.CostUSD, base.CostUSD),
@@ -174,8 +174,8 @@ func (m *manifest) keys() form.Table {
 		{Name: "name", Field: form.Into(&m.name, form.String), Doc: "Name of the run in reports (the first manifest's file name if absent)"},
 		{Name: "model", Field: form.Into(&m.models, modelsForm), Doc: "Model as PROVIDER/MODEL, script:FILE or replay:FILE, or a list of up to 10 whose later entries are fallbacks"},
 		{Name: "profile", Field: form.Into(&m.profile, form.Optional(form.Filled)), Def: "readonly", Doc: "Profile of all tasks: a preset (readonly, review, edit, build, full) or a name under profiles"},
-		{Name: "limits", Field: form.Into(&m.limits, form.Mapping((*Limits).keys)), Doc: "Limits of each job"},
-		{Name: "budget", Field: form.Into(&m.budget, form.Mapping((*Budget).keys)), Doc: "Limits of the run"},
+		{Name: "limits", Field: form.Into(&m.limits, form.Mapping(limitKeys)), Doc: "Limits of each job"},
+		{Name: "budget", Field: form.Into(&m.budget, form.Mapping(budgetKeys)), Doc: "Limits of the run"},
 		{Name: "jobs", Field: form.Into(&m.parallel, form.Between(1, maxParallel)), Def: "1", Doc: "Number of jobs that run concurrently"},
 		{Name: "clones", Field: form.Into(&m.clones, form.Between(1, maxParallel)), Def: "4", Doc: "Number of repositories that are fetched concurrently"},
 		{Name: "vars", Field: form.Into(&m.vars, varsForm), Doc: "Variables for ${{ vars.NAME }}"},
@@ -196,7 +196,7 @@ func (m *manifest) keys() form.Table {
 		{Name: "tools", Field: form.Into(&m.tools, toolsForm), Doc: "Custom tools by name"},
 		{Name: "skills", Field: form.Into(&m.skills, form.UpTo(form.MaxDefined, form.ListOf(skillsForm))), Doc: "Directories with skills, relative to the manifest"},
 		{Name: "batch", Field: form.Into(&m.batch, form.Bool), Def: "false", Doc: "Offer the batch tool to models"},
-		{Name: "tool_output", Field: form.Into(&m.output, form.Mapping((*OutputLimits).keys)), Doc: "Limits of the output of a tool call that a model gets"},
+		{Name: "tool_output", Field: form.Into(&m.output, form.Mapping(outputLimitKeys)), Doc: "Limits of the output of a tool call that a model gets"},
 		{Name: "mcp", Field: form.Into(&m.servers, mcpForm), Doc: "MCP servers by name, whose tools are offered as NAME_TOOL"},
 		{Name: "tools_from", Field: form.Into(&m.toolFiles, form.UpTo(form.MaxDefined, form.ListOf(scriptFileForm))), Doc: "Tool files in OpenCode's format: files, directories with a directory tool or tools, or workspace:PATH in the job's repository at its base commit"},
 		{Name: "plugins", Field: form.Into(&m.plugins, form.UpTo(form.MaxDefined, form.ListOf(pluginForm))), Doc: "Plugins in OpenCode's format: files, packages, or workspace:PATH"},
@@ -205,12 +205,12 @@ func (m *manifest) keys() form.Table {
 		{Name: "lsp_diagnostics", Field: form.Into(&m.diagnostics, form.Mapping((*diagnostics).keys)), Doc: "When models get the errors that language servers find"},
 		{Name: "hooks", Field: form.Into(&m.hooks, hooksForm), Doc: "Commands that run on events of runs, jobs, tool calls and commits"},
 		{Name: "rollout", Field: form.Into(&m.rollout, rolloutForm), Doc: "Waves of jobs, each run by a separate invocation"},
-		{Name: "evidence", Field: form.Noting(&m.proof, form.Into(&m.evidence, form.Mapping((*Evidence).keys))), Doc: "Chain the events and seal the report directory, for millhand verify-report"},
+		{Name: "evidence", Field: form.Noting(&m.proof, form.Into(&m.evidence, form.Mapping(evidenceKeys))), Doc: "Chain the events and seal the report directory, for millhand verify-report"},
 		{Name: "follow", Field: form.Into(&m.follow, followForm), Doc: "What millhand follow does with open pull requests; of several manifests, the strictest values hold"},
-	}, m.sampling.keys()...)
+	}, samplingKeys(&m.sampling)...)
 }
 
-func (l *Limits) keys() form.Table {
+func limitKeys(l *Limits) form.Table {
 	return form.Table{
 		{Name: "turns", Field: form.Into(&l.Turns, form.Positive()), Def: "100", Doc: "Model requests of a job"},
 		{Name: "cost", Field: form.Into(&l.CostUSD, form.Cost), Doc: "Cost of a job in USD"},
@@ -224,14 +224,14 @@ func (l *Limits) keys() form.Table {
 	}
 }
 
-func (b *Budget) keys() form.Table {
+func budgetKeys(b *Budget) form.Table {
 	return form.Table{
 		{Name: "cost", Field: form.Into(&b.CostUSD, form.Cost), Doc: "Cost of the run in USD"},
 		{Name: "time", Field: form.Into(&b.Time, form.Duration), Doc: "Duration of the run"},
 	}
 }
 
-func (o *OutputLimits) keys() form.Table {
+func outputLimitKeys(o *OutputLimits) form.Table {
 	return form.Table{
 		{Name: "lines", Field: form.Into(&o.Lines, form.Between(1, maxOutputLines)), Def: "2000", Doc: "Lines; longer output is truncated and saved to a file"},
 		{Name: "bytes", Field: form.Into(&o.Bytes, form.Between(1, maxOutputBytes)), Def: "51200", Doc: "Bytes; longer output is truncated and saved to a file"},

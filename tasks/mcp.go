@@ -142,9 +142,9 @@ func readSwitches(v form.Value) ([]ToolSwitch, bool) {
 func servers(b *builder) []definition[mcpServer] {
 	all := gather(b.manifests, func(m *manifest) []definition[mcpServer] { return m.servers })
 	for i, d := range all {
-		all[i].is.Process.fill(b, d.is.process)
+		fillProcess(&all[i].is.Process, b, d.is.process)
 		if d.is.Remote != nil {
-			d.is.Remote.fill(b, d.is.remote)
+			fillRemote(d.is.Remote, b, d.is.remote)
 		}
 	}
 	return all

@@ -117,7 +117,7 @@ func readOAuth(v form.Value) (bool, bool) {
 	return false, false
 }
 
-// fill sets the headers.
-func (r *Remote) fill(b *builder, from remote) {
-	r.Headers, r.Secrets = b.filledIn(from.headers), variablesIn(from.headers, b.options.Getenv)
+// fillRemote sets the headers.
+func fillRemote(r *Remote, b *builder, from remote) {
+	r.Headers, r.Secrets = filledIn(b, from.headers), variablesIn(from.headers, b.options.Getenv)
 }

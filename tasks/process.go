@@ -100,9 +100,9 @@ func (p *process) digest() string {
 	return digest(p.program.written, spelled(p.environment), written(p.reads), written(p.writes), p.network, p.cache)
 }
 
-// fill sets the environment.
-func (p *Process) fill(b *builder, from process) {
-	p.Environment, p.Secrets = b.filledIn(from.environment), variablesIn(from.environment, b.options.Getenv)
+// fillProcess sets the environment.
+func fillProcess(p *Process, b *builder, from process) {
+	p.Environment, p.Secrets = filledIn(b, from.environment), variablesIn(from.environment, b.options.Getenv)
 }
 
 // variablesIn returns the values of the variables of the environment in texts.

@@ -74,7 +74,7 @@ func (p Prompt) Manifest() []byte {
 		task["profile"], doc["profiles"] = "prompt", map[string]any{"prompt": profile}
 	}
 	if p.Comment != nil {
-		task["publish"] = map[string]any{"comment": map[string]any{p.Comment.key(): p.Comment.Number, "sticky": p.Comment.Sticky}}
+		task["publish"] = map[string]any{"comment": map[string]any{commentKey(p.Comment): p.Comment.Number, "sticky": p.Comment.Sticky}}
 	}
 	output := map[string]any{}
 	if p.Findings {
@@ -103,7 +103,7 @@ func (p Prompt) Manifest() []byte {
 	return append(out, '\n')
 }
 
-func (c *Comment) key() string {
+func commentKey(c *Comment) string {
 	if c.Issue {
 		return "issue"
 	}

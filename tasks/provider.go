@@ -264,12 +264,12 @@ func spelled(all []template) map[string]string {
 }
 
 // defineProviders resolves the endpoints of all manifests.
-func (b *builder) defineProviders() {
+func defineProviders(b *builder) {
 	b.shared.endpoints = gather(b.manifests, func(m *manifest) []definition[provider] { return m.providers })
 	b.shared.providers = map[string]Provider{}
 	for _, d := range b.shared.endpoints {
 		p := d.is.Provider
-		p.Headers, p.Query = b.filledIn(d.is.headers), b.filledIn(d.is.query)
+		p.Headers, p.Query = filledIn(b, d.is.headers), filledIn(b, d.is.query)
 		for _, m := range d.is.models {
 			b.checkFacts(d.Key.Value, m)
 		}
@@ -279,13 +279,13 @@ func (b *builder) defineProviders() {
 }
 
 // filledIn fills in texts that are the same for all jobs; nil for none.
-func (b *builder) filledIn(all []template) map[string]string {
+func filledIn(b *builder, all []template) map[string]string {
 	if len(all) == 0 {
 		return nil
 	}
 	out := map[string]string{}
 	for _, t := range all {
-		s := b.fromEnv(t)
+		s := fromEnv(b, t)
 		if strings.ContainsAny(s, "\r\n\x00") {
 			t.Problem(t.Label+" contains a line break after its variables are filled in", "write one line")
 		}
@@ -296,7 +296,7 @@ func (b *builder) filledIn(all []template) map[string]string {
 
 // fromEnv fills in a text that is the same for all jobs: it knows no variables
 // but those of the environment.
-func (b *builder) fromEnv(t template) string {
+func fromEnv(b *builder, t template) string {
 	for _, p := range t.segments {
 		if p.variable != "" && !strings.HasPrefix(p.variable, "env.") {
 			t.unknown(p, fmt.Sprintf("the variable %s is not known here", problem.Quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
@@ -321,12 +321,12 @@ func (p *provider) keys() form.Table {
 		{Name: "project", Field: form.Into(&p.Project, projectForm), Doc: "Google Cloud project of kind vertex (ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT if absent)"},
 		{Name: "login", Field: form.Into(&p.Login, loginForm), Doc: "Login to the cloud instead of a key; {} for the cloud's usual credentials"},
 		{Name: "models", Field: form.Into(&p.models, factsForm), Doc: "What the provider's models are and cost, by name"},
-		{Name: "timeouts", Field: form.Into(&p.Timeouts, form.Mapping((*Timeouts).keys)), Doc: "Limits of the wait for a response"},
-		{Name: "retry", Field: form.Into(&p.Retry, form.Mapping((*Retry).keys)), Doc: "How long jobs wait for the provider while it is down"},
+		{Name: "timeouts", Field: form.Into(&p.Timeouts, form.Mapping(timeoutKeys)), Doc: "Limits of the wait for a response"},
+		{Name: "retry", Field: form.Into(&p.Retry, form.Mapping(retryKeys)), Doc: "How long jobs wait for the provider while it is down"},
 	}
 }
 
-func (t *Timeouts) keys() form.Table {
+func timeoutKeys(t *Timeouts) form.Table {
 	return form.Table{
 		{Name: "header", Field: form.Into(&t.Header, form.Duration), Doc: "Wait until a response starts (5m; 10m for ollama, vllm, lmstudio and openai)"},
 		{Name: "idle", Field: form.Into(&t.Idle, form.Duration), Doc: "Wait without any data of a response (2m; 10m for ollama, vllm, lmstudio and openai)"},
@@ -334,7 +334,7 @@ func (t *Timeouts) keys() form.Table {
 	}
 }
 
-func (r *Retry) keys() form.Table {
+func retryKeys(r *Retry) form.Table {
 	return form.Table{
 		{Name: "max_wait", Field: form.Into(&r.MaxWait, form.Duration), Doc: "Longest wait for a provider that is down; then the job ends with exit code 75 (15m)"},
 		{Name: "fallback_after", Field: form.Into(&r.FallbackAfter, form.Duration), Doc: "Wait for a provider that is down until the next model of a fallback list is used (1m)"},

@@ -35,8 +35,8 @@ func publishModes() []PublishMode {
 	return []PublishMode{PublishNone, PublishPatch, PublishBranch, PublishPush, PublishPR}
 }
 
-// pullRequest returns the pull request of a job with the mode pr.
-func (p publish) pullRequest(b *builder, s scope) *PullRequest {
+// pullRequestOf returns the pull request of a job with the mode pr.
+func pullRequestOf(p publish, b *builder, s scope) *PullRequest {
 	s.results = true
 	pr := &PullRequest{Draft: p.draft, Labels: p.labels, Reviewers: p.reviewers, Assignees: p.assignees, IfExists: p.ifExists, Fork: p.fork}
 	if p.base != nil {

@@ -108,7 +108,7 @@ func (r *rollout) keys() form.Table {
 		{Name: "canary", Field: form.Into(&r.canary, form.UpTo(form.MaxCommands, form.ListOf(form.Filled))), Doc: "Names of repositories whose jobs are the first wave"},
 		{Name: "waves", Field: form.Into(&r.Waves, wavesForm), Doc: "Number of jobs that have been started after each wave, or a share of all jobs such as 25%; the rest is the last wave"},
 		{Name: "advance", Field: form.Into(&r.advance, form.Mapping((*advance).keys)), Doc: "Conditions that a wave must meet before the next one starts"},
-		{Name: "stop", Field: form.Into(&r.Stop, form.Mapping((*StopLoss).keys)), Doc: "Limits that stop the rollout; checked after every job"},
+		{Name: "stop", Field: form.Into(&r.Stop, form.Mapping(stopLossKeys)), Doc: "Limits that stop the rollout; checked after every job"},
 		{Name: "max_open", Field: form.Noting(&r.maxOpen, form.Into(&r.MaxOpen, form.Positive())), Doc: "Maximum number of open pull requests of all runs with this name"},
 		{Name: "per_hour", Field: form.Noting(&r.perHour, form.Into(&r.PerHour, form.Positive())), Doc: "Maximum number of pull requests that all runs with this name create within 60 minutes"},
 		{Name: "ci_minutes", Field: form.Noting(&r.ciMinutes, form.Into(&r.CIMinutes, form.Positive())), Doc: "Minutes of checks of all these pull requests, after which the rollout stops"},
@@ -124,7 +124,7 @@ func (a *advance) keys() form.Table {
 	}
 }
 
-func (s *StopLoss) keys() form.Table {
+func stopLossKeys(s *StopLoss) form.Table {
 	return form.Table{
 		{Name: "failed", Field: form.Into(&s.Failed, shareForm), Doc: "Share of the wave's finished jobs that failed; decides after 3 failures, or when the entire wave can't be better"},
 		{Name: "denied", Field: form.Into(&s.Denied, form.Positive()), Doc: "Jobs of the wave that ended with outcome policy"},
@@ -208,9 +208,9 @@ func planRollout(b *builder, drafts []*draft) *Rollout {
 		return nil
 	}
 	checkSelection(b)
-	first.checkCanary(drafts)
-	first.checkPulls(b, drafts)
-	first.checkForecast(drafts)
+	checkCanary(first, drafts)
+	checkPulls(first, b, drafts)
+	checkForecast(first, drafts)
 	return &first.Rollout
 }
 
@@ -228,7 +228,7 @@ func checkSelection(b *builder) {
 }
 
 // checkCanary records canaries that are no repository of the plan.
-func (r *rollout) checkCanary(drafts []*draft) {
+func checkCanary(r *rollout, drafts []*draft) {
 	known := map[string]bool{}
 	for _, d := range drafts {
 		if d.unsure {
@@ -249,7 +249,7 @@ func (r *rollout) checkCanary(drafts []*draft) {
 }
 
 // checkPulls records keys that count pull requests if no job creates one.
-func (r *rollout) checkPulls(b *builder, drafts []*draft) {
+func checkPulls(r *rollout, b *builder, drafts []*draft) {
 	creates := func(d *draft) bool { return d.job.Publish == PublishPR }
 	if b.options.Overrides.Publish != "" || len(drafts) == 0 || slices.ContainsFunc(drafts, creates) {
 		return
@@ -265,7 +265,7 @@ func (r *rollout) checkPulls(b *builder, drafts []*draft) {
 }
 
 // checkForecast records a bound on costs that jobs without a limit don't have.
-func (r *rollout) checkForecast(drafts []*draft) {
+func checkForecast(r *rollout, drafts []*draft) {
 	if r.Advance.Forecast == 0 {
 		return
 	}

@@ -29,7 +29,7 @@ func (r *runNames) date() string {
 }
 
 // hashForAnyRun gives a plan that names its run, and its jobs, the hashes that they have in every run.
-func (p *Plan) hashForAnyRun(ctx context.Context, paths []string, o Options) error {
+func hashForAnyRun(p *Plan, ctx context.Context, paths []string, o Options) error {
 	o.RunID = anyRun
 	same, err := load(ctx, paths, o)
 	if err != nil {

@@ -34,7 +34,7 @@ func readTemperature(v form.Value) (*float64, bool) {
 	return &t, true
 }
 
-func (s *Sampling) keys() form.Table {
+func samplingKeys(s *Sampling) form.Table {
 	return form.Table{
 		{Name: "effort", Field: form.Into(&s.Effort, effortForm), Doc: "Reasoning effort (the provider's default if absent)"},
 		{Name: "temperature", Field: form.Into(&s.Temperature, temperatureForm), Doc: "Sampling temperature from 0 to 2 (the provider's default if absent)"},

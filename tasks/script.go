@@ -205,7 +205,7 @@ func defineScripts(b *builder) {
 		d.settings = given
 	}
 	s := &d.settings.is
-	s.Process.fill(b, s.process)
+	fillProcess(&s.Process, b, s.process)
 	for _, f := range d.files {
 		s.ToolFiles = append(s.ToolFiles, f.is)
 	}

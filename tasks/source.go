@@ -309,25 +309,25 @@ func (s *githubSource) keys() form.Table {
 	return append(form.Table{
 		{Name: "host", Field: form.Into(&s.Host, sourceHostForm), Def: "github.com", Doc: "Host of the server, as HOST or HOST:PORT"},
 		{Name: "org", Field: form.Required("org: NAME", form.Into(&s.Owner, ownerOf(ownerForm))), Doc: "Organization or user"},
-	}, s.filters()...)
+	}, sourceFilters(&s.Source)...)
 }
 
 func (s *gitlabSource) keys() form.Table {
 	return append(form.Table{
 		{Name: "host", Field: form.Into(&s.Host, sourceHostForm), Def: "gitlab.com", Doc: "Host of the server, as HOST or HOST:PORT"},
 		{Name: "group", Field: form.Required("group: NAME", form.Into(&s.Owner, ownerOf(groupForm))), Doc: "Group with its subgroups, or user"},
-	}, s.filters()...)
+	}, sourceFilters(&s.Source)...)
 }
 
 func (s *giteaSource) keys() form.Table {
 	return append(form.Table{
 		{Name: "host", Field: form.Required("host: git.example.com", form.Into(&s.Host, sourceHostForm)), Doc: "Host of the server, as HOST or HOST:PORT"},
 		{Name: "org", Field: form.Required("org: NAME", form.Into(&s.Owner, ownerOf(ownerForm))), Doc: "Organization or user"},
-	}, s.filters()...)
+	}, sourceFilters(&s.Source)...)
 }
 
-// filters are the keys that sources of all kinds have.
-func (s *Source) filters() form.Table {
+// sourceFilters are the keys that sources of all kinds have.
+func sourceFilters(s *Source) form.Table {
 	return form.Table{
 		{Name: "topic", Field: form.Into(&s.Topic, form.String), Doc: "Only repositories with this topic"},
 		{Name: "search", Field: form.Into(&s.Search, form.String), Doc: "Only repositories with this text in their name or description, ignoring case"},

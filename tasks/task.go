@@ -207,7 +207,7 @@ func emptyForm[T any](f form.Of[T]) form.Of[*T] {
 	}}
 }
 
-var authorForm = form.Of[Person]{Type: form.Type{Name: "mapping", Keys: func() form.Table { return new(Person).keys() }, Or: &form.Type{Name: "string"}}, Read: readAuthor}
+var authorForm = form.Of[Person]{Type: form.Type{Name: "mapping", Keys: func() form.Table { return personKeys(new(Person)) }, Or: &form.Type{Name: "string"}}, Read: readAuthor}
 
 // readAuthor reads the author of a commit.
 func readAuthor(v form.Value) (Person, bool) {
@@ -215,7 +215,7 @@ func readAuthor(v form.Value) (Person, bool) {
 		return addressed(v)
 	}
 	var p Person
-	p.keys().Read(v)
+	personKeys(&p).Read(v)
 	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
 		v.Problem("an author's name and email must not contain <, > or line breaks", "remove them")
 	}
@@ -241,7 +241,7 @@ func (t *task) keys() form.Table {
 		{Name: "agent", Field: form.Into(&t.agent, form.Optional(form.Filled)), Def: DefaultAgent, Doc: "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{Name: "model", Field: form.Into(&t.models, modelsForm), Doc: "Model or fallback list (the agent's or the manifest's if absent)"},
 		{Name: "profile", Field: form.Into(&t.profile, form.Optional(form.Filled)), Doc: "Profile (the manifest's if absent)"},
-		{Name: "limits", Field: form.Into(&t.limits, form.Mapping((*Limits).keys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
+		{Name: "limits", Field: form.Into(&t.limits, form.Mapping(limitKeys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
 		{Name: "repos", Field: form.Into(&t.repos, t.lists.repos()), Doc: "Repositories (the manifest's if absent)"},
 		{Name: "vars", Field: form.Into(&t.vars, varsForm), Doc: "Variables for ${{ vars.NAME }}, added to those of the manifest"},
 		{Name: "matrix", Field: form.Into(&t.matrix, matrixForm), Doc: "Lists of values by name; the task runs once for each combination"},
@@ -290,7 +290,7 @@ func (c *commit) keys() form.Table {
 	}
 }
 
-func (p *Person) keys() form.Table {
+func personKeys(p *Person) form.Table {
 	return form.Table{
 		{Name: "name", Field: form.Required("name: NAME", form.Into(&p.Name, form.String)), Doc: "Name of the author"},
 		{Name: "email", Field: form.Required("email: ADDRESS", form.Into(&p.Email, form.String)), Doc: "Email address of the author"},
