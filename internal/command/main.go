@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/millhand/millhand/internal/app/excerpt"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -26,9 +27,9 @@ func Main(ctx context.Context, args []string, w World) int {
 		return int(event.ExitOK)
 	}
 	known := w.Redactor(nil)
-	shown := excerpts{known: known}
+	shown := excerpt.Lines{Known: known}
 	for _, p := range problemsOf(err) { // they quote the manifest
-		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.of(p))
+		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.Of(p))
 	}
 	for _, each := range []error{err, unwritten} {
 		if each != nil && each.Error() != "" {

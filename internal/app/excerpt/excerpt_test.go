@@ -1,4 +1,4 @@
-package command
+package excerpt
 
 import (
 	"errors"
@@ -24,10 +24,10 @@ func excerptsOf(t *testing.T, manifest string) []string {
 	if !errors.As(err, &problems) {
 		t.Fatalf("the manifest has no problems: %v", err)
 	}
-	shown := excerpts{known: redact.New([]string{"held-secret-of-nine-9"})}
+	shown := Lines{Known: redact.New([]string{"held-secret-of-nine-9"})}
 	list := make([]string, len(problems))
 	for i, p := range problems {
-		list[i] = shown.of(p)
+		list[i] = shown.Of(p)
 	}
 	return list
 }
@@ -61,9 +61,9 @@ func TestExcerpts(t *testing.T) {
 
 // Lines of a key are not shown, wherever in it a problem is.
 func TestProblemsWithoutAColumnHaveNoExcerpt(t *testing.T) {
-	shown := excerpts{known: redact.New(nil)}
+	shown := Lines{Known: redact.New(nil)}
 	for _, p := range []problem.Problem{{File: "--model"}, {File: "m.yaml", Line: 1, Column: 1}, {File: "m.yaml", Line: 9, Column: 2}} {
-		if got := shown.of(p); got != "" {
+		if got := shown.Of(p); got != "" {
 			t.Errorf("%+v: %q", p, got)
 		}
 	}

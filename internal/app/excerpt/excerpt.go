@@ -1,4 +1,6 @@
-package command
+// Package excerpt has the lines of manifests that mistakes are in, without secrets, as a terminal shows them. It knows neither
+// how manifests are read nor what prints the lines.
+package excerpt
 
 import (
 	"fmt"
@@ -13,29 +15,29 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// excerpts shows the lines of manifests that have problems.
-type excerpts struct {
-	known  *redact.Redactor
+// Lines shows the lines of manifests that have problems.
+type Lines struct {
+	Known  *redact.Redactor
 	file   string   // whose lines they are
 	lines  []string // as written
 	public []string // redacted: secrets may extend over lines
 }
 
-// of returns the line of a problem and a caret below its column, each with a line break;
+// Of returns the line of a problem and a caret below its column, each with a line break;
 // "" for a problem without a column, or if the line can't be shown.
-func (e *excerpts) of(p problem.Problem) string {
+func (e *Lines) Of(p problem.Problem) string {
 	if p.Line < 1 || p.Column < 1 {
 		return ""
 	}
 	if e.lines == nil || e.file != p.File {
 		text := p.Source()
-		e.file, e.lines, e.public = p.File, strings.Split(text, "\n"), strings.Split(e.known.Text(text), "\n")
+		e.file, e.lines, e.public = p.File, strings.Split(text, "\n"), strings.Split(e.Known.Text(text), "\n")
 	}
 	if p.Line > len(e.lines) || len(e.lines) != len(e.public) {
 		return ""
 	}
 	line := e.lines[p.Line-1]
-	if e.known.Text(line) != e.public[p.Line-1] || strings.TrimSpace(line) == "" {
+	if e.Known.Text(line) != e.public[p.Line-1] || strings.TrimSpace(line) == "" {
 		return "" // a line of a secret with several lines
 	}
 	before, after := e.split(line, p.Column)
@@ -54,7 +56,7 @@ var namedSecret = regexp.MustCompile(`(?i)(?:key|token|secret|password|passwd|pa
 
 // split divides a line before a column, and replaces secrets in it. A secret that contains
 // the column is in the second half.
-func (e *excerpts) split(line string, column int) (before, after string) {
+func (e *Lines) split(line string, column int) (before, after string) {
 	at := len(line)
 	for i := range line {
 		if column--; column == 0 {
@@ -62,7 +64,7 @@ func (e *excerpts) split(line string, column int) (before, after string) {
 			break
 		}
 	}
-	found := e.known.Find(line)
+	found := e.Known.Find(line)
 	if m := namedSecret.FindStringSubmatchIndex(line); m != nil {
 		for len(found) > 0 && found[len(found)-1].End > m[2] {
 			m[2] = min(m[2], found[len(found)-1].Start)
