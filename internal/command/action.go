@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/action"
@@ -35,7 +37,7 @@ import (
 // it. Inputs are in the environment, but the key of the model's provider is on
 // standard input, so that it is never in the environment of this process, which
 // commands of an agent could read.
-func actionCommand(w World) *cli.Command {
+func actionCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "github-action", Usage: "Run the step of the GitHub action", Hidden: true,
 		Action: func(c *cli.Context) error {
@@ -53,7 +55,7 @@ func actionCommand(w World) *cli.Command {
 
 // actionStep is one step of a workflow.
 type actionStep struct {
-	World
+	world.World
 	log, out *action.Log
 	where    action.Checkout
 	events   string // path of the run's events
@@ -189,7 +191,7 @@ func (s *actionStep) readKey() (string, error) {
 
 // execute runs the command line of the inputs.
 func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
-	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
+	w := world.World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
 	err := runLine(ctx, newApp(w), c.args, w.Getenv)
 	problems, known := problemsOf(err), w.Redactor(nil)
 	for _, p := range problems { // the runner shows annotations in the log, too

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // step runs the action's subcommand in a directory with a scripted model, and
@@ -31,7 +32,7 @@ func step(t *testing.T, env map[string]string) (code int, log string) {
 	all := map[string]string{"INPUT_PROMPT": "Look.", "INPUT_MODEL": "script:model.yaml", "RUNNER_TEMP": t.TempDir(), "PATH": os.Getenv("PATH"), "HOME": t.TempDir()}
 	maps.Copy(all, env)
 	var out strings.Builder
-	code = Main(t.Context(), []string{"millhand", "github-action"}, World{
+	code = Main(t.Context(), []string{"millhand", "github-action"}, world.World{
 		In: strings.NewReader("\n"), Out: &out, Err: &out, Getenv: func(name string) string { return all[name] }, Now: time.Now,
 	})
 	return code, out.String()
@@ -93,7 +94,7 @@ func TestRunHasItsOwnEnvironment(t *testing.T) {
 		"ANTHROPIC_API_KEY": "of the machine", "OPENAI_API_KEY": "of the machine", "INPUT_API_KEY": "x", "INPUT_MODEL": "x",
 		"GITHUB_OUTPUT": "/f", "GITHUB_ENV": "/f", "GITHUB_PATH": "/f", "GITHUB_STATE": "/f", "GITHUB_STEP_SUMMARY": "/f", "GITHUB_SHA": "c0ffee",
 	}
-	s := actionStep{World: World{Getenv: func(name string) string { return outer[name] }}}
+	s := actionStep{World: world.World{Getenv: func(name string) string { return outer[name] }}}
 	c := invocation{Inputs: action.Inputs{Model: "anthropic/claude", BaseURL: "http://x"}, key: "of the input"}
 	got := map[string]string{}
 	for name := range outer {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
@@ -11,7 +13,7 @@ import (
 
 // annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. The
 // action annotates its log itself: it passes no commands of a run on.
-func annotate(w World, log *view.Log, rep *report.Report) {
+func annotate(w world.World, log *view.Log, rep *report.Report) {
 	if isAction(w) || !log.Annotated(false) {
 		return
 	}
@@ -28,7 +30,7 @@ func annotate(w World, log *view.Log, rep *report.Report) {
 }
 
 // isAction reports whether the action runs the command. Its log has both streams.
-func isAction(w World) bool {
+func isAction(w world.World) bool {
 	_, ok := w.Err.(*action.Log)
 	return ok
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -14,7 +16,7 @@ import (
 
 // newApp returns the program. It runs commands, and prints help, completions and the manual page;
 // [arrange] prepares its arguments.
-func newApp(w World) *cli.App {
+func newApp(w world.World) *cli.App {
 	fleet, scale := in("fleet\tCare for many pull requests"), in("scale\tRun jobs on several machines")
 	check, reference := in("check\tTest rules, calls and evidence"), in("reference\tPrint what there is")
 	return prepare(&cli.App{

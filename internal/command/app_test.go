@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -50,27 +51,27 @@ func (w *watched) Write(text []byte) (int, error) {
 // help of each command, runs their actions, which nothing else calls, and prints completions and the
 // manual page.
 func TestTheAppRunsEveryCommand(t *testing.T) {
-	lines := commandsOf(nil, newApp(World{}).Commands)
+	lines := commandsOf(nil, newApp(world.World{}).Commands)
 	if len(lines) < 50 {
 		t.Errorf("only %d commands", len(lines))
 	}
 	for _, line := range lines {
 		command := strings.Join(append([]string{"millhand"}, line...), " ")
 		args := strings.Fields(command + " --help")
-		if c, _ := find(newApp(World{}), line); c.SkipFlagParsing || c.Name == "help" { // which shows that of the program
+		if c, _ := find(newApp(world.World{}), line); c.SkipFlagParsing || c.Name == "help" { // which shows that of the program
 			continue
 		} else if len(c.Subcommands) == 0 {
 			args = strings.Fields(command + " a b -h c")
 		}
 		var out watched
-		exit := Main(t.Context(), args, World{Out: &out, Err: &out, Getenv: noVariables})
+		exit := Main(t.Context(), args, world.World{Out: &out, Err: &out, Getenv: noVariables})
 		if exit != 0 || !out.byApp || !strings.Contains(out.String(), "USAGE\n  "+command+" ") {
 			t.Errorf("%q: exit code %d, by the library: %t\n%s", args, exit, out.byApp, &out)
 		}
 	}
 	for _, line := range []string{"--version", "version", "schema", "completion fish", "completion bash", "man", "explain limits", "explain --policy hosts", "help policy explain"} {
 		var out watched
-		exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), World{Out: &out, Err: &out, Getenv: noVariables})
+		exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), world.World{Out: &out, Err: &out, Getenv: noVariables})
 		if exit != 0 || !out.byApp || out.Len() == 0 {
 			t.Errorf("%s: exit code %d, by the library: %t\n%s", line, exit, out.byApp, &out)
 		}
@@ -113,7 +114,7 @@ func TestErrorsWithExitCodesDoNotEndTheProcess(t *testing.T) {
 		"exec.ExitError": exec.CommandContext(t.Context(), "false").Run(),
 		"a failure":      fault.New(event.ExitPolicy, "stop"),
 	} {
-		app := newApp(World{Out: new(bytes.Buffer)})
+		app := newApp(world.World{Out: new(bytes.Buffer)})
 		app.Command("version").Action = func(*cli.Context) error { return give }
 		if err := runLine(t.Context(), app, []string{"version"}, noVariables); !errors.Is(err, give) {
 			t.Errorf("%s: got %v", name, err)
@@ -229,7 +230,7 @@ func TestMistakesInCommandsAndTheirFlags(t *testing.T) {
 		"plan m.yaml --resume x":       "unknown flag --resume, which is a flag of 'millhand run'; see 'millhand plan --help'",
 	} {
 		var out, problems bytes.Buffer
-		exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), World{Out: &out, Err: &problems, Getenv: noVariables})
+		exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), world.World{Out: &out, Err: &problems, Getenv: noVariables})
 		if exit != int(event.ExitUsage) || problems.String() != "millhand: "+want+"\n" || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, %s%s\nwant %s", line, exit, &problems, &out, want)
 		}
@@ -237,12 +238,12 @@ func TestMistakesInCommandsAndTheirFlags(t *testing.T) {
 }
 
 func TestManualPageHasEveryCommandAndFlag(t *testing.T) {
-	page, err := manual(newApp(World{}))
+	page, err := manual(newApp(world.World{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fP`, "", `\fI`, "", `\fR`, "", `\&`, "", `\(aq`, "'", `\\`, `\`).Replace(page)
-	for _, c := range all(newApp(World{}).Commands) {
+	for _, c := range all(newApp(world.World{}).Commands) {
 		for _, f := range c.VisibleFlags() {
 			if !c.Hidden && !strings.Contains(text, "--"+f.Names()[0]) {
 				t.Errorf("%s: no --%s", c.Name, f.Names()[0])
@@ -276,7 +277,7 @@ func TestTheEnvironmentOfTheProcessSetsNoFlag(t *testing.T) {
 	t.Setenv("MILLHAND_VERSION", "true")
 	t.Setenv("MILLHAND_JSON", "true")
 	var out bytes.Buffer
-	if exit := Main(context.Background(), []string{"millhand", "version"}, World{Out: &out, Err: os.Stderr, Getenv: noVariables}); exit != 0 || strings.HasPrefix(out.String(), "{") {
+	if exit := Main(context.Background(), []string{"millhand", "version"}, world.World{Out: &out, Err: os.Stderr, Getenv: noVariables}); exit != 0 || strings.HasPrefix(out.String(), "{") {
 		t.Errorf("exit code %d, %s", exit, &out)
 	}
 }

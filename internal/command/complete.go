@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -23,7 +25,7 @@ var (
 
 func shells() []string { return []string{"bash", "zsh", "fish"} }
 
-func completionCommand(w World) *cli.Command {
+func completionCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "Print the completion script of a shell", ArgsUsage: strings.Join(shells(), "|"),
 		Description: "Prints the completion script of a shell. Add one of the examples to the shell's start-up file.",

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/distill"
@@ -35,7 +37,7 @@ type distillOptions struct {
 	opts    runOptions
 }
 
-func distillCommand(w World) *cli.Command {
+func distillCommand(w world.World) *cli.Command {
 	o := &distillOptions{}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "task", Destination: &o.task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
@@ -96,7 +98,7 @@ func makeAbsolute(path *string) (err error) {
 
 // distillery makes and checks one script.
 type distillery struct {
-	world    World
+	world    world.World
 	given    distillOptions
 	options  runOptions // of the run with the patches, with those given
 	dir      string     // of that run
@@ -109,7 +111,7 @@ type distillery struct {
 }
 
 // distillRun asks for a script, checks it, and writes it if it is accepted.
-func distillRun(ctx context.Context, w World, o distillOptions) error {
+func distillRun(ctx context.Context, w world.World, o distillOptions) error {
 	d := &distillery{world: w, given: o}
 	if err := d.open(ctx); err != nil {
 		return err
@@ -245,7 +247,7 @@ func (d *distillery) checkOutput() error {
 }
 
 // mergedJobs returns the jobs whose pull requests are merged.
-func mergedJobs(ctx context.Context, w World, dir string, jobs []report.Job) ([]report.Job, error) {
+func mergedJobs(ctx context.Context, w world.World, dir string, jobs []report.Job) ([]report.Job, error) {
 	given := publishedOptions{run: dir}
 	for _, j := range jobs {
 		if j.PullRequest != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
@@ -181,7 +183,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 	err = start(ctx, d.world, o, c, starting{
 		id: id, log: log,
 		claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
-		print: func(_ World, r *report.Report, at string) { rep, d.reports = r, at },
+		print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
 	if rep == nil || len(rep.Jobs) == 0 || exitOf(err) == event.ExitInternal {
 		return nil, err

@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/doctor"
@@ -18,7 +20,7 @@ type doctorOptions struct {
 	json     bool
 }
 
-func doctorCommand(w World) *cli.Command {
+func doctorCommand(w world.World) *cli.Command {
 	o := &doctorOptions{}
 	return &cli.Command{
 		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
@@ -35,7 +37,7 @@ func doctorCommand(w World) *cli.Command {
 
 func (o *doctorOptions) parse(args []string) error { return noArguments("doctor", args) }
 
-func runDoctor(ctx context.Context, w World, o doctorOptions) error {
+func runDoctor(ctx context.Context, w world.World, o doctorOptions) error {
 	options := doctor.Options{Mode: sandbox.Mode(o.mode), Fix: o.fix}
 	if o.manifest != "" {
 		var err error

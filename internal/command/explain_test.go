@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -80,7 +82,7 @@ func TestExplanations(t *testing.T) {
 			subject := strings.ReplaceAll(strings.ReplaceAll(parts[2], "$WORK", work), "␤", "\n")
 			var out strings.Builder
 			exit := Main(t.Context(), []string{"millhand", "policy", "explain", "--profile", parts[0], "--manifest", "m.yaml", parts[1], subject},
-				World{In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(name string) string { return env[name] }, Now: time.Now})
+				world.World{In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(name string) string { return env[name] }, Now: time.Now})
 			said := strings.ReplaceAll(out.String(), work, "$WORK")
 			if first, _, _ := strings.Cut(said, "\n"); exit != 2 && first != map[int]string{0: "allow", 3: "deny"}[exit] {
 				t.Errorf("%s: exit code %d, first line %q", l, exit, first)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -32,7 +34,7 @@ type followOptions struct {
 	dryRun bool
 }
 
-func followCommand(w World) *cli.Command {
+func followCommand(w world.World) *cli.Command {
 	o := &followOptions{}
 	return &cli.Command{
 		Name: "follow", Usage: "Rebase open pull requests, fix their failed checks and respond to reviews, once", ArgsUsage: "MANIFEST|RUN [JOB...]",
@@ -69,7 +71,7 @@ type followRow struct {
 }
 
 // followPulls makes one pass over the open pull requests of a run or a manifest.
-func followPulls(ctx context.Context, w World, o followOptions) error {
+func followPulls(ctx context.Context, w world.World, o followOptions) error {
 	dirs, err := followedRuns(w, o)
 	if err != nil {
 		return err
@@ -108,7 +110,7 @@ func followPulls(ctx context.Context, w World, o followOptions) error {
 }
 
 // followedRuns returns the absolute directories of the runs, the newest first.
-func followedRuns(w World, o followOptions) ([]string, error) {
+func followedRuns(w world.World, o followOptions) ([]string, error) {
 	if dir, err := savedrun.Find(o.of); err == nil {
 		return []string{dir}, nil
 	}
@@ -160,7 +162,7 @@ func lockPass(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func printFollowed(w World, asJSON bool, rows []followRow) error {
+func printFollowed(w world.World, asJSON bool, rows []followRow) error {
 	if asJSON {
 		return writeJSON(w.Out, struct {
 			Jobs []followRow `json:"jobs"`

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -120,7 +122,7 @@ func (r *followedRun) by(cost money.USD) *following {
 }
 
 // session continues the run with a follow-up prompt. Its result is in the run.
-func (r *followedRun) session(ctx context.Context, w World, dir string, f followUp) error {
+func (r *followedRun) session(ctx context.Context, w world.World, dir string, f followUp) error {
 	o, err := defaultOptions()
 	if err != nil {
 		return err

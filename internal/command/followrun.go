@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/pulls"
@@ -30,7 +32,7 @@ type followedRun struct {
 
 // followRun makes one pass over the pull requests of a run, except those that were seen in a
 // newer one.
-func followRun(ctx context.Context, w World, o followOptions, dir string, seen map[string]bool) ([]followRow, error) {
+func followRun(ctx context.Context, w world.World, o followOptions, dir string, seen map[string]bool) ([]followRow, error) {
 	lock, err := lockPass(dir)
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func followRun(ctx context.Context, w World, o followOptions, dir string, seen m
 }
 
 // load reads the settings of the run's manifests.
-func (r *followedRun) load(ctx context.Context, w World) error {
+func (r *followedRun) load(ctx context.Context, w world.World) error {
 	own, err := invoked(r.past.Run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -27,7 +29,7 @@ type forkOptions struct {
 	opts runOptions
 }
 
-func forkCommand(w World) *cli.Command {
+func forkCommand(w world.World) *cli.Command {
 	o := &forkOptions{}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
@@ -61,7 +63,7 @@ func (o *forkOptions) parse(args []string) error {
 }
 
 // forkSession starts a run with a job of another run, which is not changed.
-func forkSession(ctx context.Context, w World, given forkOptions) error {
+func forkSession(ctx context.Context, w world.World, given forkOptions) error {
 	log, err := view.New(w.Err, given.opts.log, w.Getenv)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -65,7 +67,7 @@ func helpCommand() *cli.Command {
 	}
 }
 
-func manCommand(w World) *cli.Command {
+func manCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "Print the manual page", UsageText: "millhand man >~/.local/share/man/man1/millhand.1",
 		Action: func(in *cli.Context) error {

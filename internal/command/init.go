@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -20,7 +22,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func initCommand(w World) *cli.Command {
+func initCommand(w world.World) *cli.Command {
 	var o initOptions
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
@@ -40,7 +42,7 @@ func initCommand(w World) *cli.Command {
 			o.dir = cmp.Or(in.Args().First(), ".")
 			write := o.run
 			if o.demo {
-				write = func(w World) error { return o.demonstrate(in.Context, w) }
+				write = func(w world.World) error { return o.demonstrate(in.Context, w) }
 			}
 			if err := write(w); err != nil {
 				return fault.New(event.ExitUsage, "init: %w", err)
@@ -61,7 +63,7 @@ type initOptions struct {
 }
 
 // run writes the files, all or none.
-func (o initOptions) run(w World) error {
+func (o initOptions) run(w world.World) error {
 	all, next, err := o.files(w)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func (o initOptions) path(f starter.File) string {
 }
 
 // files returns what to write, and what the user does next.
-func (o initOptions) files(w World) (all []starter.File, next string, err error) {
+func (o initOptions) files(w world.World) (all []starter.File, next string, err error) {
 	var chosen []starter.CI
 	for ci, given := range map[starter.CI]bool{starter.GitHub: o.github, starter.GitLab: o.gitlab, starter.Cron: o.cron} {
 		if given {
@@ -119,7 +121,7 @@ func (o initOptions) files(w World) (all []starter.File, next string, err error)
 }
 
 // converted returns a manifest that is converted from OpenCode's configuration.
-func (o initOptions) converted(w World) (manifest []byte, next string, err error) {
+func (o initOptions) converted(w world.World) (manifest []byte, next string, err error) {
 	known := opencode.Known{
 		Provider: func(name string) bool {
 			_, ok := provider.Lookup(name)
@@ -135,7 +137,7 @@ func (o initOptions) converted(w World) (manifest []byte, next string, err error
 }
 
 // fitting returns a manifest that fits the project in the directory.
-func (o initOptions) fitting(w World) (manifest []byte, next string, err error) {
+func (o initOptions) fitting(w world.World) (manifest []byte, next string, err error) {
 	root, err := os.OpenRoot(o.dir)
 	if err != nil {
 		return nil, "", err
@@ -184,7 +186,7 @@ func firstModels() []string {
 
 // firstModel returns the model of a first manifest, of a provider whose key is set if there is
 // one, the variable with the key, and whether it is set.
-func firstModel(w World) (id, key string, set bool) {
+func firstModel(w world.World) (id, key string, set bool) {
 	for _, id := range firstModels() {
 		name, _, _ := strings.Cut(id, "/")
 		kind, _ := provider.Lookup(name)

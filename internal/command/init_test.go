@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/prices"
@@ -30,7 +31,7 @@ func TestFirstModels(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "OPENROUTER_API_KEY", "CEREBRAS_API_KEY"} {
-		w := World{Getenv: func(name string) string { return map[string]string{key: "k"}[name] }}
+		w := world.World{Getenv: func(name string) string { return map[string]string{key: "k"}[name] }}
 		if _, got, set := firstModel(w); got != key || !set {
 			t.Errorf("%s is set: got %s, %t", key, got, set)
 		}

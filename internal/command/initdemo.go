@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
@@ -16,7 +18,7 @@ import (
 
 // demonstrate writes the quickstart to the directory, which must be missing or empty, as a
 // git repository with one commit.
-func (o initOptions) demonstrate(ctx context.Context, w World) error {
+func (o initOptions) demonstrate(ctx context.Context, w world.World) error {
 	if o.opencode || o.github || o.gitlab || o.cron || o.force {
 		return errors.New("--demo excludes the other flags; it writes to a new directory")
 	}

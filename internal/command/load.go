@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -108,7 +110,7 @@ func problemsOf(err error) problem.List {
 }
 
 // loadPlan loads the manifests of a command line with its flags. It asks no forge.
-func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) {
+func loadPlan(ctx context.Context, w world.World, o planOptions) (*tasks.Plan, error) {
 	load, err := loader(ctx, w, o)
 	if err != nil {
 		return nil, err
@@ -118,7 +120,7 @@ func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) 
 
 // loader returns a function that loads the manifests of a command line, given the lists of
 // their sources.
-func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Listed) (*tasks.Plan, error), error) {
+func loader(ctx context.Context, w world.World, o planOptions) (func(lists []tasks.Listed) (*tasks.Plan, error), error) {
 	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Op
 
 // surroundings returns the options for loading a manifest: properties of the process,
 // and the policies.
-func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Options, err error) {
+func surroundings(ctx context.Context, w world.World, o policyOptions) (opts tasks.Options, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return opts, fault.New(event.ExitUsage, "find the current directory: %w", err)
@@ -208,7 +210,7 @@ func (o *profileOptions) flags(otherwise string) []cli.Flag {
 }
 
 // loadProfile loads a profile, limited by the policies.
-func loadProfile(ctx context.Context, w World, o profileOptions) (permission.Profile, error) {
+func loadProfile(ctx context.Context, w world.World, o profileOptions) (permission.Profile, error) {
 	name := o.profile
 	if name == "" {
 		name = "full"

@@ -10,11 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// World is the environment of a command; [Main] sets its version.
-type World = world.World
-
-// Main runs the command line and returns the exit code.
-func Main(ctx context.Context, args []string, w World) int {
+// Main runs the command line and returns the exit code. It sets the version of the world.
+func Main(ctx context.Context, args []string, w world.World) int {
 	out := &output{to: w.Out}
 	w.Out, w.Version = out, version()
 	app := newApp(w)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -24,7 +26,7 @@ type mergeOptions struct {
 	failOn    event.FailOn
 }
 
-func mergeCommand(w World) *cli.Command {
+func mergeCommand(w world.World) *cli.Command {
 	o := &mergeOptions{}
 	return &cli.Command{
 		Name: "merge", Usage: "Merge the reports of shards into the reports of one run, and exit as that run would", ArgsUsage: "DIR...",
@@ -46,7 +48,7 @@ func (o *mergeOptions) parse(args []string) error {
 }
 
 // mergeReports writes all files that the complete run would have written.
-func mergeReports(ctx context.Context, w World, o mergeOptions) error {
+func mergeReports(ctx context.Context, w world.World, o mergeOptions) error {
 	parts, err := findParts(o.dirs, o.reportDir)
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func mergeReports(ctx context.Context, w World, o mergeOptions) error {
 }
 
 // writeMerged merges parts into a report directory, and exits as their run would.
-func writeMerged(w World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
+func writeMerged(w world.World, out *rundir.Dir, parts []report.Input, failOn event.FailOn) error {
 	events, name, err := out.Files().CreateTemp(".events.jsonl.*")
 	if err != nil {
 		return fault.New(event.ExitUsage, "create a file in the report directory: %w", err)

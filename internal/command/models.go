@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -26,7 +28,7 @@ type modelsOptions struct {
 	source    string
 }
 
-func modelsCommand(w World) *cli.Command {
+func modelsCommand(w world.World) *cli.Command {
 	o := &modelsOptions{}
 	return &cli.Command{
 		Name: "models", Usage: "List the models with known prices, and whether their key is set", ArgsUsage: "[PROVIDER...]",
@@ -54,7 +56,7 @@ func (o *modelsOptions) parse(args []string) error {
 	return nil
 }
 
-func listModels(w World, o modelsOptions) error {
+func listModels(w world.World, o modelsOptions) error {
 	doc, unknown, err := models.NewCatalog(pricetable.Saved(w), o.providers, w.Getenv, w.Now())
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)

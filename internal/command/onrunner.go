@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -22,7 +24,7 @@ func inCI(getenv func(string) string) bool {
 // onRunner returns the jobs of a plan whose work ends with the CI job that runs this process, as it is on a branch of a
 // repository, a mirror or a copy there, and nothing publishes it: none outside of CI. Later steps can use what a job
 // changed in the checkout itself, and with publish: patch the report directory is the result.
-func onRunner(w World, plan *tasks.Plan) []tasks.Job {
+func onRunner(w world.World, plan *tasks.Plan) []tasks.Job {
 	if !inCI(w.Getenv) {
 		return nil
 	}
@@ -65,7 +67,7 @@ func noteProfiles(plan *tasks.Plan) []string {
 }
 
 // adviseProfiles prints what to write for the tasks whose profile was probably forgotten, as the last lines of a run.
-func adviseProfiles(w World, rep *report.Report) {
+func adviseProfiles(w world.World, rep *report.Report) {
 	var seen []string
 	for _, j := range rep.Jobs {
 		texts := j.Warnings
@@ -91,7 +93,7 @@ func locationOf(j tasks.Job) string {
 }
 
 // noteOnRunner returns a note for each task with a job of [onRunner].
-func noteOnRunner(w World, plan *tasks.Plan) []string {
+func noteOnRunner(w world.World, plan *tasks.Plan) []string {
 	var notes, seen []string
 	for _, j := range onRunner(w, plan) {
 		if !slices.Contains(seen, j.Task) {
@@ -109,7 +111,7 @@ const (
 )
 
 // warnOnRunner returns the warning of a run with jobs of [onRunner], if there are any.
-func warnOnRunner(w World, plan *tasks.Plan) []string {
+func warnOnRunner(w world.World, plan *tasks.Plan) []string {
 	jobs := onRunner(w, plan)
 	if len(jobs) == 0 {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/view"
@@ -106,7 +107,7 @@ func flagRow(f cli.Flag) (name, text string) {
 
 // accepted returns the error for a command line that the program does not accept, without running it.
 func accepted(args []string) error {
-	app := newApp(World{Out: io.Discard})
+	app := newApp(world.World{Out: io.Discard})
 	for _, c := range all(app.Commands) {
 		if len(c.Subcommands) == 0 || c.ArgsUsage != "" {
 			c.Action = func(*cli.Context) error { return nil }
@@ -119,13 +120,13 @@ func accepted(args []string) error {
 // of its flags and the flags in its examples.
 func TestHelp(t *testing.T) {
 	var got bytes.Buffer
-	for _, path := range commandsOf(nil, newApp(World{}).Commands) {
-		c, _ := find(newApp(World{}), path)
+	for _, path := range commandsOf(nil, newApp(world.World{}).Commands) {
+		c, _ := find(newApp(world.World{}), path)
 		if c.Hidden {
 			continue
 		}
 		fmt.Fprintf(&got, "$ %s --help\n", strings.Join(append([]string{"millhand"}, path...), " "))
-		if exit := Main(t.Context(), slices.Concat([]string{"millhand"}, path, []string{"--help"}), World{Out: &got, Err: &got, Getenv: noVariables}); exit != 0 {
+		if exit := Main(t.Context(), slices.Concat([]string{"millhand"}, path, []string{"--help"}), world.World{Out: &got, Err: &got, Getenv: noVariables}); exit != 0 {
 			t.Errorf("%s: exit code %d", path, exit)
 		}
 		got.WriteString("\n")

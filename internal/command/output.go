@@ -5,6 +5,8 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -40,7 +42,7 @@ func (o *output) failure() error {
 }
 
 // keepResult records the report directory for the case that the result can't be written.
-func keepResult(w World, dir string) {
+func keepResult(w world.World, dir string) {
 	if o, ok := w.Out.(*output); ok {
 		o.reports = dir
 	}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // failing fails each write after the first n with an error, as a file does.
@@ -30,7 +32,7 @@ func TestNoCommandSucceedsWithoutItsResult(t *testing.T) {
 	} {
 		run := func(out io.Writer) (int, string) {
 			var errs bytes.Buffer
-			exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), World{In: strings.NewReader(""), Out: out, Err: &errs, Getenv: func(string) string { return "" }, Now: noon})
+			exit := Main(t.Context(), append([]string{"millhand"}, strings.Fields(line)...), world.World{In: strings.NewReader(""), Out: out, Err: &errs, Getenv: func(string) string { return "" }, Now: noon})
 			return exit, errs.String()
 		}
 		usual, _ := run(io.Discard)
@@ -75,7 +77,7 @@ func TestFaultOfOutputIsFirstOne(t *testing.T) {
 }
 
 func TestStandardErrorDecidesNoExitCode(t *testing.T) {
-	w := World{In: strings.NewReader(""), Out: io.Discard, Err: &failing{err: syscall.ENOSPC}, Names: []string{"MILLHAND_MAXCOST"}, Getenv: func(string) string { return "" }}
+	w := world.World{In: strings.NewReader(""), Out: io.Discard, Err: &failing{err: syscall.ENOSPC}, Names: []string{"MILLHAND_MAXCOST"}, Getenv: func(string) string { return "" }}
 	if exit := Main(t.Context(), []string{"millhand", "version"}, w); exit != 0 {
 		t.Errorf("exit code %d", exit)
 	}

@@ -13,13 +13,14 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
 
 // TestPageOfTheDocs holds docs/cli.md to the command tree.
 func TestPageOfTheDocs(t *testing.T) {
 	const page = "../../docs/cli.md"
-	got := commandPage(newApp(World{}))
+	got := commandPage(newApp(world.World{}))
 	if *update {
 		if err := os.WriteFile(page, []byte(got), 0o644); err != nil { //nolint:gosec // it is a source file
 			t.Fatal(err)
@@ -37,7 +38,7 @@ func TestPageOfTheDocs(t *testing.T) {
 
 // Every variable of millhand's own that the program names is on the page.
 func TestPageHasEveryVariable(t *testing.T) {
-	page := commandPage(newApp(World{}))
+	page := commandPage(newApp(world.World{}))
 	out, err := exec.CommandContext(t.Context(), "git", "grep", "-ohE", `"MILLHAND_[A-Z_]+"`, "--", ":/*.go",
 		":!/*_test.go", ":!/internal/testing/e2e", ":!/internal/dev/nightly").Output()
 	if err != nil {

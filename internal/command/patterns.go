@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/rundir"
@@ -13,7 +15,7 @@ import (
 )
 
 // patternsCommand prints the edits that the jobs of a run share, and the jobs to read.
-func patternsCommand(w World) *cli.Command {
+func patternsCommand(w world.World) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name: "patterns", Usage: "Print the edits that repositories share, and the jobs to read", ArgsUsage: "RUN",

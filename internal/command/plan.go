@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -36,7 +38,7 @@ type showOptions struct {
 	after  []string // saved runs whose jobs are done
 }
 
-func planCommand(w World) *cli.Command {
+func planCommand(w world.World) *cli.Command {
 	o := &showOptions{}
 	return &cli.Command{
 		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "[MANIFEST...]",
@@ -63,7 +65,7 @@ func (o *showOptions) parse(args []string) error {
 	return o.plan.parse("plan", args)
 }
 
-func showPlan(ctx context.Context, w World, o showOptions) error {
+func showPlan(ctx context.Context, w world.World, o showOptions) error {
 	plan, err := loadListed(ctx, w, o.plan, false)
 	if err != nil {
 		return err
@@ -146,7 +148,7 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 
 // outlook determines which jobs would not run, what setup commands may reach, and the
 // number of jobs for which the run would be refused. With local it contacts no remote.
-func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
+func outlook(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
 	at := look(w, hosts)
@@ -211,7 +213,7 @@ const maxMatrix = 256
 
 // githubMatrix prints the strategy.matrix of a workflow: one entry for each shard
 // that has jobs.
-func githubMatrix(w World, plan *tasks.Plan, total int) error {
+func githubMatrix(w world.World, plan *tasks.Plan, total int) error {
 	switch {
 	case plan.Rollout != nil:
 		return fault.New(event.ExitUsage, "--format github-matrix can't be combined with a rollout, whose waves are executed one after the other")
@@ -389,7 +391,7 @@ func writeJSON(out io.Writer, doc any) error {
 	return err
 }
 
-func validateCommand(w World) *cli.Command {
+func validateCommand(w world.World) *cli.Command {
 	o := &planOptions{}
 	return &cli.Command{
 		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "[MANIFEST...]",
@@ -402,7 +404,7 @@ func validateCommand(w World) *cli.Command {
 	}
 }
 
-func validate(ctx context.Context, w World, o planOptions) error {
+func validate(ctx context.Context, w world.World, o planOptions) error {
 	plan, err := loadPlan(ctx, w, o)
 	if err != nil {
 		return err
@@ -429,14 +431,14 @@ func validate(ctx context.Context, w World, o planOptions) error {
 }
 
 // printNotes prints what a user should know of a plan, and that stops nothing, with more of that.
-func printNotes(w World, plan *tasks.Plan, more ...string) {
+func printNotes(w world.World, plan *tasks.Plan, more ...string) {
 	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Notes()) {
 		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
 	}
 }
 
 // testExamples checks the examples of every profile that the plan uses.
-func testExamples(w World, plan *tasks.Plan) error {
+func testExamples(w world.World, plan *tasks.Plan) error {
 	judge, done, err := newJudge(w)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
@@ -30,7 +32,7 @@ type planWaves struct {
 }
 
 // plannedWaves reads the saved runs of a plan. The forge is asked only with --check.
-func plannedWaves(ctx context.Context, w World, o showOptions, plan *tasks.Plan) (*planWaves, error) {
+func plannedWaves(ctx context.Context, w world.World, o showOptions, plan *tasks.Plan) (*planWaves, error) {
 	if plan.Rollout == nil && len(o.after) == 0 {
 		return nil, nil
 	}

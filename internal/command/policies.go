@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -66,7 +68,7 @@ func (o *policyOptions) policyFlag(category string) cli.Flag {
 // readPolicies returns the policies that apply to a command line: the system policy,
 // those that it names, and with --untrusted the built-in one. An unreadable policy
 // is an error.
-func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Options) (policy.Set, error) {
+func readPolicies(ctx context.Context, w world.World, po policyOptions, o tasks.Options) (policy.Set, error) {
 	files := po.policies
 	if own := w.Getenv("MILLHAND_POLICY"); own != "" { // a flag adds to it
 		files = slices.Concat([]string{own}, files)
@@ -109,7 +111,7 @@ func hasSystemPolicy() bool {
 
 // checkActors refuses a run if a policy does not list everyone who started it. A
 // re-run workflow has two actors.
-func checkActors(w World, set policy.Set) error {
+func checkActors(w world.World, set policy.Set) error {
 	if !set.States(policy.Actors) {
 		return nil
 	}
@@ -173,7 +175,7 @@ type days struct {
 
 // openDays reserves money of the daily budgets for a run, and lowers the run's
 // budget to the remaining amount.
-func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days, error) {
+func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s starting) (days, error) {
 	all, name := days{before: s.history.Past.Spent()}, s.id
 	if past := s.history.Past; past != nil {
 		name = fmt.Sprintf("%s-%d", s.id, past.Last.Seq)

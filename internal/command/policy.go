@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -34,7 +36,7 @@ type judge struct {
 }
 
 // newJudge opens the current directory; done releases it.
-func newJudge(w World) (j *judge, done func(), err error) {
+func newJudge(w world.World) (j *judge, done func(), err error) {
 	space, err := workspace.Open(".")
 	if err != nil {
 		return nil, nil, fault.New(event.ExitUsage, "%w", err)
@@ -80,7 +82,7 @@ type explainOptions struct {
 	tool, subject string
 }
 
-func policyCommand(w World) *cli.Command {
+func policyCommand(w world.World) *cli.Command {
 	explained, tested := &explainOptions{}, &planOptions{}
 	return &cli.Command{
 		Name: "policy", Usage: "Explain and test permission rules, and suggest a profile",
@@ -104,7 +106,7 @@ func policyCommand(w World) *cli.Command {
 	}
 }
 
-func testPolicy(ctx context.Context, w World, o planOptions) error {
+func testPolicy(ctx context.Context, w world.World, o planOptions) error {
 	plan, err := loadPlan(ctx, w, o)
 	if err != nil {
 		return err
@@ -131,7 +133,7 @@ func (o *explainOptions) parse(args []string) error {
 	return nil
 }
 
-func explain(ctx context.Context, w World, o explainOptions) error {
+func explain(ctx context.Context, w world.World, o explainOptions) error {
 	profile, err := loadProfile(ctx, w, o.profileOptions)
 	if err != nil {
 		return err
@@ -170,7 +172,7 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 // kernelHides describes which of the paths outside of the workspace that rules allow are nevertheless
 // hidden on this machine, because other users can't read them; "" for none. It decides nothing: the
 // rules' examples have to mean the same on every machine.
-func kernelHides(ctx context.Context, w World, p permission.Profile, decisions []permission.Decision) string {
+func kernelHides(ctx context.Context, w world.World, p permission.Profile, decisions []permission.Decision) string {
 	private := sandbox.NewPrivate(w.System...)
 	var hidden []string
 	for _, d := range decisions {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/doctor"
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // priceRegistry serves a release of the dataset of a date, with one model.
@@ -52,7 +53,7 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 	millhand := func(want int, args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		w := World{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }}
+		w := world.World{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }}
 		if exit := Main(t.Context(), append([]string{"millhand"}, args...), w); exit != want {
 			t.Fatalf("%q: exit code %d, want %d: %s", args, exit, want, errs.String())
 		}
@@ -104,7 +105,7 @@ func TestRefreshedPricesAreUsed(t *testing.T) {
 
 	// A second source lists a model that has no price elsewhere, and makes the prices newer.
 	known := func() doctor.Check {
-		return doctor.Prices(World{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }})
+		return doctor.Prices(world.World{Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return now }})
 	}
 	if c := known(); c.Status != doctor.Warning || !strings.Contains(c.Found, "the newest of 2026-11-20") || !strings.Contains(c.Fix, "millhand models --refresh") {
 		t.Errorf("old prices: %+v", c)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/files"
@@ -104,7 +106,7 @@ const maxPrompt = 256 << 10
 
 // manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
-func (o *promptOptions) manifest(ctx context.Context, w World, id string, plan planOptions) ([]byte, error) {
+func (o *promptOptions) manifest(ctx context.Context, w world.World, id string, plan planOptions) ([]byte, error) {
 	p := tasks.Prompt{Text: *o.text, Setup: o.setup, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
 	if p.Text == "-" {
 		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
@@ -251,7 +253,7 @@ func setupFlags(commands string) string {
 // printMessage prints the final message and nothing else: the document if there is a
 // schema. Where it is displayed, its control characters and workflow commands are made
 // visible.
-func (o *runOptions) printMessage(w World, rep *report.Report, dir string) {
+func (o *runOptions) printMessage(w world.World, rep *report.Report, dir string) {
 	for _, j := range rep.Jobs {
 		text := strings.TrimRight(j.FinalMessage, "\n")
 		if len(j.Output) > 0 {

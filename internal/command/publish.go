@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -34,7 +36,7 @@ func (o *publishOptions) parse(args []string) error {
 }
 
 // publishRun publishes the jobs of a saved run that were not published.
-func publishRun(ctx context.Context, w World, o publishOptions) error {
+func publishRun(ctx context.Context, w world.World, o publishOptions) error {
 	p, err := pulls.Begin(ctx, w, pulls.PublishOptions{Run: o.run, Jobs: o.jobs, Mode: o.mode, DryRun: o.dryRun})
 	if err != nil {
 		return err

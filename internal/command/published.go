@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
@@ -19,7 +21,7 @@ import (
 )
 
 // managePulls does with the pull requests of a saved run what is ordered.
-func managePulls(ctx context.Context, w World, o publishedOptions, order pulls.Order) error {
+func managePulls(ctx context.Context, w world.World, o publishedOptions, order pulls.Order) error {
 	r, err := openPublished(ctx, w, o, order)
 	if err != nil {
 		return err
@@ -42,7 +44,7 @@ func managePulls(ctx context.Context, w World, o publishedOptions, order pulls.O
 
 // openPublished opens a saved run. Its credentials are those of its manifests, as for
 // --resume, or of the environment if they can't be read any more.
-func openPublished(ctx context.Context, w World, o publishedOptions, order pulls.Order) (*pulls.Run, error) {
+func openPublished(ctx context.Context, w world.World, o publishedOptions, order pulls.Order) (*pulls.Run, error) {
 	saved, err := savedrun.Load(o.run)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func openPublished(ctx context.Context, w World, o publishedOptions, order pulls
 
 // accessOf returns a plan that has only the policies and the git hosts of a saved run: those
 // of its manifests as they are now.
-func accessOf(ctx context.Context, w World, dir string, po policyOptions) (*tasks.Plan, error) {
+func accessOf(ctx context.Context, w world.World, dir string, po policyOptions) (*tasks.Plan, error) {
 	past := &history.Past{}
 	f, err := rundir.OpenEvents(dir)
 	if err == nil {

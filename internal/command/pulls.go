@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/forge"
 )
 
-func publishCommand(w World) *cli.Command {
+func publishCommand(w world.World) *cli.Command {
 	o := &publishOptions{}
 	return &cli.Command{
 		Name: "publish", Usage: "Publish a saved run, and manage its pull requests", ArgsUsage: "RUN [JOB...]",
@@ -23,7 +25,7 @@ func publishCommand(w World) *cli.Command {
 }
 
 // pullCommands are the commands for pull requests of a saved run.
-func pullCommands(w World) []*cli.Command {
+func pullCommands(w world.World) []*cli.Command {
 	status, merging, closing, reverting := &publishedOptions{}, &mergePullsOptions{}, &closePullsOptions{}, &closePullsOptions{}
 	return []*cli.Command{
 		{

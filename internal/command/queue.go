@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -12,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
-func queueCommand(w World) *cli.Command {
+func queueCommand(w world.World) *cli.Command {
 	submit, status, cancel, report := &submitOptions{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{}
 	return &cli.Command{
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
@@ -62,7 +64,7 @@ func (o *queueCancelOptions) parse(args []string) (err error) {
 }
 
 // cancelRun cancels a run.
-func cancelRun(ctx context.Context, w World, o queueCancelOptions) error {
+func cancelRun(ctx context.Context, w world.World, o queueCancelOptions) error {
 	q, r, err := queuedRun(ctx, w, o.server, o.run)
 	if err != nil {
 		return err

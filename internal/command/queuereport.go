@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
@@ -30,7 +32,7 @@ func (o *queueReportOptions) parse(args []string) (err error) {
 }
 
 // reportQueued writes all files that the pool would have written for a run.
-func reportQueued(ctx context.Context, w World, o queueReportOptions) error {
+func reportQueued(ctx context.Context, w world.World, o queueReportOptions) error {
 	q, r, err := queuedRun(ctx, w, o.server, o.run)
 	if err != nil {
 		return err

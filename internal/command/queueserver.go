@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -54,7 +56,7 @@ func (o *queueOptions) check(command string) error {
 }
 
 // open connects to the queue.
-func (o *queueOptions) open(ctx context.Context, w World) (*queue.Queue, error) {
+func (o *queueOptions) open(ctx context.Context, w world.World) (*queue.Queue, error) {
 	q, err := queue.Open(ctx, queue.Options{URL: o.url, Token: w.Getenv("NATS_TOKEN"), Creds: o.creds, CA: o.ca, Cert: o.cert, Key: o.key, Name: o.name, Now: w.Now})
 	if err != nil {
 		return nil, fault.New(event.ExitUnavailable, "%w", err)
@@ -71,7 +73,7 @@ func oneRun(command string, args []string) (string, error) {
 }
 
 // queuedRun connects to a queue and returns a run of it.
-func queuedRun(ctx context.Context, w World, o queueOptions, id string) (*queue.Queue, *queue.Run, error) {
+func queuedRun(ctx context.Context, w world.World, o queueOptions, id string) (*queue.Queue, *queue.Run, error) {
 	q, err := o.open(ctx, w)
 	if err != nil {
 		return nil, nil, err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/queue/queued"
 )
 
@@ -20,7 +22,7 @@ func (o *queueStatusOptions) parse(args []string) (err error) {
 }
 
 // queueStatus prints the state of a run.
-func queueStatus(ctx context.Context, w World, o queueStatusOptions) error {
+func queueStatus(ctx context.Context, w world.World, o queueStatusOptions) error {
 	q, r, err := queuedRun(ctx, w, o.server, o.run)
 	if err != nil {
 		return err

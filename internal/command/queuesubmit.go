@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -74,7 +76,7 @@ func (o *submitOptions) parse(args []string) error {
 }
 
 // submitRun queues the jobs of manifests, and prints the id of their run.
-func submitRun(ctx context.Context, w World, o submitOptions) error {
+func submitRun(ctx context.Context, w world.World, o submitOptions) error {
 	ctx, cancel := timed(ctx, o.plan.MaxTime)
 	defer cancel()
 	id := runID(w)
@@ -138,7 +140,7 @@ func queueRefused(err error) error {
 }
 
 // submitPreflight checks the repositories.
-func submitPreflight(ctx context.Context, w World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
+func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
 	known := w.Redactor(plan)
 	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	ready, err := preflight(ctx, w, checked{plan: plan, models: set}, starting{id: id}, quiet, known, pulls)
@@ -150,7 +152,7 @@ func submitPreflight(ctx context.Context, w World, plan *tasks.Plan, set *models
 }
 
 // queueRun returns the run of a plan for the queue, and the contents of its inputs.
-func queueRun(w World, o submitOptions, plan *tasks.Plan, set *models.Set, id string) (*queue.Run, map[string][]byte, error) {
+func queueRun(w world.World, o submitOptions, plan *tasks.Plan, set *models.Set, id string) (*queue.Run, map[string][]byte, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, nil, err
@@ -240,7 +242,7 @@ func policyFiles(policies policy.Set) []string {
 }
 
 // queuedJobs returns the jobs of a plan for the queue.
-func queuedJobs(w World, plan *tasks.Plan, set *models.Set) []queue.Job {
+func queuedJobs(w world.World, plan *tasks.Plan, set *models.Set) []queue.Job {
 	hosts := forges.Hosts(w, plan, func(string) {})
 	keys, seen := map[string]string{}, map[string]int{}
 	for _, j := range plan.Jobs {
@@ -265,7 +267,7 @@ func queuedJobs(w World, plan *tasks.Plan, set *models.Set) []queue.Job {
 }
 
 // printSubmitted prints what was queued, and on the last line the id of the run.
-func printSubmitted(w World, o submitOptions, r *queue.Run, done *queue.Submitted) {
+func printSubmitted(w world.World, o submitOptions, r *queue.Run, done *queue.Submitted) {
 	present := 0
 	for _, run := range slices.Sorted(maps.Keys(done.Present)) {
 		present += done.Present[run]

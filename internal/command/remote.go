@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/event"
@@ -18,7 +20,7 @@ import (
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
+func preflight(ctx context.Context, w world.World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
 	plan := c.plan
 	look := look(w, pulls.Hosts)
 	look.Forge = pulls.Open
@@ -57,6 +59,6 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 }
 
 // look returns the options of a preflight.
-func look(w World, f *credentials.Forges) runner.PreflightOptions {
+func look(w world.World, f *credentials.Forges) runner.PreflightOptions {
 	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: w.Mirrors(), Auth: f.ForRemotes, Proxy: w.Proxy}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -27,7 +29,7 @@ type reportOptions struct {
 	json bool
 }
 
-func reportCommand(w World) *cli.Command {
+func reportCommand(w world.World) *cli.Command {
 	c := &cli.Command{Name: "report", Usage: "Print reports of saved runs, merge those of shards, list and remove runs"}
 	for _, f := range []struct {
 		name, usage string
@@ -62,7 +64,7 @@ func reportCommand(w World) *cli.Command {
 }
 
 // showCommand prints a run or one job of it for people.
-func showCommand(w World) *cli.Command {
+func showCommand(w world.World) *cli.Command {
 	o := &reportOptions{}
 	return &cli.Command{
 		Name: "show", Usage: "Print the run as a table, or everything about one job", ArgsUsage: "RUN [JOB]",
@@ -81,7 +83,7 @@ func (o *reportOptions) parseShow(args []string) error {
 	return o.parse(args)
 }
 
-func (o *reportOptions) show(ctx context.Context, w World, r *report.Report, files fs.FS) error {
+func (o *reportOptions) show(ctx context.Context, w world.World, r *report.Report, files fs.FS) error {
 	if o.job == "" {
 		if o.json {
 			return report.JSON(w.Out, r)
@@ -121,7 +123,7 @@ func alone(write func(io.Writer, *report.Report) error) func(io.Writer, *report.
 	return func(out io.Writer, r *report.Report, _ fs.FS) error { return write(out, r) }
 }
 
-func printReport(w World, o reportOptions, write func(io.Writer, *report.Report, fs.FS) error) error {
+func printReport(w world.World, o reportOptions, write func(io.Writer, *report.Report, fs.FS) error) error {
 	file, err := savedrun.OpenEvents(o.run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
@@ -34,7 +36,7 @@ func startedWith(ctx context.Context) *event.Invocation {
 }
 
 // resume continues a run in its report directory.
-func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err error) {
+func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (err error) {
 	dir, err := savedrun.Find(o.resume)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -32,7 +34,7 @@ type revertOptions struct {
 	json     bool
 }
 
-func revertCommand(w World) *cli.Command {
+func revertCommand(w world.World) *cli.Command {
 	o := &revertOptions{}
 	return &cli.Command{
 		Name: "revert", Usage: "Give the branch or the working tree of a job the state after an earlier turn", ArgsUsage: "RUN [JOB]",
@@ -76,7 +78,7 @@ type reopened struct {
 
 // reopen locks the report directory of a run and reads its events. The caller closes the
 // directory.
-func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
+func reopen(ctx context.Context, w world.World, run string) (r reopened, err error) {
 	if r.dir, err = savedrun.Find(run); err != nil {
 		return r, fault.Wrap(event.ExitUsage, err)
 	}
@@ -95,7 +97,7 @@ func reopen(ctx context.Context, w World, run string) (r reopened, err error) {
 }
 
 // revertSession reverts a job of a run.
-func revertSession(ctx context.Context, w World, given revertOptions) error {
+func revertSession(ctx context.Context, w world.World, given revertOptions) error {
 	r, err := reopen(ctx, w, given.run)
 	if err != nil {
 		return err
@@ -147,7 +149,7 @@ func (r reopened) options() (runOptions, error) {
 }
 
 // plan loads the plan of the run, which must be as it was.
-func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan, error) {
+func (r reopened) plan(ctx context.Context, w world.World, o runOptions) (*tasks.Plan, error) {
 	plan, err := loadPlan(ctx, w, o.plan)
 	if err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (r reopened) plan(ctx context.Context, w World, o runOptions) (*tasks.Plan,
 
 // revert reverts the job and writes the reports. No model is opened, and no remote
 // contacted.
-func (r reopened) revert(ctx context.Context, w World, o runOptions, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
+func (r reopened) revert(ctx context.Context, w world.World, o runOptions, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
 	mode, err := sandboxMode(o.sandbox, plan.Policies)
 	if err != nil {
 		return done, err

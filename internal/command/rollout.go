@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -42,7 +44,7 @@ func (s *savedWaves) onlyNamed() {
 // findWaves returns the saved runs of the rollout with a name: those in the default
 // directory, those in the report directory of the run, and those that are named. except is
 // the id of a run that is left out.
-func findWaves(w World, name, reportDir string, after []string, except string) (*savedWaves, error) {
+func findWaves(w world.World, name, reportDir string, after []string, except string) (*savedWaves, error) {
 	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
 	dirs := []string{filepath.Join(".millhand", "runs")}
 	if reportDir != "" {
@@ -72,7 +74,7 @@ func findWaves(w World, name, reportDir string, after []string, except string) (
 
 // add adds the runs in a directory that are of the rollout, and the one that is named,
 // whatever it is.
-func (s *savedWaves) add(w World, dir, named string) error {
+func (s *savedWaves) add(w world.World, dir, named string) error {
 	list, err := rundir.List(dir, w.Now())
 	if err != nil {
 		return err
@@ -150,7 +152,7 @@ func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 
 // nextWave reduces a plan with a rollout to the jobs of its next run. again is the directory
 // of a run to be continued instead; "" for none.
-func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again string, err error) {
+func nextWave(ctx context.Context, w world.World, o runOptions, c *checked) (again string, err error) {
 	if c.plan.Rollout == nil {
 		if len(o.after) > 0 {
 			return "", fault.New(event.ExitUsage, "--after requires a manifest with the key rollout")
@@ -177,7 +179,7 @@ func nextWave(ctx context.Context, w World, o runOptions, c *checked) (again str
 
 // sameWave reduces a plan to the jobs of a run of a rollout that is resumed. With ask, the forge is
 // asked for pull requests.
-func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event.Run, ask bool) error {
+func sameWave(ctx context.Context, w world.World, o runOptions, c *checked, run *event.Run, ask bool) error {
 	if run.Rollout == nil {
 		return nil
 	}
@@ -199,7 +201,7 @@ func sameWave(ctx context.Context, w World, o runOptions, c *checked, run *event
 
 // openRollout returns the rollout of a plan, given its saved runs. With ask, the forge is
 // asked for pull requests.
-func openRollout(ctx context.Context, w World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
+func openRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
 	h, err := waves.history()
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
@@ -226,7 +228,7 @@ func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
 
 // again returns the options that resume a run of a rollout, with the flags of this invocation
 // that a resumed run accepts.
-func again(w World, o runOptions, dir string) (runOptions, error) {
+func again(w world.World, o runOptions, dir string) (runOptions, error) {
 	var plain runOptions
 	if _, err := readFlags(plain.flags(), nil); err != nil {
 		return plain, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/pulls"
@@ -24,7 +26,7 @@ import (
 const forgeReaders = 4
 
 // pullRequests asks the forges for the pull requests of a plan's jobs.
-func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
+func pullRequests(ctx context.Context, w world.World, plan *tasks.Plan) (map[string]rollout.Pull, error) {
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
 	clients := &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
@@ -85,7 +87,7 @@ func pullRequests(ctx context.Context, w World, plan *tasks.Plan) (map[string]ro
 }
 
 // remoteOf returns the URL of the remote of a job: that of a url repository, or "origin".
-func remoteOf(w World, j tasks.Job) (string, error) {
+func remoteOf(w world.World, j tasks.Job) (string, error) {
 	switch j.Repo.Kind {
 	case tasks.RepoURL:
 		return j.Repo.URL, nil

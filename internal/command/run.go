@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -68,7 +70,7 @@ type runOptions struct {
 	accounts *models.Accounts                         // shared with other runs of this process; nil for none
 }
 
-func runCommand(w World) *cli.Command {
+func runCommand(w world.World) *cli.Command {
 	o := &runOptions{}
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
@@ -145,7 +147,7 @@ func (o *runOptions) parse(args []string) error {
 }
 
 // usePrompt makes a manifest of the flags of -p, if there are any.
-func (o *runOptions) usePrompt(ctx context.Context, w World) (err error) {
+func (o *runOptions) usePrompt(ctx context.Context, w world.World) (err error) {
 	if o.prompt.text == nil || o.resume != "" { // that of a run is in its report directory
 		return nil
 	}
@@ -182,7 +184,7 @@ func (c checked) settle() {
 
 // checkRun loads the plan, and checks everything that a run needs except repositories and the
 // level of the sandbox. The caller settles the result.
-func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
+func checkRun(ctx context.Context, w world.World, o runOptions) (c checked, err error) {
 	if err := machine.Check(w); err != nil { // the probe needs open files
 		return c, err
 	}
@@ -197,7 +199,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 
 // checkPlan checks everything that a run of a plan needs except repositories and the level of
 // the sandbox.
-func checkPlan(ctx context.Context, w World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
+func checkPlan(ctx context.Context, w world.World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
 	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
 	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
@@ -258,7 +260,7 @@ func (c checked) confine(ctx context.Context, preflight func(context.Context) er
 }
 
 // run checks everything, runs the plan and writes the reports.
-func run(ctx context.Context, w World, o runOptions) error {
+func run(ctx context.Context, w world.World, o runOptions) error {
 	log, err := view.New(w.Err, o.log, w.Getenv)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -293,7 +295,7 @@ type starting struct {
 	history history.Run  // what earlier processes did; the zero value for a new run
 	fork    *runner.Fork // nil unless the run is forked from another
 	claim   func() (*rundir.Dir, error)
-	print   func(World, *report.Report, string) // the result; nil for the table, or as options choose
+	print   func(world.World, *report.Report, string) // the result; nil for the table, or as options choose
 
 	queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
 	private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
@@ -301,7 +303,7 @@ type starting struct {
 }
 
 // start runs a plan and writes the reports.
-func start(ctx context.Context, w World, o runOptions, c checked, s starting) error {
+func start(ctx context.Context, w world.World, o runOptions, c checked, s starting) error {
 	setIdle(ctx, false)
 	plan := c.plan
 	day, err := openDays(ctx, w, plan, s)
@@ -390,7 +392,7 @@ func (s *starting) join(out *rundir.Dir) money.Ledger {
 
 // sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
 // can't be removed does not prevent the run.
-func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
+func sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
 	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
 	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
 		// This run has no worktrees yet: one in its directory was of a killed process of it.
@@ -408,7 +410,7 @@ func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.Prefligh
 }
 
 // printText prints the result of a run for people: the report and its directory.
-func printText(w World, rep *report.Report, dir string) {
+func printText(w world.World, rep *report.Report, dir string) {
 	if isAction(w) {
 		rep = withoutReasons(rep)
 	}
@@ -423,12 +425,12 @@ func printText(w World, rep *report.Report, dir string) {
 }
 
 // printBrief prints the result of a run in one line; the log has the reasons of failures.
-func printBrief(w World, rep *report.Report, _ string) {
+func printBrief(w world.World, rep *report.Report, _ string) {
 	report.Brief(w.Out, rep) //nolint:errcheck // as above
 }
 
 // printJSON prints the result of a run as one JSON document.
-func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
+func (o *runOptions) printJSON(w world.World, rep *report.Report, dir string) {
 	report.JSON(w.Out, rep) //nolint:errcheck // as above
 	if o.log.Quiet {
 		return
@@ -437,7 +439,7 @@ func (o *runOptions) printJSON(w World, rep *report.Report, dir string) {
 }
 
 // execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(World, *report.Report, string), warnings []string) error {
+func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
 	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
 	if o.Keep {
 		var err error
@@ -560,7 +562,7 @@ func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sand
 }
 
 // runID returns a unique id that sorts by time.
-func runID(w World) string {
+func runID(w world.World) string {
 	var b [4]byte
 	rand.Read(b[:])
 	return w.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(b[:])

@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -36,12 +38,12 @@ type pruneRunsOptions struct {
 }
 
 // runsCommand is the former name of "report list" and "report prune".
-func runsCommand(w World) *cli.Command {
+func runsCommand(w world.World) *cli.Command {
 	return &cli.Command{Name: "runs", Usage: "List and remove saved runs", Hidden: true, Subcommands: runsCommands(w)}
 }
 
 // runsCommands are the commands about all saved runs.
-func runsCommands(w World) []*cli.Command {
+func runsCommands(w world.World) []*cli.Command {
 	dir := func(to *string) cli.Flag {
 		return &cli.StringFlag{Name: "dir", Destination: to, DefaultText: ".millhand/runs", Usage: "Use the runs in `DIR`: a directory of runs, or a report directory with its earlier runs"}
 	}
@@ -79,7 +81,7 @@ func (o *pruneRunsOptions) parse(args []string) error {
 	return noArguments("report prune", args)
 }
 
-func listRuns(w World, o listRunsOptions) error {
+func listRuns(w world.World, o listRunsOptions) error {
 	dir, runs, err := findRuns(w, o.dir)
 	if err != nil {
 		return err
@@ -112,7 +114,7 @@ func listRuns(w World, o listRunsOptions) error {
 
 // findRuns lists the runs of a directory; "" is the default directory, which may
 // not exist.
-func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
+func findRuns(w world.World, dir string) (at string, runs []rundir.Saved, err error) {
 	if dir == "" {
 		dir = filepath.Join(".millhand", "runs")
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +150,7 @@ func columns(r rundir.Saved) []string {
 	}
 }
 
-func pruneRuns(ctx context.Context, w World, o pruneRunsOptions) error {
+func pruneRuns(ctx context.Context, w world.World, o pruneRunsOptions) error {
 	_, runs, err := findRuns(w, o.dir)
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func pruneRuns(ctx context.Context, w World, o pruneRunsOptions) error {
 
 // pruning removes runs and counts them.
 type pruning struct {
-	world   World
+	world   world.World
 	dry     bool
 	removed int
 	freed   int64
@@ -201,7 +203,7 @@ func (p *pruning) pruneLeftovers() {
 }
 
 // closeRun closes the report directory of a run, and prints what could not be removed.
-func closeRun(w World, out *rundir.Dir) {
+func closeRun(w world.World, out *rundir.Dir) {
 	out.Close()
 	if err := out.Remains(); err != nil {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+err.Error()))

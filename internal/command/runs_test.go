@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/proc/clock"
@@ -64,7 +65,7 @@ func writeTestFile(t *testing.T, path, text string) {
 func runs(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	exit = Main(t.Context(), append([]string{"millhand", "runs"}, args...), World{
+	exit = Main(t.Context(), append([]string{"millhand", "runs"}, args...), world.World{
 		In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }, Now: noon,
 	})
 	return exit, out.String(), errs.String()
@@ -271,7 +272,7 @@ func TestActiveRunIsNotRemoved(t *testing.T) {
 		t.Errorf("exit %d, %s%s", exit, out, errs)
 	}
 	// A run that started after the list was read.
-	p := pruning{world: World{Out: io.Discard, Now: noon}}
+	p := pruning{world: world.World{Out: io.Discard, Now: noon}}
 	p.prune(t.Context(), rundir.Saved{Dir: going, Outcome: rundir.Unfinished})
 	if p.errs != nil || p.removed != 0 || !exists(going) {
 		t.Errorf("%d removed, %v", p.removed, p.errs)

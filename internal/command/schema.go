@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -25,7 +27,7 @@ func schemas() []string {
 	return []string{"manifest", "policy", "report", "events", "script", "findings"}
 }
 
-func schemaCommand(w World) *cli.Command {
+func schemaCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "schema", Usage: "Print the JSON Schema of manifests, policies, reports, events, scripts of models or findings", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
 		UsageText:    "millhand schema >millhand.schema.json\nmillhand schema report",
@@ -78,7 +80,7 @@ func schemaLine() string {
 	return "# yaml-language-server: $schema=https://raw.githubusercontent.com/millhand/millhand/" + ref + "/docs/manifest.schema.json\n"
 }
 
-func explainCommand(w World) *cli.Command {
+func explainCommand(w world.World) *cli.Command {
 	var policy bool
 	return &cli.Command{
 		Name: "explain", Usage: "Explain a key of manifests", ArgsUsage: "KEY",

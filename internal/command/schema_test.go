@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/text/schema"
 )
@@ -19,7 +20,7 @@ import (
 func command(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
 	var b bytes.Buffer
-	exit = Main(t.Context(), append([]string{"millhand"}, args...), World{Out: &b, Err: &b, Getenv: func(string) string { return "" }})
+	exit = Main(t.Context(), append([]string{"millhand"}, args...), world.World{Out: &b, Err: &b, Getenv: func(string) string { return "" }})
 	return exit, b.String()
 }
 

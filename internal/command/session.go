@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -31,7 +33,7 @@ type sessionOptions struct {
 	json, markdown bool
 }
 
-func sessionCommand(w World) *cli.Command {
+func sessionCommand(w world.World) *cli.Command {
 	list, show, resume := &sessionOptions{}, &sessionOptions{}, &runOptions{}
 	c := &cli.Command{
 		Name: "session", Usage: "Manage the sessions of a saved run",
@@ -82,7 +84,7 @@ func (o *runOptions) parseFollowUp(args []string) error {
 }
 
 // resumeSession continues a job of a run with another prompt.
-func resumeSession(ctx context.Context, w World, given runOptions) error {
+func resumeSession(ctx context.Context, w world.World, given runOptions) error {
 	o, err := defaultOptions()
 	if err != nil {
 		return err
@@ -123,7 +125,7 @@ type sessionRow struct {
 	End      string     `json:"end"` // empty if it did not end
 }
 
-func listSessions(w World, o sessionOptions) error {
+func listSessions(w world.World, o sessionOptions) error {
 	run, err := savedrun.Load(o.run)
 	if err != nil {
 		return err
@@ -217,7 +219,7 @@ type sessionDocument struct {
 	Messages []journal.Message `json:"messages"` // all that were ever in the conversation
 }
 
-func showSession(ctx context.Context, w World, o sessionOptions) error {
+func showSession(ctx context.Context, w world.World, o sessionOptions) error {
 	run, err := savedrun.Load(o.run)
 	if err != nil {
 		return err
@@ -241,7 +243,7 @@ func showSession(ctx context.Context, w World, o sessionOptions) error {
 }
 
 // painter returns a function that adds the colours of styles, if standard output has colours.
-func painter(w World) func(printable.Style, string) string {
+func painter(w world.World) func(printable.Style, string) string {
 	codes := map[printable.Style]string{printable.Heading: "1", printable.Aside: "2", printable.Good: "32", printable.Bad: "31"}
 	if !view.Colours(w.Out, w.Getenv) {
 		codes = nil
@@ -258,7 +260,7 @@ func painter(w World) func(printable.Style, string) string {
 const defaultPager = "if command -v less >/dev/null; then exec less; else exec cat; fi"
 
 // paged writes to standard output, on a terminal through $PAGER.
-func paged(ctx context.Context, w World, write func(io.Writer) error) error {
+func paged(ctx context.Context, w world.World, write func(io.Writer) error) error {
 	terminal, ok := view.Terminal(w.Out, w.Getenv)
 	if !ok {
 		return write(w.Out)

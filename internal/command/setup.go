@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -25,7 +27,7 @@ type setupNote struct {
 }
 
 // setupNotes returns the notes of jobs with setup commands whose repository is on this machine.
-func setupNotes(ctx context.Context, w World, plan *tasks.Plan, ready *runner.PreflightResult) map[string]setupNote {
+func setupNotes(ctx context.Context, w world.World, plan *tasks.Plan, ready *runner.PreflightResult) map[string]setupNote {
 	notes := map[string]setupNote{}
 	for _, j := range plan.Jobs {
 		if len(j.Setup) == 0 {
@@ -58,7 +60,7 @@ func (n setupNote) String() string {
 
 // proposeSetup prints what setup a task lacks, once for each task and proposal: its repository
 // has dependencies that its verify commands could not find or download.
-func proposeSetup(w World, plan *tasks.Plan) {
+func proposeSetup(w world.World, plan *tasks.Plan) {
 	if _, refused := plan.Policies.Refuses(policy.Setup, string(policy.Setup)); refused {
 		return
 	}
@@ -83,7 +85,7 @@ func proposeSetup(w World, plan *tasks.Plan) {
 
 // missingSetup returns the setup that a job in a directory on this machine lacks, and the
 // file that shows it; "" for none.
-func missingSetup(w World, j tasks.Job) (file, setup string) {
+func missingSetup(w world.World, j tasks.Job) (file, setup string) {
 	root, err := os.OpenRoot(j.Repo.Dir)
 	if err != nil {
 		return "", "" // the job is refused for it

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
@@ -14,7 +16,7 @@ import (
 
 // signingKey opens the key for the commits and the evidence of a plan before anything is
 // sent; nil if none is signed.
-func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, error) {
+func signingKey(ctx context.Context, w world.World, plan *tasks.Plan) (*signing.Key, error) {
 	var formats []tasks.Sign
 	for _, j := range plan.Jobs {
 		if c := j.Commit; c.Signed() && j.Publish != tasks.PublishPatch && j.Skip == "" && !slices.Contains(formats, c.Sign) {
@@ -43,7 +45,7 @@ func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, e
 }
 
 // signs returns how commits are signed by a key, which may be nil.
-func signs(w World, key *signing.Key) runner.Signing {
+func signs(w world.World, key *signing.Key) runner.Signing {
 	if key == nil {
 		return runner.Signing{}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/event"
@@ -89,7 +91,7 @@ func (o sourceOptions) missing(unlisted []tasks.Source) error {
 
 // loadListed loads the plan of a command line, for which forges list the repositories of
 // sources.
-func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks.Plan, error) {
+func loadListed(ctx context.Context, w world.World, o planOptions, quiet bool) (*tasks.Plan, error) {
 	lists, err := o.sources.lists(ctx)
 	if err != nil {
 		return nil, notLoaded(ctx, err)
@@ -117,7 +119,7 @@ func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks
 }
 
 // askForges lists the repositories of sources. It fails if any list is not complete.
-func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
+func askForges(ctx context.Context, w world.World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
 	ctx, cancel := timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan)
@@ -192,7 +194,7 @@ func printSources(out io.Writer, plan *tasks.Plan) {
 }
 
 // noteUnlisted prints which sources were not listed, and so not checked.
-func noteUnlisted(w World, plan *tasks.Plan) {
+func noteUnlisted(w world.World, plan *tasks.Plan) {
 	for _, s := range plan.Unlisted() {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("note: %s: the repositories of %s are not listed here; millhand plan shows them", s.At, s)))
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
@@ -19,7 +21,7 @@ import (
 // Start runs the command line of this process and exits with its code. Signals are those that
 // [signals.Catch] caught so far, and catches. Those within the window of a distinct one count as the same; see
 // [SameSignal]. Tests change the process's world.
-func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) {
+func Start(caught chan os.Signal, window time.Duration, change ...func(*world.World)) {
 	ctx, stop := Signals(context.Background(), caught, window)
 	delayCollection()
 	allowOwner()
@@ -28,7 +30,7 @@ func Start(caught chan os.Signal, window time.Duration, change ...func(*World)) 
 		fmt.Fprintln(os.Stderr, "millhand: "+printable.Text(err.Error()))
 		os.Exit(int(event.ExitInternal))
 	}
-	w := World{
+	w := world.World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: env.Getenv, Names: env.names(), Secrets: env.Secrets(), Now: time.Now,
 		Proxy: http.ProxyFromEnvironment,
 	}

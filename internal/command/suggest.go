@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -28,7 +30,7 @@ type suggestOptions struct {
 	all  bool
 }
 
-func suggestCommand(w World) *cli.Command {
+func suggestCommand(w world.World) *cli.Command {
 	o := &suggestOptions{}
 	return &cli.Command{
 		Name: "suggest", Usage: "Print the least profile that allows what saved runs used", ArgsUsage: "RUN...",
@@ -47,7 +49,7 @@ func (o *suggestOptions) parse(args []string) error {
 	return nil
 }
 
-func suggestProfile(w World, o suggestOptions) error {
+func suggestProfile(w world.World, o suggestOptions) error {
 	j, done, err := newJudge(w)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/telemetry"
@@ -14,7 +16,7 @@ const telemetryPatience = 5 * time.Second
 
 // exporter returns the exporter of OpenTelemetry that the environment configures, nil for
 // none, and warnings about variables.
-func exporter(ctx context.Context, w World, run string, fold *report.Fold) (*telemetry.Exporter, []string) {
+func exporter(ctx context.Context, w world.World, run string, fold *report.Fold) (*telemetry.Exporter, []string) {
 	c, warnings := telemetry.ReadConfig(w.Getenv)
 	return telemetry.New(ctx, telemetry.Options{
 		Config: c, Run: run, Version: version(), Proxy: w.Proxy, Job: fold.Job, Patience: telemetryPatience,
@@ -23,7 +25,7 @@ func exporter(ctx context.Context, w World, run string, fold *report.Fold) (*tel
 
 // finish sends the rest of the telemetry; a signal ends the wait. A failure is a warning in the log: the reports are
 // complete, and independent of it.
-func finish(ctx context.Context, x *telemetry.Exporter, fold *report.Fold, log event.Sink, w World) {
+func finish(ctx context.Context, x *telemetry.Exporter, fold *report.Fold, log event.Sink, w world.World) {
 	if x == nil {
 		return // the report of many jobs needs time
 	}

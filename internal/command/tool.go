@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -73,7 +75,7 @@ type toolOptions struct {
 	json                      bool // the result is always JSON
 }
 
-func toolCommand(w World) *cli.Command {
+func toolCommand(w world.World) *cli.Command {
 	o := &toolOptions{}
 	return &cli.Command{
 		Name: "tool", Usage: "List the tools that a model is offered, or run one call", ArgsUsage: "list | NAME --dir DIR",
@@ -112,7 +114,7 @@ func (o *toolOptions) parse(args []string) error {
 	return nil
 }
 
-func runTool(ctx context.Context, w World, o toolOptions) error {
+func runTool(ctx context.Context, w world.World, o toolOptions) error {
 	profile, err := loadProfile(ctx, w, o.profileOptions)
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 }
 
 // printCall prints the result of a call, and returns its exit code.
-func printCall(w World, env *tools.Env, out tools.Outcome) error {
+func printCall(w world.World, env *tools.Env, out tools.Outcome) error {
 	meta := metadataDocument{CallMetadata: event.CallMetadata(out.Metadata)}
 	for _, a := range out.Attachments {
 		meta.Attachments = append(meta.Attachments, attachmentDocument{a.Name, a.MIME, len(a.Data)})
@@ -212,7 +214,7 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 
 // hideHeaders removes the credentials from the configuration of a directory's
 // repository, as a run does, and returns them.
-func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, restore func(), err error) {
+func hideHeaders(ctx context.Context, w world.World, dir string) (secrets []string, restore func(), err error) {
 	repo, err := gitops.Open(dir, w.GitEnv())
 	if err != nil {
 		return nil, func() {}, nil //nolint:nilerr // without a repository there are none
@@ -272,7 +274,7 @@ func (s *toolSettings) granted(name string) bool {
 
 // confineTool gives a single call the sandbox of a session's commands. A violation
 // that the level can't prevent ends the call. done removes the sandbox.
-func confineTool(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (done func(), err error) {
+func confineTool(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (done func(), err error) {
 	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
 	if err != nil {
 		return nil, err
@@ -307,7 +309,7 @@ func confineTool(ctx context.Context, w World, o profileOptions, mode string, en
 
 // toolGround returns what a single call's commands are confined to, and the directory with
 // their private ones, which the caller removes.
-func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g confinement.Env, base string, err error) {
+func toolGround(ctx context.Context, w world.World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g confinement.Env, base string, err error) {
 	if err := machine.Check(w); err != nil {
 		return g, "", err
 	}
@@ -365,7 +367,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 }
 
 // ignored returns what is ignored in a directory by its repository, if any.
-func ignored(dir string, w World) ignore.Tree {
+func ignored(dir string, w world.World) ignore.Tree {
 	repo, err := gitops.Open(dir, w.GitEnv())
 	if err != nil {
 		return ignore.Tree{}
@@ -388,7 +390,7 @@ type toolsOptions struct {
 }
 
 // toolsCommand is the former name of "tool list".
-func toolsCommand(w World) *cli.Command {
+func toolsCommand(w world.World) *cli.Command {
 	o := &toolsOptions{}
 	return &cli.Command{
 		Name: "tools", Usage: "List the tools that are offered to a model", Hidden: true,
@@ -412,7 +414,7 @@ type specDocument struct {
 	ReadOnly    bool           `json:"read_only"`
 }
 
-func listTools(ctx context.Context, w World, o toolsOptions) error {
+func listTools(ctx context.Context, w world.World, o toolsOptions) error {
 	profile, err := loadProfile(ctx, w, o.profileOptions)
 	if err != nil {
 		return err

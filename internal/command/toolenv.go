@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
@@ -50,7 +52,7 @@ type toolSettings struct {
 
 // readToolSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
-func readToolSettings(ctx context.Context, w World, model string, o profileOptions) (*toolSettings, error) {
+func readToolSettings(ctx context.Context, w world.World, model string, o profileOptions) (*toolSettings, error) {
 	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
@@ -71,7 +73,7 @@ func readToolSettings(ctx context.Context, w World, model string, o profileOptio
 	return s, nil
 }
 
-func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptions) (*tasks.Plan, error) {
+func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o profileOptions) (*tasks.Plan, error) {
 	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -43,7 +45,7 @@ func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
 
 // openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD;
 // without any commit, files that the manifest names without workspace: are as they are, as in a run.
-func openScripts(w World, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
+func openScripts(w world.World, s tasks.Scripts, g confinement.Env, base string) (*extension.Scripts, error) {
 	unborn := false
 	root, read := g.Workspace, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
@@ -70,7 +72,7 @@ func openScripts(w World, s tasks.Scripts, g confinement.Env, base string) (*ext
 // serveTools starts the MCP servers, tool files and plugins of a manifest as a job would, returns
 // their tools, and adds their hooks: for a call only the servers whose tool it can be, without a
 // call ("") all that the profile needs. stop ends them.
-func serveTools(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
+func serveTools(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
 	needed := slices.DeleteFunc(slices.Clone(settings.servers()), func(s tasks.MCPServer) bool {
 		return call != "" && !strings.EqualFold(call, "batch") && !strings.HasPrefix(strings.ToLower(call), strings.ToLower(s.Name)+"_")
 	})

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/evidence"
@@ -30,7 +32,7 @@ type verifyReportOptions struct {
 	json    bool
 }
 
-func verifyReportCommand(w World) *cli.Command {
+func verifyReportCommand(w world.World) *cli.Command {
 	o := &verifyReportOptions{}
 	return &cli.Command{
 		Name: "verify-report", Usage: "Verify the evidence of a run: its events, files, commits and signature", ArgsUsage: "DIR",
@@ -53,7 +55,7 @@ func (o *verifyReportOptions) parse(args []string) error {
 }
 
 // verifyReport verifies a report directory. Nothing is written there.
-func verifyReport(ctx context.Context, w World, given verifyReportOptions) error {
+func verifyReport(ctx context.Context, w world.World, given verifyReportOptions) error {
 	root, err := os.OpenRoot(given.dir)
 	if err != nil {
 		return fault.New(event.ExitUsage, "open the report directory: %w", err)
@@ -86,7 +88,7 @@ func verifyReport(ctx context.Context, w World, given verifyReportOptions) error
 }
 
 // printVerified prints problems first.
-func printVerified(w World, r evidence.Result) {
+func printVerified(w world.World, r evidence.Result) {
 	line := func(kind, text string) { fmt.Fprintf(w.Out, "%-9s %s\n", kind, printable.Text(text)) }
 	for _, p := range r.Problems {
 		line("FAILED", p.Error())
@@ -121,7 +123,7 @@ func signerOf(file string) (func(message, signature []byte, at time.Time) (strin
 }
 
 // evidenceRepo opens a repository, or fetches it into the mirror that runs use, too.
-func evidenceRepo(ctx context.Context, w World, name string) (evidence.Repo, error) {
+func evidenceRepo(ctx context.Context, w world.World, name string) (evidence.Repo, error) {
 	repo, err := openOrFetch(ctx, w, name)
 	if err != nil {
 		return evidence.Repo{}, err
@@ -133,7 +135,7 @@ func evidenceRepo(ctx context.Context, w World, name string) (evidence.Repo, err
 	}, nil
 }
 
-func openOrFetch(ctx context.Context, w World, name string) (*gitops.Repo, error) {
+func openOrFetch(ctx context.Context, w world.World, name string) (*gitops.Repo, error) {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
 		git, err := gitdir.OpenAt(name, w.GitEnv()) // bare or not
 		if errors.Is(err, gitdir.ErrNotRepository) {

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -68,7 +70,7 @@ func versionOf(info *debug.BuildInfo) versionDocument {
 // version returns the version of this build, with its revision if it is not that of a tag.
 func version() string { return buildVersion().Version }
 
-func versionCommand(w World) *cli.Command {
+func versionCommand(w world.World) *cli.Command {
 	var json bool
 	return &cli.Command{
 		Name: "version", Usage: "Print the version",

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -30,7 +32,7 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 )
 
-func workerCommand(w World) *cli.Command {
+func workerCommand(w world.World) *cli.Command {
 	o := &workerOptions{jobs: 1, minFree: 1e9}
 	return &cli.Command{
 		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
@@ -55,7 +57,7 @@ func (o *workerOptions) parse(args []string) error {
 }
 
 // work runs a worker.
-func work(ctx context.Context, w World, o workerOptions) error {
+func work(ctx context.Context, w world.World, o workerOptions) error {
 	if err := machine.Check(w); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func work(ctx context.Context, w World, o workerOptions) error {
 
 // await connects to the queue. It waits for a server that is starting as long as the worker would wait
 // for a job.
-func (o *workerOptions) await(ctx context.Context, w World) (*queue.Queue, error) {
+func (o *workerOptions) await(ctx context.Context, w world.World) (*queue.Queue, error) {
 	began, last := w.Now(), ""
 	for {
 		q, err := o.server.open(ctx, w)

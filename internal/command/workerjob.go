@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
@@ -211,7 +213,7 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 		s.history, s.claim = continued, func() (*rundir.Dir, error) { return out, nil }
 	}
 	var rep *report.Report
-	s.print = func(_ World, r *report.Report, _ string) { rep = r }
+	s.print = func(_ world.World, r *report.Report, _ string) { rep = r }
 	w := k.world
 	w.Out = io.Discard
 	err = start(ctx, w, opts, c, s)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/world"
+
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -37,7 +39,7 @@ type workerOptions struct {
 
 // worker claims jobs of a queue and runs them.
 type worker struct {
-	world World
+	world world.World
 	opts  workerOptions
 	queue *queue.Queue
 	id    string

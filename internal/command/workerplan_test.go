@@ -18,6 +18,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/queuetest"
 	"github.com/millhand/millhand/runner"
@@ -32,7 +33,7 @@ func testWorker(t *testing.T, s *queuetest.Server) *worker {
 		t.Fatal(err)
 	}
 	t.Cleanup(q.Close)
-	w := World{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: time.Now, Getenv: func(name string) string {
+	w := world.World{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: time.Now, Getenv: func(name string) string {
 		return map[string]string{"OPENAI_API_KEY": "sk-secret-of-the-worker", "HOME": "/nowhere"}[name]
 	}}
 	return &worker{world: w, queue: q, dir: t.TempDir(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/command"
 )
 
@@ -21,7 +22,7 @@ func TestTheProgramCannotArmFailpoints(t *testing.T) {
 // links what the program does.
 func functionNames(t *testing.T) []byte {
 	t.Helper()
-	if exit := command.Main(t.Context(), []string{"millhand", "version"}, command.World{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}); exit != 0 {
+	if exit := command.Main(t.Context(), []string{"millhand", "version"}, world.World{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}); exit != 0 {
 		t.Fatalf("exit code %d", exit)
 	}
 	self, err := os.Executable()

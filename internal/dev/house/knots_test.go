@@ -197,7 +197,6 @@ func follow(needs map[string][]string, file string, to map[string]bool) {
 // fall. At most five are to stay.
 func crowded() map[string]int {
 	return map[string]int{
-		"internal/command/World":          141,
 		"tools/shell/walker":              138,
 		"tools/Env":                       94,
 		"tasks/builder":                   62,

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	appworld "github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/proc/signals"
@@ -62,7 +63,7 @@ func start() {
 			hit(name)
 		}
 	})
-	command.Start(signals.Catch(), window, func(w *command.World) { w.Sleep, w.System = briefly, []string{"/etc"} })
+	command.Start(signals.Catch(), window, func(w *appworld.World) { w.Sleep, w.System = briefly, []string{"/etc"} })
 }
 
 func number(text string) int {

@@ -4,8 +4,8 @@ package attacks
 import (
 	"testing"
 
-	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/testing/e2e/scripts"
 )
 
-func TestMain(m *testing.M) { scripts.Main(m, func(w *command.World) { w.System = nil }) }
+func TestMain(m *testing.M) { scripts.Main(m, func(w *world.World) { w.System = nil }) }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/forge"
@@ -30,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"millhand": func() {
-		command.Start(signals.Catch(), command.SameSignal, func(w *command.World) { w.System = []string{"/etc"} })
+		command.Start(signals.Catch(), command.SameSignal, func(w *world.World) { w.System = []string{"/etc"} })
 	}})
 }
 

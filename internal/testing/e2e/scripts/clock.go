@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // clockVariable names a file whose size is the seconds by which a script's clock is ahead, so that
@@ -13,7 +13,7 @@ import (
 const clockVariable = "SCRIPT_CLOCK"
 
 // sharedClock gives the program the script's clock, if it has one. Waits for forges advance it.
-func sharedClock(w *command.World) {
+func sharedClock(w *world.World) {
 	file := w.Getenv(clockVariable)
 	if file == "" {
 		return

@@ -20,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/proc/signals"
@@ -34,13 +35,13 @@ import (
 // Main runs the tests of a package, in which millhand is a command of scripts. Each run of it
 // would search /usr/local and /opt for private files, which can contain hundreds of thousands
 // of files of Go and other languages; it does so only in packages that change it.
-func Main(m *testing.M, change ...func(*command.World)) {
+func Main(m *testing.M, change ...func(*world.World)) {
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(os.Interrupt) {
 		// As in the background of a shell script. Servers of scripts would ignore it, too, and a script waits
 		// for theirs to end.
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	change = append([]func(*command.World){func(w *command.World) { w.System = []string{"/etc"} }, sharedClock}, change...)
+	change = append([]func(*world.World){func(w *world.World) { w.System = []string{"/etc"} }, sharedClock}, change...)
 	testscript.Main(m, map[string]func(){
 		"millhand":             func() { command.Start(signals.Catch(), command.SameSignal, change...) },
 		"millhand-signals-1ms": func() { command.Start(signals.Catch(), time.Millisecond, change...) }, // signals 1 ms apart are distinct
