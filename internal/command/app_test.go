@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
@@ -129,7 +130,7 @@ func sampleApp(got *string) *cli.App {
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		&cli.IntFlag{Name: "jobs"},
 		&cli.DurationFlag{Name: "max-time"},
-		&cli.GenericFlag{Name: "only", Value: &values{}},
+		&cli.GenericFlag{Name: "only", Value: &option.Texts{}},
 		&cli.StringSliceFlag{Name: "slice"},
 		&cli.StringFlag{Name: "keep", EnvVars: noVariable()},
 	}

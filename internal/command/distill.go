@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
@@ -41,13 +42,13 @@ func distillCommand(w world.World) *cli.Command {
 	o := &distillOptions{}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "task", Destination: &o.task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
-		&cli.GenericFlag{Name: "patch", Value: (*values)(&o.patches), EnvVars: noVariable(), DefaultText: "of all jobs that passed", Usage: "Accept only the patch `FILE`, named after its job as in the report directory (repeatable)"},
+		&cli.GenericFlag{Name: "patch", Value: (*option.Texts)(&o.patches), EnvVars: noVariable(), DefaultText: "of all jobs that passed", Usage: "Accept only the patch `FILE`, named after its job as in the report directory (repeatable)"},
 		&cli.BoolFlag{Name: "merged", Destination: &o.merged, EnvVars: noVariable(), Usage: "Accept only the patches whose pull requests are merged"},
 		&cli.StringFlag{Name: "script", Destination: &o.script, EnvVars: noVariable(), Usage: "Check the script in `FILE` instead of asking a model for one"},
 		&cli.StringFlag{Name: "output", Destination: &o.output, EnvVars: noVariable(), DefaultText: "the task's id", Usage: "Write the script to `FILE`, with the extension of its language"},
 		&cli.StringFlag{Name: "model", Destination: &o.opts.plan.Model, EnvVars: noVariable(), DefaultText: "that of the task", Usage: "Ask `MODEL`"},
-		&cli.GenericFlag{Name: "max-cost", Value: flagOf(&o.opts.plan.MaxCost, dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost to `USD` (US dollars)"},
-		&cli.GenericFlag{Name: "jobs", Value: flagOf(&o.jobs, atLeastOne), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Try the script in up to `N` repositories in parallel"},
+		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.opts.plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost to `USD` (US dollars)"},
+		&cli.GenericFlag{Name: "jobs", Value: option.Of(&o.jobs, option.AtLeastOne), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Try the script in up to `N` repositories in parallel"},
 		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
 	}
 	return &cli.Command{

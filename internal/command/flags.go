@@ -2,18 +2,14 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
@@ -36,73 +32,6 @@ func noArguments(command string, args []string) error {
 	return nil
 }
 
-// values is the value of a repeatable flag.
-type values []string
-
-// Set adds a value.
-func (v *values) Set(value string) error {
-	*v = append(*v, value)
-	return nil
-}
-
-func (v *values) String() string {
-	if v == nil {
-		return ""
-	}
-	return strings.Join(*v, ", ")
-}
-
-// parsed is the value of a flag with its own parser.
-type parsed[T comparable] struct {
-	to    *T
-	parse func(string) (T, error)
-}
-
-func flagOf[T comparable](to *T, parse func(string) (T, error)) *parsed[T] {
-	return &parsed[T]{to, parse}
-}
-
-// Set parses a value.
-func (p *parsed[T]) Set(text string) error {
-	value, err := p.parse(text)
-	if err == nil {
-		*p.to = value
-	}
-	return err
-}
-
-// String formats the value, "" for the zero value.
-func (p *parsed[T]) String() string {
-	if p.to == nil || *p.to == *new(T) {
-		return ""
-	}
-	return fmt.Sprint(*p.to)
-}
-
-func atLeastOne(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, errors.New("must be an integer greater than 0")
-	}
-	return n, nil
-}
-
-func dollars(text string) (money.USD, error) {
-	usd, err := money.ParseLimit(text)
-	if err != nil || usd <= 0 {
-		return 0, errors.New("must be an amount greater than 0, for example 2.50")
-	}
-	return usd, nil
-}
-
-func period(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration greater than 0, for example 90m")
-	}
-	return d, nil
-}
-
 // jsonFlag is the --json flag of commands that can print JSON.
 func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}
@@ -117,7 +46,7 @@ func sandboxFlag(to *string, category string) cli.Flag {
 func failOnFlag(to *event.FailOn, category string) cli.Flag {
 	*to = event.FailOnAny
 	return &cli.GenericFlag{
-		Name: "fail-on", Category: category, Value: flagOf(to, event.ParseFailOn),
+		Name: "fail-on", Category: category, Value: option.Of(to, event.ParseFailOn),
 		Usage: "Exit with an error only on `FAILURES`: any, all, verify, policy, environment, baseline, never or N% of the jobs (policy stops, credentials and internal errors always count)",
 	}
 }
@@ -141,11 +70,11 @@ func usualFirst(flags []cli.Flag) []cli.Flag {
 		others = append(others, f)
 		switch f := f.(type) {
 		case *cli.BoolFlag:
-			f.Category = advancedFlags
+			f.Category = option.Advanced
 		case *cli.StringFlag:
-			f.Category = advancedFlags
+			f.Category = option.Advanced
 		case *cli.GenericFlag:
-			f.Category = advancedFlags
+			f.Category = option.Advanced
 		}
 	}
 	return append(first, others...)

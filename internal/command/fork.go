@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -35,7 +36,7 @@ func forkCommand(w world.World) *cli.Command {
 		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
 		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
 		&cli.StringFlag{Name: "branch", Destination: &o.Branch, EnvVars: noVariable(), DefaultText: "the job's branch with -fork-N", Usage: "Commit to the new branch `NAME`"},
-		&cli.GenericFlag{Name: "max-cost", Value: flagOf(&o.opts.plan.MaxCost, dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
+		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.opts.plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
 		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports of the new run into `DIR`"},
 	}
 	return &cli.Command{

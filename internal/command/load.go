@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
@@ -38,41 +37,32 @@ type planOptions struct {
 	sources   sourceOptions
 }
 
-// The categories of the flags of a plan and a run.
-const (
-	taskFlags       = "TASK FLAGS"
-	limitFlags      = "LIMIT FLAGS"
-	permissionFlags = "PERMISSION FLAGS"
-	outputFlags     = "OUTPUT FLAGS"
-	advancedFlags   = "ADVANCED FLAGS" // of run, those that few users need
-)
-
 const fromManifest = "from the manifest"
 
 // flags are the flags that decide whether manifests are valid.
 func (o *planOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Category: taskFlags, Destination: &o.Model, DefaultText: fromManifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
-		&cli.StringFlag{Name: "profile", Category: taskFlags, Destination: &o.Profile, DefaultText: fromManifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
-		&cli.GenericFlag{Name: "var", Category: taskFlags, Value: variables{&o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch, push or pr"},
-		&cli.GenericFlag{Name: "max-cost", Category: limitFlags, Value: flagOf(&o.MaxCost, dollars), DefaultText: fromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
-		&cli.StringFlag{Name: "max-profile", Category: permissionFlags, Destination: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
-		o.policyFlag(permissionFlags),
-		&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
+		&cli.StringFlag{Name: "model", Category: option.Tasks, Destination: &o.Model, DefaultText: fromManifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
+		&cli.StringFlag{Name: "profile", Category: option.Tasks, Destination: &o.Profile, DefaultText: fromManifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
+		&cli.GenericFlag{Name: "var", Category: option.Tasks, Value: option.Variables{To: &o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "publish", Category: option.Tasks, Destination: (*string)(&o.Publish), DefaultText: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch, push or pr"},
+		&cli.GenericFlag{Name: "max-cost", Category: option.Limits, Value: option.Of(&o.MaxCost, option.Dollars), DefaultText: fromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
+		&cli.StringFlag{Name: "max-profile", Category: option.Permissions, Destination: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
+		o.policyFlag(option.Permissions),
+		&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
 	}
 }
 
 // jobFlags are flags, and those that select jobs and limit them.
 func (o *planOptions) jobFlags() []cli.Flag {
 	return append(o.flags(),
-		&cli.GenericFlag{Name: "only", Category: taskFlags, Value: (*values)(&o.Only), Usage: "Select only the task or job `ID` (repeatable)"},
-		&cli.GenericFlag{Name: "limit", Category: taskFlags, Value: flagOf(&o.Limit, atLeastOne), DefaultText: "all", Usage: "Select only the first `N` jobs"},
-		&cli.GenericFlag{Name: "sample", Category: taskFlags, Value: flagOf(&o.Sample, atLeastOne), DefaultText: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
-		&cli.GenericFlag{Name: "shard", Category: taskFlags, Value: flagOf(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
-		&cli.StringFlag{Name: "sources", Category: taskFlags, Destination: &o.sources.file, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
-		&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.Parallel, atLeastOne), DefaultText: fromManifest, Usage: "Run up to `N` jobs in parallel"},
-		&cli.GenericFlag{Name: "max-turns", Category: limitFlags, Value: flagOf(&o.MaxTurns, atLeastOne), DefaultText: fromManifest, Usage: "Stop a job after `N` turns"},
+		&cli.GenericFlag{Name: "only", Category: option.Tasks, Value: (*option.Texts)(&o.Only), Usage: "Select only the task or job `ID` (repeatable)"},
+		&cli.GenericFlag{Name: "limit", Category: option.Tasks, Value: option.Of(&o.Limit, option.AtLeastOne), DefaultText: "all", Usage: "Select only the first `N` jobs"},
+		&cli.GenericFlag{Name: "sample", Category: option.Tasks, Value: option.Of(&o.Sample, option.AtLeastOne), DefaultText: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
+		&cli.GenericFlag{Name: "shard", Category: option.Tasks, Value: option.Of(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
+		&cli.StringFlag{Name: "sources", Category: option.Tasks, Destination: &o.sources.file, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
+		&cli.GenericFlag{Name: "jobs", Category: option.Limits, Value: option.Of(&o.Parallel, option.AtLeastOne), DefaultText: fromManifest, Usage: "Run up to `N` jobs in parallel"},
+		&cli.GenericFlag{Name: "max-turns", Category: option.Limits, Value: option.Of(&o.MaxTurns, option.AtLeastOne), DefaultText: fromManifest, Usage: "Stop a job after `N` turns"},
 	)
 }
 
@@ -224,31 +214,4 @@ func loadProfile(ctx context.Context, w world.World, o profileOptions) (permissi
 		return p, fault.Wrap(event.ExitUsage, err)
 	}
 	return opts.Policies.Under(p), nil
-}
-
-// variables is the value of --var.
-type variables struct{ to *map[string]string }
-
-// Set parses NAME=VALUE.
-func (v variables) Set(text string) error {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
-		return errors.New("must be NAME=VALUE")
-	}
-	if *v.to == nil {
-		*v.to = map[string]string{}
-	}
-	(*v.to)[name] = value
-	return nil
-}
-
-func (v variables) String() string {
-	if v.to == nil {
-		return ""
-	}
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(*v.to)) {
-		list = append(list, name+"="+(*v.to)[name])
-	}
-	return strings.Join(list, ", ")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/prices/dataset"
@@ -34,7 +35,7 @@ func modelsCommand(w world.World) *cli.Command {
 		Name: "models", Usage: "List the models with known prices, and whether their key is set", ArgsUsage: "[PROVIDER...]",
 		UsageText: "millhand models\nmillhand models openai --json",
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "provider", Value: (*values)(&o.providers), Usage: "List only the models of `PROVIDER` (repeatable)"},
+			&cli.GenericFlag{Name: "provider", Value: (*option.Texts)(&o.providers), Usage: "List only the models of `PROVIDER` (repeatable)"},
 			jsonFlag(&o.json, "Print one JSON document"),
 			&cli.BoolFlag{Name: "refresh", Destination: &o.refresh, Usage: "Download newer prices first; later runs use them"},
 			&cli.StringFlag{Name: "registry", Destination: &o.registry, Value: dataset.Registry, Usage: "With --refresh, download from the npm registry at `URL`"},

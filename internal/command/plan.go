@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/event"
@@ -45,10 +46,10 @@ func planCommand(w world.World) *cli.Command {
 		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.\n" + orUsual,
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
 		Flags: append(o.plan.jobFlags(),
-			&cli.StringFlag{Name: "format", Category: outputFlags, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
-			&cli.GenericFlag{Name: "shards", Category: outputFlags, Value: flagOf(&o.shards, atLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
+			&cli.StringFlag{Name: "format", Category: option.Outputs, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
+			&cli.GenericFlag{Name: "shards", Category: option.Outputs, Value: option.Of(&o.shards, option.AtLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
 			afterFlag(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)"),
-			&cli.BoolFlag{Name: "check", Category: outputFlags, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
+			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.parse, checks(func(ctx context.Context) error { return showPlan(ctx, w, *o) })),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/money/daily"
@@ -62,7 +63,7 @@ func (p flagPath) checkUntrusted() error {
 
 // policyFlag is the --policy flag of all commands that policies apply to.
 func (o *policyOptions) policyFlag(category string) cli.Flag {
-	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
+	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*option.Texts)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
 }
 
 // readPolicies returns the policies that apply to a command line: the system policy,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/text/findings"
@@ -35,34 +36,16 @@ type promptOptions struct {
 	commit bool
 }
 
-const promptFlags = "PROMPT FLAGS"
-
 // No variable sets these flags: it would change runs of manifests, too.
 func (o *promptOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
-		&cli.GenericFlag{Name: "setup", Category: promptFlags, Value: (*values)(&o.setup), EnvVars: noVariable(), Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
-		&cli.GenericFlag{Name: "verify", Category: promptFlags, Value: (*values)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
-		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
-		&cli.StringFlag{Name: "output-file", Category: promptFlags, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
-		&cli.BoolFlag{Name: "commit", Category: promptFlags, Destination: &o.commit, EnvVars: noVariable(), Usage: "Commit the changes to a new branch instead of changing the working tree"},
+		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: option.Prompts, Value: option.Text{To: &o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
+		&cli.GenericFlag{Name: "setup", Category: option.Prompts, Value: (*option.Texts)(&o.setup), EnvVars: noVariable(), Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
+		&cli.GenericFlag{Name: "verify", Category: option.Prompts, Value: (*option.Texts)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
+		&cli.StringFlag{Name: "output-schema", Category: option.Prompts, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
+		&cli.StringFlag{Name: "output-file", Category: option.Prompts, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
+		&cli.BoolFlag{Name: "commit", Category: option.Prompts, Destination: &o.commit, EnvVars: noVariable(), Usage: "Commit the changes to a new branch instead of changing the working tree"},
 	}
-}
-
-// optionalText is the value of a flag that can be empty and set.
-type optionalText struct{ to **string }
-
-// Set sets the value.
-func (t optionalText) Set(text string) error {
-	*t.to = &text
-	return nil
-}
-
-func (t optionalText) String() string {
-	if t.to == nil || *t.to == nil {
-		return ""
-	}
-	return **t.to
 }
 
 // check returns an error for flags and arguments that do not fit.

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/event"
@@ -56,11 +57,11 @@ func (o *submitOptions) flags() []cli.Flag {
 		return slices.Contains([]string{"shard", "jobs"}, f.Names()[0]) // that is what workers decide
 	})
 	return append(slices.Concat(o.server.flags(), chosen),
-		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.plan.MaxTime, period), DefaultText: fromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
-		&cli.GenericFlag{Name: "max-deliveries", Category: limitFlags, Value: flagOf(&o.deliveries, atLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
-		&cli.GenericFlag{Name: "lease", Category: limitFlags, Value: flagOf(&o.lease, period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
-		&cli.BoolFlag{Name: "no-baseline", Category: limitFlags, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors and the id only"},
+		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: fromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
+		&cli.GenericFlag{Name: "max-deliveries", Category: option.Limits, Value: option.Of(&o.deliveries, option.AtLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
+		&cli.GenericFlag{Name: "lease", Category: option.Limits, Value: option.Of(&o.lease, option.Period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
+		&cli.BoolFlag{Name: "no-baseline", Category: option.Limits, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.quiet, Usage: "Print errors and the id only"},
 	)
 }
 

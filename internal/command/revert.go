@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -40,7 +41,7 @@ func revertCommand(w world.World) *cli.Command {
 		Name: "revert", Usage: "Give the branch or the working tree of a job the state after an earlier turn", ArgsUsage: "RUN [JOB]",
 		UsageText: "millhand session revert 20260102-030405-1a2b3c4d fix-tests --turn 3\nmillhand session revert 20260102-030405-1a2b3c4d --turn 0",
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "turn", Value: flagOf(&o.turn, turnNumber), EnvVars: noVariable(), Usage: "Revert to the files after turn `N`, 0 for those before the agent started"},
+			&cli.GenericFlag{Name: "turn", Value: option.Of(&o.turn, turnNumber), EnvVars: noVariable(), Usage: "Revert to the files after turn `N`, 0 for those before the agent started"},
 			jsonFlag(&o.json, "Print one JSON document"),
 		},
 		Action: act(o.parse, func(ctx context.Context) error { return revertSession(ctx, w, *o) }),

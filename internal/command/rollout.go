@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/event"
@@ -23,7 +24,7 @@ import (
 
 // afterFlag is the flag that names runs of earlier waves.
 func afterFlag(to *[]string, usage string) cli.Flag {
-	return &cli.GenericFlag{Name: "after", Category: taskFlags, Value: (*values)(to), DefaultText: "those in .millhand/runs and --report-dir", Usage: usage}
+	return &cli.GenericFlag{Name: "after", Category: option.Tasks, Value: (*option.Texts)(to), DefaultText: "those in .millhand/runs and --report-dir", Usage: usage}
 }
 
 // savedWaves are the saved runs of a rollout, the oldest first.

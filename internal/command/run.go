@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
@@ -95,30 +96,30 @@ func runCommand(w world.World) *cli.Command {
 // logFlags are the flags of the output.
 func (o *runOptions) logFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "json", Category: outputFlags, Destination: &o.json, Usage: "Print the report as JSON"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: outputFlags, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
-		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+		&cli.BoolFlag{Name: "json", Category: option.Outputs, Destination: &o.json, Usage: "Print the report as JSON"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: option.Outputs, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
+		&cli.StringFlag{Name: "log-format", Category: option.Outputs, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
+		&cli.StringFlag{Name: "log-level", Category: option.Outputs, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
 	}
 }
 
 func (o *runOptions) flags() []cli.Flag {
 	return append(slices.Concat(o.plan.jobFlags(), o.prompt.flags(), o.logFlags()),
-		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.plan.MaxTime, period), DefaultText: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
-		sandboxFlag(&o.sandbox, permissionFlags),
-		&cli.BoolFlag{Name: "fail-fast", Category: limitFlags, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
-		&cli.GenericFlag{Name: "max-failures", Category: limitFlags, Value: flagOf(&o.maxFailures, atLeastOne), DefaultText: "any number", Usage: "Stop scheduling jobs after `N` failures"},
-		&cli.BoolFlag{Name: "dry-run", Category: outputFlags, Destination: &o.dryRun, Usage: "Print the plan without running it, as millhand plan does"},
-		&cli.StringFlag{Name: "report-dir", Category: outputFlags, Destination: &o.reportDir, DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
-		&cli.BoolFlag{Name: "keep", Category: outputFlags, Destination: &o.keep, Usage: "Keep the worktrees of jobs"},
-		&cli.BoolFlag{Name: "no-baseline", Category: limitFlags, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
-		failOnFlag(&o.failOn, outputFlags),
-		&cli.StringFlag{Name: "record", Category: outputFlags, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
-		&cli.StringFlag{Name: "resume", Category: taskFlags, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
+		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
+		sandboxFlag(&o.sandbox, option.Permissions),
+		&cli.BoolFlag{Name: "fail-fast", Category: option.Limits, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
+		&cli.GenericFlag{Name: "max-failures", Category: option.Limits, Value: option.Of(&o.maxFailures, option.AtLeastOne), DefaultText: "any number", Usage: "Stop scheduling jobs after `N` failures"},
+		&cli.BoolFlag{Name: "dry-run", Category: option.Outputs, Destination: &o.dryRun, Usage: "Print the plan without running it, as millhand plan does"},
+		&cli.StringFlag{Name: "report-dir", Category: option.Outputs, Destination: &o.reportDir, DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
+		&cli.BoolFlag{Name: "keep", Category: option.Outputs, Destination: &o.keep, Usage: "Keep the worktrees of jobs"},
+		&cli.BoolFlag{Name: "no-baseline", Category: option.Limits, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
+		failOnFlag(&o.failOn, option.Outputs),
+		&cli.StringFlag{Name: "record", Category: option.Outputs, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
+		&cli.StringFlag{Name: "resume", Category: option.Tasks, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
 		afterFlag(&o.after, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
-		&cli.BoolFlag{Name: "only-failed", Category: taskFlags, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
-		&cli.BoolFlag{Name: "accept-changes", Category: taskFlags, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
+		&cli.BoolFlag{Name: "only-failed", Category: option.Tasks, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
+		&cli.BoolFlag{Name: "accept-changes", Category: option.Tasks, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
 	)
 }
 

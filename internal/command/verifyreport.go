@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -38,7 +39,7 @@ func verifyReportCommand(w world.World) *cli.Command {
 		Name: "verify-report", Usage: "Verify the evidence of a run: its events, files, commits and signature", ArgsUsage: "DIR",
 		UsageText: "millhand verify-report out --repo . --allowed-signers .github/allowed_signers",
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "repo", Value: (*values)(&o.repos), EnvVars: noVariable(), Usage: "Compare the commits with those of `REPO`, a path or a URL (repeatable)"},
+			&cli.GenericFlag{Name: "repo", Value: (*option.Texts)(&o.repos), EnvVars: noVariable(), Usage: "Compare the commits with those of `REPO`, a path or a URL (repeatable)"},
 			&cli.StringFlag{Name: "allowed-signers", Destination: &o.signers, Usage: "Require a signature by a key in `FILE`, which has the format of ssh-keygen's allowed signers"},
 			jsonFlag(&o.json, "Print one JSON document"),
 		},

@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/event"
@@ -38,15 +39,15 @@ func workerCommand(w world.World) *cli.Command {
 		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
 		UsageText: "millhand worker --url nats://queue.example.com:4222 --jobs 4\nmillhand worker --url tls://queue.example.com:4222 --policy /etc/millhand/worker.yaml --max-idle 10m",
 		Flags: append(o.server.flags(),
-			&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.jobs, atLeastOne), DefaultText: "1", Usage: "Run up to `N` jobs in parallel"},
-			&cli.BoolFlag{Name: "once", Category: limitFlags, Destination: &o.once, Usage: "Exit after one job"},
-			&cli.BoolFlag{Name: "drain", Category: limitFlags, Destination: &o.drain, Usage: "Exit when no job waits"},
-			&cli.GenericFlag{Name: "max-idle", Category: limitFlags, Value: flagOf(&o.maxIdle, period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
-			&cli.GenericFlag{Name: "min-free", Category: limitFlags, Value: flagOf(&o.minFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
-			o.policies.policyFlag(permissionFlags),
-			&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.policies.untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
-			sandboxFlag(&o.sandbox, permissionFlags),
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.quiet, Usage: "Print errors only"},
+			&cli.GenericFlag{Name: "jobs", Category: option.Limits, Value: option.Of(&o.jobs, option.AtLeastOne), DefaultText: "1", Usage: "Run up to `N` jobs in parallel"},
+			&cli.BoolFlag{Name: "once", Category: option.Limits, Destination: &o.once, Usage: "Exit after one job"},
+			&cli.BoolFlag{Name: "drain", Category: option.Limits, Destination: &o.drain, Usage: "Exit when no job waits"},
+			&cli.GenericFlag{Name: "max-idle", Category: option.Limits, Value: option.Of(&o.maxIdle, option.Period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
+			&cli.GenericFlag{Name: "min-free", Category: option.Limits, Value: option.Of(&o.minFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
+			o.policies.policyFlag(option.Permissions),
+			&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.policies.untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
+			sandboxFlag(&o.sandbox, option.Permissions),
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.quiet, Usage: "Print errors only"},
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return work(ctx, w, *o) }),
 	}

@@ -48,6 +48,7 @@ func rooms() map[string]room {
 		"internal/proc/signals/early":    {"internal/proc/signals", "must be initialized before the larger packages, so it imports none of them; only main imports it"},
 		"internal/command":               {"anything", "it is the wiring"},
 		"internal/app/excerpt":           {"internal/text/printable internal/text/redact tasks/problem", "lines of manifests; it reads none"},
+		"internal/app/option":            {"internal/money", "values of options; it knows neither use cases nor command lines"},
 		"internal/app/action":            {"report tasks internal/files/abandon internal/event internal/text/markdown internal/files/pathglob internal/text/printable internal/text/textcut internal/text/findings", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                          {"internal/model/kinds internal/files/abandon internal/ecosystem internal/files/pathglob internal/permission internal/permission/policy internal/prices internal/permission/reach internal/text/frontmatter internal/text/schema internal/money internal/files/pathtree internal/text/printable internal/text/textcut internal/text/findings tasks/problem tasks/expr tasks/form", "a plan is data: making one runs nothing"},
 		"tasks/problem":                  {"", "mistakes and suggestions, without knowing what was read"},
