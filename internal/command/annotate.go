@@ -4,9 +4,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 )

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )

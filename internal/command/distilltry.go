@@ -9,10 +9,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/money"

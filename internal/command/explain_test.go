@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 var update = flag.Bool("update", false, "update the golden files")

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/text/printable"

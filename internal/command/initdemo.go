@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/starter"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/text/printable"

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/prices/dataset"
 	"github.com/millhand/millhand/internal/text/figures"

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"

@@ -5,10 +5,9 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/patterns"

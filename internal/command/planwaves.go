@@ -7,10 +7,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"

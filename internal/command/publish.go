@@ -5,12 +5,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"os"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/rundir"

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 type queueStatusOptions struct {

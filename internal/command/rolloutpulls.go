@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"

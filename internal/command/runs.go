@@ -13,11 +13,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"

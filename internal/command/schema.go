@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/text/figures"

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"

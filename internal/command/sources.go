@@ -7,10 +7,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/forge"

@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
 )

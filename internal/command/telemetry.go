@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/telemetry"

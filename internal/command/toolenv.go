@@ -7,11 +7,10 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
 	"github.com/millhand/millhand/internal/proc"

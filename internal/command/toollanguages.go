@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/proc"

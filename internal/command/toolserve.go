@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/gitops"

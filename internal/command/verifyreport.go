@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"

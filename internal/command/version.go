@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/app/world"
 )
 
 // sourceVersion is the version of this source: that of a release in its commit, and X.Y.Z-dev,

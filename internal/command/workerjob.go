@@ -13,10 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc/clock"

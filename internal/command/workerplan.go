@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
