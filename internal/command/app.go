@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 )
 
@@ -153,20 +152,6 @@ type lineKey struct{}
 func lineOf(ctx context.Context) commandLine {
 	line, _ := ctx.Value(lineKey{}).(commandLine)
 	return line
-}
-
-// readFlags sets the flags of millhand run from saved arguments, and not from the environment. The
-// context has the other arguments.
-func readFlags(flags []cli.Flag, args []string) (in *cli.Context, err error) {
-	app := prepare(&cli.App{Name: "run", Flags: flags, Action: func(of *cli.Context) error {
-		in = of
-		return nil
-	}})
-	line := arrange(app, args, noVariables)
-	if line.err != nil {
-		return nil, line.err
-	}
-	return in, app.Run(line.args)
 }
 
 func noVariables(string) string { return "" }

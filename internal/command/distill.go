@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/distill"
@@ -18,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge"
@@ -39,7 +38,7 @@ type distillOptions struct {
 }
 
 func distillCommand(w world.World) *cli.Command {
-	o := &distillOptions{}
+	o := &distillOptions{opts: *newRunOptions()}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "task", Destination: &o.task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
 		&cli.GenericFlag{Name: "patch", Value: (*option.Texts)(&o.patches), EnvVars: noVariable(), DefaultText: "of all jobs that passed", Usage: "Accept only the patch `FILE`, named after its job as in the report directory (repeatable)"},
@@ -55,7 +54,7 @@ func distillCommand(w world.World) *cli.Command {
 		Name: "distill", Usage: "Make a script of the accepted patches of a task", ArgsUsage: "RUN",
 		Description: "Ask a model once, without permission to change anything, for a script that makes the change of a run's accepted patches. The script is accepted only if it makes the accepted change in at least three jobs whose patches the model did not get, and a wrong one in none. It is written for people to review and commit, and used by the key script of a task.",
 		UsageText:   "millhand distill 20260102-030405-1a2b3c4d --task ioutil --output scripts/ioutil\nmillhand distill 20260102-030405-1a2b3c4d --task ioutil --script scripts/ioutil.sh",
-		Flags:       append(flags, o.opts.logFlags()...),
+		Flags:       append(flags, flagsOf(o.opts.logFields())...),
 		Action:      act(o.parse, func(ctx context.Context) error { return distillRun(ctx, w, *o) }),
 	}
 }
@@ -208,13 +207,11 @@ func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
 
 // load sets the options of the run, and changes to the directory that it was started in.
 func (d *distillery) load(past *history.Past) error {
-	o, err := defaultOptions()
-	if err != nil {
-		return err
-	}
+	o := *newRunOptions()
 	g := d.given
 	o.plan.MaxCost, o.plan.Parallel, o.log, o.json = g.opts.plan.MaxCost, g.jobs, g.opts.log, g.opts.json
-	if o, err = resumed(o, past.Run); err != nil {
+	o, err := resumed(o, past.Run)
+	if err != nil {
 		return fault.New(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
 	}
 	if o.prompt.text != nil {

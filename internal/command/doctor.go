@@ -3,12 +3,11 @@ package command
 import (
 	"context"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/doctor"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -21,12 +20,12 @@ type doctorOptions struct {
 }
 
 func doctorCommand(w world.World) *cli.Command {
-	o := &doctorOptions{}
+	o := &doctorOptions{mode: string(sandbox.Auto)}
 	return &cli.Command{
 		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
 		UsageText: "millhand doctor\nmillhand doctor --fix\nmillhand doctor --manifest millhand.yaml\nmillhand doctor --sandbox require --json",
 		Flags: []cli.Flag{
-			sandboxFlag(&o.mode, ""),
+			flagOf(sandboxField(&o.mode, "")),
 			&cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Also check the programs of the extensions in `FILE`"},
 			&cli.BoolFlag{Name: "fix", Destination: &o.fix, Usage: "Remove what killed runs left, and make millhand's own directories writable"},
 			jsonFlag(&o.json, "Print one JSON document"),

@@ -10,7 +10,6 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/sandbox"
 )
 
 // act returns the action of a command: parse reads the arguments and checks the
@@ -37,16 +36,15 @@ func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}
 }
 
-// sandboxFlag is the --sandbox flag of commands that run confined commands.
-func sandboxFlag(to *string, category string) cli.Flag {
-	return &cli.StringFlag{Name: "sandbox", Category: category, Destination: to, Value: string(sandbox.Auto), Usage: "Confine commands with `MODE`: auto, require, external or off"}
+// sandboxField is the option --sandbox of commands that run confined commands.
+func sandboxField(to *string, group string) option.Field {
+	return option.Field{Name: "sandbox", Group: group, To: to, Usage: "Confine commands with `MODE`: auto, require, external or off"}
 }
 
-// failOnFlag is the --fail-on flag of commands that exit as a run does.
-func failOnFlag(to *event.FailOn, category string) cli.Flag {
-	*to = event.FailOnAny
-	return &cli.GenericFlag{
-		Name: "fail-on", Category: category, Value: option.Of(to, event.ParseFailOn),
+// failOnField is the option --fail-on of commands that exit as a run does.
+func failOnField(to *event.FailOn, group string) option.Field {
+	return option.Field{
+		Name: "fail-on", Group: group, To: option.Of(to, event.ParseFailOn),
 		Usage: "Exit with an error only on `FAILURES`: any, all, verify, policy, environment, baseline, never or N% of the jobs (policy stops, credentials and internal errors always count)",
 	}
 }
@@ -59,23 +57,42 @@ func usual() []string {
 	}
 }
 
-// usualFirst returns flags with the usual ones first, and the others in the category of advanced ones.
-func usualFirst(flags []cli.Flag) []cli.Flag {
-	var first, others []cli.Flag
-	for _, f := range flags {
-		if slices.Contains(usual(), f.Names()[0]) {
+// usualFirst returns options with the usual ones first, and the others in the group of advanced ones.
+func usualFirst(fields []option.Field) []option.Field {
+	var first, others []option.Field
+	for _, f := range fields {
+		if slices.Contains(usual(), f.Name) {
 			first = append(first, f)
 			continue
 		}
+		f.Group = option.Advanced
 		others = append(others, f)
-		switch f := f.(type) {
-		case *cli.BoolFlag:
-			f.Category = option.Advanced
-		case *cli.StringFlag:
-			f.Category = option.Advanced
-		case *cli.GenericFlag:
-			f.Category = option.Advanced
-		}
 	}
 	return append(first, others...)
+}
+
+// flagsOf returns the flags that set options.
+func flagsOf(fields []option.Field) []cli.Flag {
+	var flags []cli.Flag
+	for _, f := range fields {
+		flags = append(flags, flagOf(f))
+	}
+	return flags
+}
+
+func flagOf(f option.Field) cli.Flag {
+	var aliases, variables []string
+	if f.Short != "" {
+		aliases = []string{f.Short}
+	}
+	if f.NoVar {
+		variables = noVariable()
+	}
+	switch to := f.To.(type) {
+	case *bool:
+		return &cli.BoolFlag{Name: f.Name, Aliases: aliases, Category: f.Group, Destination: to, EnvVars: variables, DefaultText: f.Default, Usage: f.Usage}
+	case *string:
+		return &cli.StringFlag{Name: f.Name, Aliases: aliases, Category: f.Group, Destination: to, Value: *to, EnvVars: variables, DefaultText: f.Default, Usage: f.Usage}
+	}
+	return &cli.GenericFlag{Name: f.Name, Aliases: aliases, Category: f.Group, Value: f.To.(option.Value), EnvVars: variables, DefaultText: f.Default, Usage: f.Usage}
 }

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/filelock"
@@ -40,7 +39,7 @@ func followCommand(w world.World) *cli.Command {
 		Name: "follow", Usage: "Rebase open pull requests, fix their failed checks and respond to reviews, once", ArgsUsage: "MANIFEST|RUN [JOB...]",
 		UsageText: "millhand follow millhand.yaml\nmillhand follow 20260102-030405-1a2b3c4d --dry-run\nmillhand follow .millhand/runs/20260102-030405-1a2b3c4d fix-tests-api",
 		Flags: []cli.Flag{
-			jsonFlag(&o.json, "Print one JSON document"), o.policyFlag(""),
+			jsonFlag(&o.json, "Print one JSON document"), flagOf(o.policyField("")),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, DefaultText: ".millhand/runs", Usage: "Find the runs of MANIFEST in `DIR`"},
 			&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be done, and do nothing"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &o.quiet, Usage: "Print errors and the result only"},

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/money"
@@ -123,13 +122,10 @@ func (r *followedRun) by(cost money.USD) *following {
 
 // session continues the run with a follow-up prompt. Its result is in the run.
 func (r *followedRun) session(ctx context.Context, w world.World, dir string, f followUp) error {
-	o, err := defaultOptions()
-	if err != nil {
-		return err
-	}
+	o := *newRunOptions()
 	o.resume, o.followUp, o.log.Quiet = dir, f, r.options.quiet
 	w.Out = io.Discard
-	err = run(ctx, w, o)
+	err := run(ctx, w, o)
 	if err != nil && err.Error() == "" { // the exit code of the run
 		return nil
 	}

@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -31,7 +30,7 @@ type forkOptions struct {
 }
 
 func forkCommand(w world.World) *cli.Command {
-	o := &forkOptions{}
+	o := &forkOptions{opts: *newRunOptions()}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
 		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
@@ -42,7 +41,7 @@ func forkCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "fork", Usage: "Start a new run that continues from a message of a job's session, on a new branch", ArgsUsage: "RUN [JOB]",
 		UsageText: "millhand session fork 20260102-030405-1a2b3c4d fix-tests --at m5 --prompt \"Use a table test instead.\"\nmillhand session fork 20260102-030405-1a2b3c4d fix-tests --at m1",
-		Flags:     append(flags, o.opts.logFlags()...),
+		Flags:     append(flags, flagsOf(o.opts.logFields())...),
 		Action:    act(o.parse, func(ctx context.Context) error { return forkSession(ctx, w, *o) }),
 	}
 }
@@ -87,10 +86,7 @@ func forkSession(ctx context.Context, w world.World, given forkOptions) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	o, err := defaultOptions()
-	if err != nil {
-		return err
-	}
+	o := *newRunOptions()
 	o.plan.MaxCost, o.log, o.json = given.opts.plan.MaxCost, given.opts.log, given.opts.json
 	if o, err = resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
@@ -158,13 +154,4 @@ func named(run *event.Run, job, verb string) error {
 		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
 	}
 	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
-}
-
-// defaultOptions returns the options of a run without any flag.
-func defaultOptions() (runOptions, error) {
-	var o runOptions
-	if _, err := readFlags(o.flags(), nil); err != nil {
-		return o, fault.Wrap(event.ExitInternal, err)
-	}
-	return o, nil
 }

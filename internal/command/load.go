@@ -11,14 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -39,31 +36,31 @@ type planOptions struct {
 
 const fromManifest = "from the manifest"
 
-// flags are the flags that decide whether manifests are valid.
-func (o *planOptions) flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Category: option.Tasks, Destination: &o.Model, DefaultText: fromManifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
-		&cli.StringFlag{Name: "profile", Category: option.Tasks, Destination: &o.Profile, DefaultText: fromManifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
-		&cli.GenericFlag{Name: "var", Category: option.Tasks, Value: option.Variables{To: &o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "publish", Category: option.Tasks, Destination: (*string)(&o.Publish), DefaultText: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch, push or pr"},
-		&cli.GenericFlag{Name: "max-cost", Category: option.Limits, Value: option.Of(&o.MaxCost, option.Dollars), DefaultText: fromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
-		&cli.StringFlag{Name: "max-profile", Category: option.Permissions, Destination: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
-		o.policyFlag(option.Permissions),
-		&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
+// fields are the options that decide whether manifests are valid.
+func (o *planOptions) fields() []option.Field {
+	return []option.Field{
+		{Name: "model", Group: option.Tasks, To: &o.Model, Default: fromManifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
+		{Name: "profile", Group: option.Tasks, To: &o.Profile, Default: fromManifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
+		{Name: "var", Group: option.Tasks, To: option.Variables{To: &o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
+		{Name: "publish", Group: option.Tasks, To: (*string)(&o.Publish), Default: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch, push or pr"},
+		{Name: "max-cost", Group: option.Limits, To: option.Of(&o.MaxCost, option.Dollars), Default: fromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
+		{Name: "max-profile", Group: option.Permissions, To: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
+		o.policyField(option.Permissions),
+		{Name: "untrusted", Group: option.Permissions, To: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
 	}
 }
 
-// jobFlags are flags, and those that select jobs and limit them.
-func (o *planOptions) jobFlags() []cli.Flag {
-	return append(o.flags(),
-		&cli.GenericFlag{Name: "only", Category: option.Tasks, Value: (*option.Texts)(&o.Only), Usage: "Select only the task or job `ID` (repeatable)"},
-		&cli.GenericFlag{Name: "limit", Category: option.Tasks, Value: option.Of(&o.Limit, option.AtLeastOne), DefaultText: "all", Usage: "Select only the first `N` jobs"},
-		&cli.GenericFlag{Name: "sample", Category: option.Tasks, Value: option.Of(&o.Sample, option.AtLeastOne), DefaultText: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
-		&cli.GenericFlag{Name: "shard", Category: option.Tasks, Value: option.Of(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
-		&cli.StringFlag{Name: "sources", Category: option.Tasks, Destination: &o.sources.file, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
-		&cli.GenericFlag{Name: "jobs", Category: option.Limits, Value: option.Of(&o.Parallel, option.AtLeastOne), DefaultText: fromManifest, Usage: "Run up to `N` jobs in parallel"},
-		&cli.GenericFlag{Name: "max-turns", Category: option.Limits, Value: option.Of(&o.MaxTurns, option.AtLeastOne), DefaultText: fromManifest, Usage: "Stop a job after `N` turns"},
-	)
+// jobFields are fields, and those that select jobs and limit them.
+func (o *planOptions) jobFields() []option.Field {
+	return append(o.fields(), []option.Field{
+		{Name: "only", Group: option.Tasks, To: (*option.Texts)(&o.Only), Usage: "Select only the task or job `ID` (repeatable)"},
+		{Name: "limit", Group: option.Tasks, To: option.Of(&o.Limit, option.AtLeastOne), Default: "all", Usage: "Select only the first `N` jobs"},
+		{Name: "sample", Group: option.Tasks, To: option.Of(&o.Sample, option.AtLeastOne), Default: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
+		{Name: "shard", Group: option.Tasks, To: option.Of(&o.Shard, tasks.ParseShard), Default: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
+		{Name: "sources", Group: option.Tasks, To: &o.sources.file, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
+		{Name: "jobs", Group: option.Limits, To: option.Of(&o.Parallel, option.AtLeastOne), Default: fromManifest, Usage: "Run up to `N` jobs in parallel"},
+		{Name: "max-turns", Group: option.Limits, To: option.Of(&o.MaxTurns, option.AtLeastOne), Default: fromManifest, Usage: "Stop a job after `N` turns"},
+	}...)
 }
 
 // usualManifest is the manifest of commands that are given none.
@@ -191,11 +188,11 @@ type profileOptions struct {
 	manifest string // that can define profile; "" for none
 }
 
-func (o *profileOptions) flags(otherwise string) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "profile", Destination: &o.profile, DefaultText: otherwise, Usage: "Use `PROFILE`: a preset, a profile of the manifest, or a file"},
-		&cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Read profiles and tools from the manifest in `FILE`"},
-		o.policyFlag(""),
+func (o *profileOptions) fields(otherwise string) []option.Field {
+	return []option.Field{
+		{Name: "profile", To: &o.profile, Default: otherwise, Usage: "Use `PROFILE`: a preset, a profile of the manifest, or a file"},
+		{Name: "manifest", To: &o.manifest, Usage: "Read profiles and tools from the manifest in `FILE`"},
+		o.policyField(""),
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
@@ -27,13 +26,13 @@ type mergeOptions struct {
 }
 
 func mergeCommand(w world.World) *cli.Command {
-	o := &mergeOptions{}
+	o := &mergeOptions{failOn: event.FailOnAny}
 	return &cli.Command{
 		Name: "merge", Usage: "Merge the reports of shards into the reports of one run, and exit as that run would", ArgsUsage: "DIR...",
 		UsageText: "millhand report merge --report-dir all shard-1 shard-2",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "report-dir", Destination: &o.reportDir, Usage: "Write the reports into `DIR` (required)"},
-			failOnFlag(&o.failOn, ""),
+			flagOf(failOnField(&o.failOn, "")),
 		},
 		Action: act(o.parse, func(ctx context.Context) error { return mergeReports(ctx, w, *o) }),
 	}

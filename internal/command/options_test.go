@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -24,12 +25,12 @@ import (
 
 // parseRun parses the flags and arguments of "millhand run".
 func parseRun(args ...string) (runOptions, error) {
-	var o runOptions
-	in, err := readFlags(o.flags(), args)
+	o := newRunOptions()
+	others, _, err := option.Read(o.fields(), args)
 	if err == nil {
-		err = o.parse(in.Args().Slice())
+		err = o.parse(others)
 	}
-	return o, err
+	return *o, err
 }
 
 func TestOptionsOfRun(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -22,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -45,10 +44,10 @@ func planCommand(w world.World) *cli.Command {
 		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "[MANIFEST...]",
 		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.\n" + orUsual,
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
-		Flags: append(o.plan.jobFlags(),
+		Flags: append(flagsOf(o.plan.jobFields()),
 			&cli.StringFlag{Name: "format", Category: option.Outputs, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
 			&cli.GenericFlag{Name: "shards", Category: option.Outputs, Value: option.Of(&o.shards, option.AtLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
-			afterFlag(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)"),
+			flagOf(afterField(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
 			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.parse, checks(func(ctx context.Context) error { return showPlan(ctx, w, *o) })),
@@ -398,7 +397,7 @@ func validateCommand(w world.World) *cli.Command {
 		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "[MANIFEST...]",
 		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.\n" + orUsual,
 		UsageText:   "millhand validate millhand.yaml",
-		Flags:       o.flags(),
+		Flags:       flagsOf(o.fields()),
 		Action: act(func(args []string) error { return o.parse("validate", args) }, checks(func(ctx context.Context) error {
 			return validate(ctx, w, *o)
 		})),

@@ -10,12 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/world"
-
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/money/daily"
@@ -61,9 +58,9 @@ func (p flagPath) checkUntrusted() error {
 	return checkBelow(here, rel)
 }
 
-// policyFlag is the --policy flag of all commands that policies apply to.
-func (o *policyOptions) policyFlag(category string) cli.Flag {
-	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*option.Texts)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
+// policyField is the option --policy of all commands that policies apply to.
+func (o *policyOptions) policyField(group string) option.Field {
+	return option.Field{Name: "policy", Group: group, To: (*option.Texts)(&o.policies), NoVar: true, Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
 }
 
 // readPolicies returns the policies that apply to a command line: the system policy,

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/files/workspace"
@@ -90,7 +89,7 @@ func policyCommand(w world.World) *cli.Command {
 			{
 				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
 				UsageText: "millhand policy explain --profile build bash 'git push'",
-				Flags:     explained.flags(""),
+				Flags:     flagsOf(explained.fields("")),
 				Action:    act(explained.parse, checks(func(ctx context.Context) error { return explain(ctx, w, *explained) })),
 			},
 			{

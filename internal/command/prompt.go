@@ -12,11 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/app/world"
-
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/text/findings"
@@ -37,14 +34,14 @@ type promptOptions struct {
 }
 
 // No variable sets these flags: it would change runs of manifests, too.
-func (o *promptOptions) flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: option.Prompts, Value: option.Text{To: &o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
-		&cli.GenericFlag{Name: "setup", Category: option.Prompts, Value: (*option.Texts)(&o.setup), EnvVars: noVariable(), Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
-		&cli.GenericFlag{Name: "verify", Category: option.Prompts, Value: (*option.Texts)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
-		&cli.StringFlag{Name: "output-schema", Category: option.Prompts, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
-		&cli.StringFlag{Name: "output-file", Category: option.Prompts, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
-		&cli.BoolFlag{Name: "commit", Category: option.Prompts, Destination: &o.commit, EnvVars: noVariable(), Usage: "Commit the changes to a new branch instead of changing the working tree"},
+func (o *promptOptions) fields() []option.Field {
+	return []option.Field{
+		{Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.text}, NoVar: true, Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
+		{Name: "setup", Group: option.Prompts, To: (*option.Texts)(&o.setup), NoVar: true, Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
+		{Name: "verify", Group: option.Prompts, To: (*option.Texts)(&o.verify), NoVar: true, Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
+		{Name: "output-schema", Group: option.Prompts, To: &o.schema, NoVar: true, Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
+		{Name: "output-file", Group: option.Prompts, To: &o.output, NoVar: true, Usage: "Also write the final message to `FILE`"},
+		{Name: "commit", Group: option.Prompts, To: &o.commit, NoVar: true, Usage: "Commit the changes to a new branch instead of changing the working tree"},
 	}
 }
 

@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -99,12 +98,9 @@ func accessOf(ctx context.Context, w world.World, dir string, po policyOptions) 
 // invoked returns the options that a run was started with, and changes to the directory
 // that it was started in.
 func invoked(run *event.Run) (runOptions, error) {
-	var plain runOptions
+	plain := *newRunOptions()
 	if run == nil {
 		return plain, errors.New("the run did not start")
-	}
-	if _, err := readFlags(plain.flags(), nil); err != nil {
-		return plain, err
 	}
 	return resumed(plain, run)
 }

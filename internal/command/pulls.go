@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
 )
 
@@ -68,7 +67,7 @@ type publishedOptions struct {
 }
 
 func (o *publishedOptions) flags() []cli.Flag {
-	return []cli.Flag{jsonFlag(&o.json, "Print one JSON document"), o.policyFlag("")}
+	return []cli.Flag{jsonFlag(&o.json, "Print one JSON document"), flagOf(o.policyField(""))}
 }
 
 func (o *publishedOptions) parse(args []string) error {

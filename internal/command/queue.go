@@ -5,17 +5,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
 )
 
 func queueCommand(w world.World) *cli.Command {
-	submit, status, cancel, report := &submitOptions{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{}
+	submit, status, cancel, report := &submitOptions{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{failOn: event.FailOnAny}
 	return &cli.Command{
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
 		Subcommands: []*cli.Command{
@@ -45,7 +44,7 @@ func queueCommand(w world.World) *cli.Command {
 				Flags: append(report.server.flags(),
 					&cli.StringFlag{Name: "report-dir", Destination: &report.reportDir, Usage: "Write the reports into `DIR` (required)"},
 					&cli.BoolFlag{Name: "wait", Destination: &report.wait, Usage: "Wait until all jobs have ended"},
-					failOnFlag(&report.failOn, ""),
+					flagOf(failOnField(&report.failOn, "")),
 				),
 				Action: act(report.parse, func(ctx context.Context) error { return reportQueued(ctx, w, *report) }),
 			},

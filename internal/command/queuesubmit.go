@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -22,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -53,10 +52,10 @@ const shortestLease = time.Second
 
 func (o *submitOptions) flags() []cli.Flag {
 	o.deliveries, o.lease = 3, time.Minute
-	chosen := slices.DeleteFunc(o.plan.jobFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"shard", "jobs"}, f.Names()[0]) // that is what workers decide
+	chosen := slices.DeleteFunc(o.plan.jobFields(), func(f option.Field) bool {
+		return slices.Contains([]string{"shard", "jobs"}, f.Name) // that is what workers decide
 	})
-	return append(slices.Concat(o.server.flags(), chosen),
+	return append(slices.Concat(o.server.flags(), flagsOf(chosen)),
 		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: fromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
 		&cli.GenericFlag{Name: "max-deliveries", Category: option.Limits, Value: option.Of(&o.deliveries, option.AtLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
 		&cli.GenericFlag{Name: "lease", Category: option.Limits, Value: option.Of(&o.lease, option.Period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/rundir"
@@ -62,7 +62,7 @@ func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (er
 	if torn > 0 {
 		fmt.Fprintf(w.Err, "millhand: the last event of %s is incomplete (%s) and was removed\n", printable.Text(dir), figures.Count(torn, "byte"))
 	}
-	if err := sameFlags(ctx, past.Run); err != nil {
+	if err := sameFlags(o, past.Run); err != nil {
 		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	if o, err = resumed(o, past.Run); err != nil {
@@ -164,10 +164,10 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	if run.Invocation == nil {
 		return o, errors.New("the run does not say how it was started: earlier releases can't be resumed")
 	}
-	var own runOptions
-	in, err := readFlags(own.flags(), run.Invocation.Args)
+	own := *newRunOptions()
+	args, _, err := option.Read(own.fields(), run.Invocation.Args)
 	if err == nil {
-		err = own.parse(in.Args().Slice())
+		err = own.parse(args)
 	}
 	if err != nil {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
@@ -199,12 +199,15 @@ var ofThisProcess = []string{"resume", "only-failed", "accept-changes", "jobs", 
 
 // sameFlags refuses flags of millhand run --resume that differ from those that the run was started
 // with.
-func sameFlags(ctx context.Context, run *event.Run) error {
-	now, err := flagValues(lineOf(ctx).own)
-	if _, resumes := now["resume"]; err != nil || !resumes || run.Invocation == nil {
-		return nil //nolint:nilerr // other flags are those of another command, which continues the run
+func sameFlags(o runOptions, run *event.Run) error {
+	if o.invocation == nil || run.Invocation == nil {
+		return nil // another command continues the run
 	}
-	then, err := flagValues(run.Invocation.Args)
+	_, now, err := option.Read(newRunOptions().fields(), o.invocation.Args)
+	if err != nil {
+		return err
+	}
+	_, then, err := option.Read(newRunOptions().fields(), run.Invocation.Args)
 	if err != nil {
 		return fmt.Errorf("the flags that the run was started with: %w", err)
 	}
@@ -214,23 +217,6 @@ func sameFlags(ctx context.Context, run *event.Run) error {
 		}
 	}
 	return nil
-}
-
-// flagValues returns the values of the flags among arguments of millhand run.
-func flagValues(args []string) (map[string]string, error) {
-	var o runOptions
-	flags := o.flags()
-	in, err := readFlags(flags, args)
-	if err != nil {
-		return nil, err
-	}
-	values := map[string]string{}
-	for _, f := range flags {
-		if name := f.Names()[0]; in.IsSet(name) {
-			values[name] = fmt.Sprint(in.Generic(name))
-		}
-	}
-	return values, nil
 }
 
 // compare refuses a plan that is not the run's. With accept, it returns the jobs whose tasks

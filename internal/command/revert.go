@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -139,11 +138,8 @@ func revertSession(ctx context.Context, w world.World, given revertOptions) erro
 
 // options returns those that the run was started with.
 func (r reopened) options() (runOptions, error) {
-	o, err := defaultOptions()
-	if err != nil {
-		return o, err
-	}
-	if o, err = resumed(o, r.past.Run); err == nil && o.prompt.text != nil {
+	o, err := resumed(*newRunOptions(), r.past.Run)
+	if err == nil && o.prompt.text != nil {
 		o.plan.prompt, err = r.out.Manifest()
 	}
 	return o, err

@@ -8,23 +8,20 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/world"
-
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 
-// afterFlag is the flag that names runs of earlier waves.
-func afterFlag(to *[]string, usage string) cli.Flag {
-	return &cli.GenericFlag{Name: "after", Category: option.Tasks, Value: (*option.Texts)(to), DefaultText: "those in .millhand/runs and --report-dir", Usage: usage}
+// afterField is the option that names runs of earlier waves.
+func afterField(to *[]string, usage string) option.Field {
+	return option.Field{Name: "after", Group: option.Tasks, To: (*option.Texts)(to), Default: "those in .millhand/runs and --report-dir", Usage: usage}
 }
 
 // savedWaves are the saved runs of a rollout, the oldest first.
@@ -229,16 +226,13 @@ func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
 
 // again returns the options that resume a run of a rollout, with the flags of this invocation
 // that a resumed run accepts.
-func again(w world.World, o runOptions, dir string) (runOptions, error) {
-	var plain runOptions
-	if _, err := readFlags(plain.flags(), nil); err != nil {
-		return plain, err
-	}
+func again(w world.World, o runOptions, dir string) runOptions {
+	plain := *newRunOptions()
 	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose
 	plain.plan.manifests = o.plan.manifests
 	plain.plan.Parallel, plain.plan.MaxCost = o.plan.Parallel, o.plan.MaxCost
 	if !o.log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))
 	}
-	return plain, nil
+	return plain
 }

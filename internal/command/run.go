@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -28,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
@@ -72,12 +71,12 @@ type runOptions struct {
 }
 
 func runCommand(w world.World) *cli.Command {
-	o := &runOptions{}
+	o := newRunOptions()
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
 		Description: "Run the tasks in one or more manifests, or a prompt.\n" + orUsual,
 		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
-		Flags:       usualFirst(o.flags()),
+		Flags:       flagsOf(usualFirst(o.fields())),
 		Action: act(o.parse, checks(func(ctx context.Context) error {
 			ctx, cancel := timed(ctx, o.plan.MaxTime)
 			defer cancel()
@@ -93,34 +92,42 @@ func runCommand(w world.World) *cli.Command {
 	}
 }
 
-// logFlags are the flags of the output.
-func (o *runOptions) logFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.BoolFlag{Name: "json", Category: option.Outputs, Destination: &o.json, Usage: "Print the report as JSON"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: option.Outputs, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
-		&cli.StringFlag{Name: "log-format", Category: option.Outputs, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		&cli.StringFlag{Name: "log-level", Category: option.Outputs, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+// logFields are the options of the output.
+func (o *runOptions) logFields() []option.Field {
+	return []option.Field{
+		{Name: "json", Group: option.Outputs, To: &o.json, Usage: "Print the report as JSON"},
+		{Name: "quiet", Short: "q", Group: option.Outputs, To: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
+		{Name: "verbose", Short: "v", Group: option.Outputs, To: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
+		{Name: "log-format", Group: option.Outputs, To: &o.log.Format, Usage: "Print the log in `FORMAT`: auto, console, json or github"},
+		{Name: "log-level", Group: option.Outputs, To: &o.log.Level, Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
 	}
 }
 
-func (o *runOptions) flags() []cli.Flag {
-	return append(slices.Concat(o.plan.jobFlags(), o.prompt.flags(), o.logFlags()),
-		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
-		sandboxFlag(&o.sandbox, option.Permissions),
-		&cli.BoolFlag{Name: "fail-fast", Category: option.Limits, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
-		&cli.GenericFlag{Name: "max-failures", Category: option.Limits, Value: option.Of(&o.maxFailures, option.AtLeastOne), DefaultText: "any number", Usage: "Stop scheduling jobs after `N` failures"},
-		&cli.BoolFlag{Name: "dry-run", Category: option.Outputs, Destination: &o.dryRun, Usage: "Print the plan without running it, as millhand plan does"},
-		&cli.StringFlag{Name: "report-dir", Category: option.Outputs, Destination: &o.reportDir, DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
-		&cli.BoolFlag{Name: "keep", Category: option.Outputs, Destination: &o.keep, Usage: "Keep the worktrees of jobs"},
-		&cli.BoolFlag{Name: "no-baseline", Category: option.Limits, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
-		failOnFlag(&o.failOn, option.Outputs),
-		&cli.StringFlag{Name: "record", Category: option.Outputs, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
-		&cli.StringFlag{Name: "resume", Category: option.Tasks, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
-		afterFlag(&o.after, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
-		&cli.BoolFlag{Name: "only-failed", Category: option.Tasks, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
-		&cli.BoolFlag{Name: "accept-changes", Category: option.Tasks, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
-	)
+// newRunOptions returns the options of a run that nothing has set.
+func newRunOptions() *runOptions {
+	o := &runOptions{sandbox: string(sandbox.Auto), failOn: event.FailOnAny}
+	o.log.Format, o.log.Level = "auto", "info"
+	return o
+}
+
+// fields are the options that the command line and the saved invocation of a run set.
+func (o *runOptions) fields() []option.Field {
+	return slices.Concat(o.plan.jobFields(), o.prompt.fields(), o.logFields(), []option.Field{
+		{Name: "max-time", Group: option.Limits, To: option.Of(&o.plan.MaxTime, option.Period), Default: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
+		sandboxField(&o.sandbox, option.Permissions),
+		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
+		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.maxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
+		{Name: "dry-run", Group: option.Outputs, To: &o.dryRun, Usage: "Print the plan without running it, as millhand plan does"},
+		{Name: "report-dir", Group: option.Outputs, To: &o.reportDir, Default: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
+		{Name: "keep", Group: option.Outputs, To: &o.keep, Usage: "Keep the worktrees of jobs"},
+		{Name: "no-baseline", Group: option.Limits, To: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
+		failOnField(&o.failOn, option.Outputs),
+		{Name: "record", Group: option.Outputs, To: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
+		{Name: "resume", Group: option.Tasks, To: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
+		afterField(&o.after, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
+		{Name: "only-failed", Group: option.Tasks, To: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
+		{Name: "accept-changes", Group: option.Tasks, To: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
+	})
 }
 
 func (o *runOptions) parse(args []string) error {
@@ -281,10 +288,7 @@ func run(ctx context.Context, w world.World, o runOptions) error {
 		return err
 	}
 	if killed != "" {
-		if o, err = again(w, o, killed); err != nil {
-			return fault.Wrap(event.ExitUsage, err)
-		}
-		return resume(ctx, w, o, log)
+		return resume(ctx, w, again(w, o, killed), log)
 	}
 	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, o.id, w.Clock()) }})
 }

@@ -11,12 +11,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/money"
@@ -34,7 +33,7 @@ type sessionOptions struct {
 }
 
 func sessionCommand(w world.World) *cli.Command {
-	list, show, resume := &sessionOptions{}, &sessionOptions{}, &runOptions{}
+	list, show, resume := &sessionOptions{}, &sessionOptions{}, newRunOptions()
 	c := &cli.Command{
 		Name: "session", Usage: "Manage the sessions of a saved run",
 		Subcommands: []*cli.Command{
@@ -57,7 +56,7 @@ func sessionCommand(w world.World) *cli.Command {
 				UsageText: "millhand session resume 20260102-030405-1a2b3c4d fix-tests --prompt \"Add a test for it.\"",
 				Flags: append([]cli.Flag{
 					&cli.StringFlag{Name: "prompt", Destination: &resume.followUp.prompt, EnvVars: noVariable(), Usage: "Continue with `PROMPT`"},
-				}, resume.logFlags()...),
+				}, flagsOf(resume.logFields())...),
 				Action: act(resume.parseFollowUp, func(ctx context.Context) error { return resumeSession(ctx, w, *resume) }),
 			},
 		},
@@ -85,10 +84,7 @@ func (o *runOptions) parseFollowUp(args []string) error {
 
 // resumeSession continues a job of a run with another prompt.
 func resumeSession(ctx context.Context, w world.World, given runOptions) error {
-	o, err := defaultOptions()
-	if err != nil {
-		return err
-	}
+	o := *newRunOptions()
 	o.resume, o.followUp, o.log, o.json = given.resume, given.followUp, given.log, given.json
 	return run(ctx, w, o)
 }

@@ -16,12 +16,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/machine"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
@@ -76,16 +75,16 @@ type toolOptions struct {
 }
 
 func toolCommand(w world.World) *cli.Command {
-	o := &toolOptions{}
+	o := &toolOptions{sandbox: string(sandbox.Auto)}
 	return &cli.Command{
 		Name: "tool", Usage: "List the tools that a model is offered, or run one call", ArgsUsage: "list | NAME --dir DIR",
 		Description: "List the tools that a model is offered; or run one tool call, as a session would,\nand print its result as JSON. The arguments of the call are a JSON object on standard\ninput.",
 		UsageText:   "millhand tool list --profile readonly\necho '{\"filePath\": \"go.mod\"}' | millhand tool read --dir .",
-		Flags: append(o.flags("full"),
+		Flags: append(flagsOf(o.fields("full")),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required for a call)"},
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document; a call always does"),
-			sandboxFlag(&o.sandbox, ""),
+			flagOf(sandboxField(&o.sandbox, "")),
 		),
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.lists() {
@@ -391,14 +390,14 @@ type toolsOptions struct {
 
 // toolsCommand is the former name of "tool list".
 func toolsCommand(w world.World) *cli.Command {
-	o := &toolsOptions{}
+	o := &toolsOptions{sandbox: string(sandbox.Auto)}
 	return &cli.Command{
 		Name: "tools", Usage: "List the tools that are offered to a model", Hidden: true,
 		UsageText: "millhand tool list --profile readonly\nmillhand tool list --model openai/gpt-5-mini --json",
-		Flags: append(o.flags("full"),
+		Flags: append(flagsOf(o.fields("full")),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
-			sandboxFlag(&o.sandbox, ""),
+			flagOf(sandboxField(&o.sandbox, "")),
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return listTools(ctx, w, *o) }),
 	}

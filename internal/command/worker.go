@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/world"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -24,17 +22,19 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks/form"
 )
 
 func workerCommand(w world.World) *cli.Command {
-	o := &workerOptions{jobs: 1, minFree: 1e9}
+	o := &workerOptions{jobs: 1, sandbox: string(sandbox.Auto), minFree: 1e9}
 	return &cli.Command{
 		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
 		UsageText: "millhand worker --url nats://queue.example.com:4222 --jobs 4\nmillhand worker --url tls://queue.example.com:4222 --policy /etc/millhand/worker.yaml --max-idle 10m",
@@ -44,9 +44,9 @@ func workerCommand(w world.World) *cli.Command {
 			&cli.BoolFlag{Name: "drain", Category: option.Limits, Destination: &o.drain, Usage: "Exit when no job waits"},
 			&cli.GenericFlag{Name: "max-idle", Category: option.Limits, Value: option.Of(&o.maxIdle, option.Period), DefaultText: "any time", Usage: "Exit after `DURATION` without a job, for example 10m"},
 			&cli.GenericFlag{Name: "min-free", Category: option.Limits, Value: option.Of(&o.minFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
-			o.policies.policyFlag(option.Permissions),
+			flagOf(o.policies.policyField(option.Permissions)),
 			&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.policies.untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
-			sandboxFlag(&o.sandbox, option.Permissions),
+			flagOf(sandboxField(&o.sandbox, option.Permissions)),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.quiet, Usage: "Print errors only"},
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return work(ctx, w, *o) }),

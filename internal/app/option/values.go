@@ -1,5 +1,5 @@
-// Package option has the values that options of use cases are set to by texts, of a command line, a variable of the environment or
-// a saved invocation. It knows neither the options nor how a command line is parsed.
+// Package option has the options of use cases as tables of fields with names, from which the flags of the command line are made and
+// by which saved invocations are read back. It knows neither use cases nor the library that parses command lines.
 package option
 
 import (
