@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -32,10 +33,10 @@ var (
 
 // formed is the form of a text that a pattern matches: parts of these texts become parts of URLs.
 func formed(pattern, example string) form.Of[string] {
-	full := regexp.MustCompile("^(" + pattern + ")$")
+	full := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(" + pattern + ")$") })
 	return form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
 		t, ok := v.Filled()
-		if ok && !full.MatchString(t.S) {
+		if ok && !full().MatchString(t.S) {
 			v.Problem(fmt.Sprintf("invalid %s %s", v.Label, problem.Quote(t.S)), "write for example "+example)
 			return "", false
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -25,7 +26,7 @@ const (
 )
 
 // entraForm is that of tenants and clients, which become parts of URLs.
-var entraForm = regexp.MustCompile(`^[A-Za-z0-9.-]{1,200}$`)
+var entraForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]{1,200}$`) })
 
 // Entra returns a login to Azure with the OIDC token of the job and the application of the options
 // or the environment, or else with the default credentials of the SDK. It sends nothing.
@@ -59,7 +60,7 @@ func (o Options) checkEntra() error {
 	switch {
 	case o.TenantID == "" || o.ClientID == "":
 		return errors.New("missing tenant or application of Azure: set AZURE_TENANT_ID and AZURE_CLIENT_ID, or login: {tenant_id: ID, client_id: ID}")
-	case !entraForm.MatchString(o.TenantID) || !entraForm.MatchString(o.ClientID):
+	case !entraForm().MatchString(o.TenantID) || !entraForm().MatchString(o.ClientID):
 		return fmt.Errorf("invalid tenant %q or application %q of Azure", o.TenantID, o.ClientID)
 	}
 	return o.check()

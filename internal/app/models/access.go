@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/login"
 	"github.com/millhand/millhand/internal/model/kinds"
@@ -185,7 +186,7 @@ func (m *Set) ofGoogle(conf provider.Config, o login.Options, own tasks.Provider
 		err = errors.New("missing project of Google Cloud: set ANTHROPIC_VERTEX_PROJECT_ID, or providers: {NAME: {project: PROJECT}}")
 	case conf.Region == "":
 		err = errors.New("missing region of Google Cloud: set CLOUD_ML_REGION, or providers: {NAME: {region: REGION}}")
-	case !placeForm.MatchString(conf.Project) || !placeForm.MatchString(conf.Region):
+	case !placeForm().MatchString(conf.Project) || !placeForm().MatchString(conf.Region):
 		err = fmt.Errorf("invalid project %q or region %q of Google Cloud", conf.Project, conf.Region)
 	}
 	if err != nil {
@@ -213,7 +214,7 @@ func ofAzure(conf provider.Config, o login.Options, written string) (_ provider.
 }
 
 // placeForm is that of projects and regions, which become parts of URLs.
-var placeForm = regexp.MustCompile(`^[a-z0-9.:-]{1,200}$`)
+var placeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9.:-]{1,200}$`) })
 
 // source describes where the credentials of a cloud come from.
 func source(conf provider.Config, kind provider.Kind) string {

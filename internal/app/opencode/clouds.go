@@ -52,10 +52,10 @@ func inGroup(defined *node, id, model string) string {
 	return group + model
 }
 
-// valueForm is that of regions and projects in manifests.
-var valueForm = map[string]*regexp.Regexp{
-	"region":  regexp.MustCompile(`^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`),
-	"project": regexp.MustCompile(`^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`),
+// valueForm is that of regions and projects in manifests. They are compiled when they are used.
+var valueForm = map[string]string{
+	"region":  `^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`,
+	"project": `^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`,
 }
 
 // endpoint is a provider whose options are converted to an entry.
@@ -91,7 +91,7 @@ func (c endpoint) value(from, to string, read ...string) {
 	case v.text() == "", m != nil && slices.Contains(read, m[1]):
 	case m != nil:
 		c.note(v, "provider %s: write the value of %s as %s", id, m[1], to)
-	case valueForm[to].MatchString(v.text()):
+	case regexp.MustCompile(valueForm[to]).MatchString(v.text()):
 		c.entry.set(to, text(v.text()), "")
 	default:
 		c.note(v, "provider %s: invalid options.%s %q", id, from, v.text())

@@ -29,12 +29,12 @@ var clouds = []struct {
 	{"CLAUDE_CODE_USE_VERTEX", "vertex", "CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "claude-sonnet-4-5@20250929"},
 }
 
-// The forms of what is copied to a manifest.
-var (
-	modelForm   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.:@/_-]{0,300}[A-Za-z0-9])?$`)
-	regionForm  = regexp.MustCompile(`^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`)
-	projectForm = regexp.MustCompile(`^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`)
-	addressForm = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(/v1)?/?$`)
+// The forms of what is copied to a manifest. They are compiled when they are used.
+const (
+	modelForm   = `^[A-Za-z0-9]([A-Za-z0-9.:@/_-]{0,300}[A-Za-z0-9])?$`
+	regionForm  = `^[a-z]{2,20}(-[a-z0-9]{1,20}){0,4}$`
+	projectForm = `^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,100}$`
+	addressForm = `^https?://[A-Za-z0-9.:-]+(/v1)?/?$`
 )
 
 // ClaudeCode returns the cloud that Claude Code uses in a repository; false if it uses none.
@@ -84,8 +84,8 @@ func settingsOf(root *os.Root) map[string]string {
 }
 
 // formed returns a value if it has the form of a manifest's, and notes it otherwise.
-func (c *Cloud) formed(variable, value string, form *regexp.Regexp) string {
-	if value == "" || form.MatchString(value) {
+func (c *Cloud) formed(variable, value, form string) string {
+	if value == "" || regexp.MustCompile(form).MatchString(value) {
 		return value
 	}
 	c.Notes = append(c.Notes, variable+" not converted: invalid value") // it may contain a secret
