@@ -44,7 +44,7 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 		err = l.warnOutsideWorkspace(ctx)
 	}
 	if err != nil {
-		return gitFailed(ctx, "find the job's changes", err)
+		return ending.OfGit(ctx, "find the job's changes", err)
 	}
 	cs, left := f.changes, f.ignored
 	l.changes, l.left = cs, f.leftOut
@@ -82,11 +82,11 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	}
 	leaks, err := l.findLeaks(ctx)
 	if err != nil {
-		return gitFailed(ctx, "look for secrets in the job's changes", err)
+		return ending.OfGit(ctx, "look for secrets in the job's changes", err)
 	}
 	if err := l.keepPatch(ctx, leaks); err != nil {
 		if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch {
-			return gitFailed(ctx, "save the patch of the job", err)
+			return ending.OfGit(ctx, "save the patch of the job", err)
 		}
 		l.job.warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
 	}
@@ -94,7 +94,7 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 		return end
 	}
 	if unlisted != nil {
-		return gitFailed(ctx, "find the ignored files that the job changed", unlisted)
+		return ending.OfGit(ctx, "find the ignored files that the job changed", unlisted)
 	}
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
@@ -107,7 +107,7 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	}
 	over, err := landing.Excesses(ctx, l.site.tree, l.site.below, l.job.spec.Change, cs)
 	if err != nil {
-		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
+		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return exceeded(over)
 }
@@ -269,7 +269,7 @@ func (l *landed) commit(ctx context.Context) *ending.Stop {
 		if l.site.inPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
 		}
-		return gitFailed(ctx, what, err)
+		return ending.OfGit(ctx, what, err)
 	}
 	return nil
 }
@@ -341,14 +341,6 @@ func (j *job) signatures() (author, committer gitops.Signature) {
 // branches of the mirror, from earlier runs, are then ignored.
 func pushesFromMirror(spec tasks.Job) bool {
 	return spec.Repo.Kind == tasks.RepoURL && spec.Publish.Pushes()
-}
-
-// gitFailed returns the stop of a job whose changes could not be saved.
-func gitFailed(ctx context.Context, what string, err error) *ending.Stop {
-	if ctx.Err() != nil {
-		return ending.Of(ctx)
-	}
-	return ending.Fault(event.CodeCommit, fmt.Errorf("%s: %w", what, err))
 }
 
 // message returns the message of the job's commit. outcome is set for a job that did not finish.

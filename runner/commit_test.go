@@ -125,7 +125,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if end = gitFailed(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
+	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
 	l.job.start.tip = git(t, s.repo, "rev-parse", "millhand/a")

@@ -111,7 +111,7 @@ func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 func (d *differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
 	now, err := d.site.tree.Snapshot(ctx)
 	if err != nil {
-		return nil, gitFailed(ctx, "find the job's changes", err)
+		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
 	return now.Since(d.site.before), nil
 }
@@ -130,7 +130,7 @@ func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run fu
 	if failed == nil {
 		d.record(by, before, after)
 	}
-	return firstOf(ctx, func(context.Context) *ending.Stop { return end }, func(context.Context) *ending.Stop { return failed })
+	return ending.First(ctx, func(context.Context) *ending.Stop { return end }, func(context.Context) *ending.Stop { return failed })
 }
 
 // except runs something whose changes are the job's, except those of files that others left.

@@ -285,7 +285,7 @@ func waitFor(j *job, s *site) *ending.Stop {
 	j.emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: event.CheckoutPhase}})
 	end := s.settled()
 	j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
-		Name: event.CheckoutPhase, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
+		Name: event.CheckoutPhase, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: ending.Reason(end),
 	}})
 	return end
 }

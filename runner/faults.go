@@ -19,11 +19,11 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) 
 	}
 	f, err := foundBy(ctx, w)
 	if err != nil {
-		return nil, gitFailed(ctx, "find the job's changes", err)
+		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
 	over, err := landing.Excesses(ctx, w.site.tree, w.site.below, w.job.spec.Change, f.changes)
 	if err != nil {
-		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
+		return nil, ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return over, nil
 }
@@ -46,7 +46,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	}
 	f, err := foundBy(ctx, w)
 	if err != nil {
-		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
+		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
 	var refused []gitops.Refusal
 	if commits {
@@ -57,7 +57,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	}
 	changed, err := f.paths(ctx, w.job, w.site)
 	if err != nil {
-		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
+		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
 	return e.Barred(changed), refused, nil
 }

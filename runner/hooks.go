@@ -78,7 +78,7 @@ func (r jobHooks) beforeCommit(ctx context.Context) *ending.Stop {
 	}
 	f, err := r.site.diff.find(ctx)
 	if err != nil {
-		return gitFailed(ctx, "find the paths that the job changed", err)
+		return ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
 	var changed []string
 	for _, c := range f.changes.Changes {

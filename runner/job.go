@@ -53,7 +53,7 @@ func (j *job) phases(p *progress) []phase {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.landEarlier()
-				return firstOf(ctx, l.publish, l.comment)
+				return ending.First(ctx, l.publish, l.comment)
 			},
 			queued: func() bool { return j.spec.Publish.Pushes() || comments(j) },
 		}}
@@ -75,7 +75,7 @@ func (j *job) phases(p *progress) []phase {
 			return j.confine(ctx, s)
 		}},
 		{name: "setup", run: func(ctx context.Context) *ending.Stop {
-			return firstOf(ctx, jobHooks{j, p.site}.setUp, j.afterSetup)
+			return ending.First(ctx, jobHooks{j, p.site}.setUp, j.afterSetup)
 		}},
 		{name: "baseline", run: func(ctx context.Context) (end *ending.Stop) {
 			if p.baseline, end = j.baseline(ctx, p.site); end != nil {
@@ -94,22 +94,14 @@ func (j *job) phases(p *progress) []phase {
 			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
 		}},
-		{name: "commit", run: func(ctx context.Context) *ending.Stop { return firstOf(ctx, p.landing.commit, p.landing.afterCommit) }},
+		{name: "commit", run: func(ctx context.Context) *ending.Stop {
+			return ending.First(ctx, p.landing.commit, p.landing.afterCommit)
+		}},
 		{
-			name: "publish", run: func(ctx context.Context) *ending.Stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
+			name: "publish", run: func(ctx context.Context) *ending.Stop { return ending.First(ctx, p.landing.publish, p.landing.comment) },
 			queued: func() bool { return p.landing.publishes() || comments(j) },
 		},
 	}
-}
-
-// firstOf runs steps until one returns a stop.
-func firstOf(ctx context.Context, steps ...func(context.Context) *ending.Stop) *ending.Stop {
-	for _, step := range steps {
-		if end := step(ctx); end != nil {
-			return end
-		}
-	}
-	return nil
 }
 
 // execute runs the phases of the job and cleans up.
@@ -146,7 +138,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		}
 		end = j.checkGuard(phase.run(within))
 		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
-			Name: phase.name, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
+			Name: phase.name, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: ending.Reason(end),
 		}})
 		if end != nil {
 			break
@@ -178,13 +170,6 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 // nor as a commit.
 func (p *progress) unsaved() bool {
 	return p.site.touched && p.site.usable() && (p.landing == nil || p.landing.lost())
-}
-
-func reasonOf(s *ending.Stop) string {
-	if s == nil {
-		return ""
-	}
-	return s.Detail
 }
 
 // jobEnd returns the payload of the job's last event.

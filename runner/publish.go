@@ -49,7 +49,7 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 	publication := l.publication()
 	var err error
 	if publication.Signing, err = l.signing(); err != nil {
-		return gitFailed(ctx, "read the commit", err)
+		return ending.OfGit(ctx, "read the commit", err)
 	}
 	err = publication.Publish(ctx)
 	var failed *publish.Failure

@@ -239,7 +239,7 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", end
 	}
 	j.protect(s)
-	steps := firstOf(ctx, func(ctx context.Context) *ending.Stop { return j.confine(ctx, s) }, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
+	steps := ending.First(ctx, func(ctx context.Context) *ending.Stop { return j.confine(ctx, s) }, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
 	if steps != nil {
 		return "", steps
 	}

@@ -92,7 +92,7 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 	}
 	changed, _, err := s.tree.ChangedPaths(ctx, s.before)
 	if err != nil {
-		return gitFailed(ctx, "find the paths that the script changed", err)
+		return ending.OfGit(ctx, "find the paths that the script changed", err)
 	}
 	if len(changed) == 0 && r.script.MustChange {
 		if end := r.fail(ctx, "it changed nothing"); end != nil {
@@ -199,7 +199,7 @@ func (r *scriptRun) fail(ctx context.Context, reason string) *ending.Stop {
 		return nil
 	}
 	if err := r.undo(context.WithoutCancel(ctx)); err != nil {
-		return gitFailed(ctx, "undo the changes of script "+r.script.File, err)
+		return ending.OfGit(ctx, "undo the changes of script "+r.script.File, err)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (r jobHooks) setUp(ctx context.Context) *ending.Stop {
 			return s.diff.by(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
 		}
 	}
-	return firstOf(ctx, start, setup)
+	return ending.First(ctx, start, setup)
 }
 
 const jobNeeds = "the job needs others"
