@@ -90,12 +90,7 @@ func (s *saver) found(ctx context.Context) *found {
 	if err != nil || changes == nil {
 		return nil // the search will report it
 	}
-	f := &found{}
-	if w.site.staysIgnored() {
-		f.ignored = s.last.Left
-	}
-	f.changes, f.leftOut = w.site.diff.split(changes)
-	return f
+	return w.site.diff.foundIn(changes, s.last.Left)
 }
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,
@@ -130,14 +125,6 @@ func (s *site) openStore(o *Options) (gitops.Checkpoints, error) {
 	return s.saved(o), nil
 }
 
-// comparedWith returns the snapshot of the base, limited to what the job changes.
-func (s *site) comparedWith() *gitops.Snapshot {
-	if s.inPlace {
-		return s.committed
-	}
-	return s.before
-}
-
 // freshStatus is how long the tree counts as it was when the preflight found it clean: the first
 // job of a run starts some milliseconds later, and does not walk the tree again.
 const freshStatus = time.Second
@@ -168,7 +155,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		return "", err
 	}
 	if s.before = all.Below(s.below); s.below == "" {
-		s.untracked.left = left
+		s.ignored = left
 	}
 	if s.before.Equal(s.committed) {
 		if s.before.Complete() {
@@ -200,7 +187,7 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 		return "", err
 	}
 	if s.before = s.committed; s.below == "" {
-		s.untracked.left = clean.left
+		s.ignored = clean.left
 	}
 	return s.tree.RootTree(s.base)
 }

@@ -63,14 +63,13 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	var paths []string // ignored files that the job changed
 	var unlisted error
 	if left != nil {
-		var now *gitops.Untracked
-		if now, unlisted = left.Files(ctx, l.job.uncollected(l.site)); unlisted != nil {
+		if paths, unlisted = l.site.noteIgnored(ctx, left); unlisted != nil {
 			l.job.warn(unlisted.Error())
-		} else {
-			paths = l.site.untracked.note(now)
 		}
 	}
-	l.job.warnOfUntracked(l.site)
+	if text := l.site.warning(); text != "" {
+		l.job.warn(text)
+	}
 	if len(changes) == 0 {
 		if end := l.forgotten(); end != nil {
 			return end

@@ -20,7 +20,7 @@ import (
 // setup, the baseline, hooks or verify left are in no change of the job while they stay as they were
 // left; a file that the agent changes afterwards, or had changed before, is the agent's.
 type differences struct {
-	site    *site
+	at      *place
 	include []string // see tasks.Commit
 	emit    func(event.Event)
 	found   *found      // at the end of the last attempt; nil if files can have changed since
@@ -109,11 +109,11 @@ func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 
 // states returns how the workspace differs from the start of the job.
 func (d *differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
-	now, err := d.site.tree.Snapshot(ctx)
+	now, err := d.at.tree.Snapshot(ctx)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
-	return now.Since(d.site.before), nil
+	return now.Since(d.at.before), nil
 }
 
 // by runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
@@ -163,7 +163,7 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 	if len(files) == 0 {
 		return
 	}
-	artifacts := newArtifacts(d.site.tree.Root(), d.site.comparedWith())
+	artifacts := newArtifacts(d.at.tree.Root(), d.at.comparedWith())
 	var brief []event.LeftFile // of a directory of artifacts only the directory
 	for _, f := range files {
 		if dir := artifacts.dir(f.Path); dir != "" && f.State != base {
@@ -215,10 +215,10 @@ func (d *differences) recall(ctx context.Context, past *history.Facts) *ending.S
 // written records that file tools have written files, given by their absolute paths: they are the agent's,
 // also where programs leave artifacts.
 func (d *differences) written(files []string) {
-	built := newArtifacts(d.site.tree.Root(), d.site.comparedWith())
+	built := newArtifacts(d.at.tree.Root(), d.at.comparedWith())
 	var deliberate []event.LeftFile
 	for _, file := range files {
-		rel, err := filepath.Rel(d.site.tree.Root(), file)
+		rel, err := filepath.Rel(d.at.tree.Root(), file)
 		if name := filepath.ToSlash(rel); err == nil && filepath.IsLocal(rel) && built.of.Find(name) != "" && !d.wrote[name] {
 			deliberate = append(deliberate, event.LeftFile{Path: name})
 		}
@@ -247,7 +247,7 @@ type found struct {
 
 // find searches for what the job changed, unless nothing can have changed since it was found.
 func (d *differences) find(ctx context.Context) (f *found, err error) {
-	s := d.site
+	s := d.at
 	if d.found != nil {
 		return d.found, nil
 	}
@@ -265,13 +265,48 @@ func (d *differences) find(ctx context.Context) (f *found, err error) {
 	return f, nil
 }
 
+// foundIn is find for changes that are known without a search. ignored are the files that git ignores, as they were left.
+func (d *differences) foundIn(all *gitops.ChangeSet, ignored *gitops.LeftOut) *found {
+	f := &found{}
+	if d.at.staysIgnored() {
+		f.ignored = ignored
+	}
+	f.changes, f.leftOut = d.split(all)
+	return f
+}
+
+// keep makes find return what was found, until something can have changed; nil: it searches.
+func (d *differences) keep(f *found) { d.found = f }
+
+// paths returns the paths that the job changed, also those that can't be committed and, in the
+// user's own tree, those that git ignores.
+func (d *differences) paths(ctx context.Context, f *found) (paths []string, err error) {
+	for _, c := range f.changes.Changes {
+		paths = append(paths, c.Path)
+	}
+	for _, r := range f.changes.Refused {
+		paths = append(paths, r.Path)
+	}
+	if f.ignored == nil {
+		return paths, nil
+	}
+	now, err := f.ignored.Files(ctx, d.at.reports)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range now.Since(d.at.untracked.start) {
+		paths = append(paths, c.Path)
+	}
+	return paths, nil
+}
+
 // split separates the changes of the agent from those of others, and from the build artifacts that
 // its commands left: files that no file tool wrote.
 func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left []leftOut) {
 	if len(all.Changes)+len(all.Refused) == 0 {
 		return all, nil
 	}
-	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, newArtifacts(d.site.tree.Root(), d.site.comparedWith())
+	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, newArtifacts(d.at.tree.Root(), d.at.comparedWith())
 	for _, c := range all.Changes {
 		kinds[c.Path] = c.Kind
 	}

@@ -55,7 +55,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if !p.BarsAny() {
 		return nil, refused, nil
 	}
-	changed, err := f.paths(ctx, w.job, w.site)
+	changed, err := w.site.diff.paths(ctx, f)
 	if err != nil {
 		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}

@@ -190,7 +190,7 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}
 	if p.site != nil {
-		sum.UntrackedInputs = summarize(p.site.untracked.kinds, maxUntracked)
+		sum.UntrackedInputs = p.site.untrackedInputs()
 	}
 	return sum
 }

@@ -25,22 +25,19 @@ import (
 
 // site is the workspace of a job, created by prepare for the later phases.
 type site struct {
-	origin  *gitops.Repo // the repository that the job belongs to
-	tree    *gitops.Repo // the work tree: a linked worktree, or origin itself
-	below   string       // the workspace in the tree, slash separated; "" for the root
-	inPlace bool
-	dir     string           // absolute path of the workspace, which can be missing before the site is complete
-	opening *opening         // nil for a site that prepare has completed
-	initial string           // saved state of the tree at the start, if it is the user's own; "" before confine
-	unlock  func()           // unlocks the user's tree
-	first   bool             // no other job of the run has worked in the user's tree
-	base    string           // commit that the job starts from; "" in a repository without one
-	ref     string           // the name that base was resolved from; "" if it has none
-	before  *gitops.Snapshot // nil before confine
+	origin *gitops.Repo // the repository that the job belongs to
+	place
+	below   string   // the workspace in the tree, slash separated; "" for the root
+	dir     string   // absolute path of the workspace, which can be missing before the site is complete
+	opening *opening // nil for a site that prepare has completed
+	initial string   // saved state of the tree at the start, if it is the user's own; "" before confine
+	unlock  func()   // unlocks the user's tree
+	first   bool     // no other job of the run has worked in the user's tree
+	base    string   // commit that the job starts from; "" in a repository without one
+	ref     string   // the name that base was resolved from; "" if it has none
 
-	committed *gitops.Snapshot // of base, in the directory that the job changes; nil for worktrees
-	dirty     []string         // paths of the user's tree with uncommitted changes at the start
-	space     *workspace.Workspace
+	dirty []string // paths of the user's tree with uncommitted changes at the start
+	space *workspace.Workspace
 
 	beside   []tasks.Readable                    // next to the manifest, for the task's own commands
 	sandbox  *confinement.Confinement            // of the task's own commands; nil before openBox, or until late
@@ -48,9 +45,8 @@ type site struct {
 	mu       sync.Mutex                          // of sandbox, if it is opened late, and narrower
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
-	untracked untracked
-	diff      *differences
-	hooks     *hook.Set // of the job; nil before setup, and without any
+	diff  *differences
+	hooks *hook.Set // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
 	touched  bool      // an attempt has started: there may be changes to save
@@ -226,6 +222,9 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 	if err == nil && s.dir == "" { // a job that is opened early knows it before, and others read it meanwhile
 		s.dir = s.space.Dir()
 	}
+	if err == nil {
+		s.reports = j.uncollected(s)
+	}
 	return err
 }
 
@@ -233,7 +232,7 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 // for a remote one.
 func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
 	s = &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
-	s.diff = &differences{site: s, emit: j.emit}
+	s.diff = &differences{at: &s.place, emit: j.emit}
 	if c := j.spec.Commit; c != nil {
 		s.diff.include = c.Include
 	}

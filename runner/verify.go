@@ -95,7 +95,7 @@ func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *en
 	for _, v := range j.spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
 		if v.In != tasks.InClean {
-			if err := j.noteUntracked(ctx, r.site); err != nil {
+			if err := r.site.noteUntracked(ctx); err != nil {
 				return nil, j.notVerified(ctx, err)
 			}
 		}

@@ -189,7 +189,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
 	w.result.attempts++
 	w.site.touched = true
-	w.site.diff.found = nil
+	w.site.diff.keep(nil)
 	first := w.result.attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation

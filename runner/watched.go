@@ -1,18 +1,14 @@
 package runner
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"path/filepath"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/tools"
 )
 
 // watched are the hooks that run around calls now. Those of parallel calls overlap: what differs is
@@ -22,34 +18,6 @@ type watched struct {
 	running int
 	before  gitops.States // nil if unknown
 	changed func() bool   // whether a call can have changed files since then
-}
-
-// watch runs a hook around a call. What it leaves in the workspace is not the agent's.
-func (r jobHooks) watch(ctx context.Context, run func()) {
-	end := r.site.diff.startHook(ctx)
-	run()
-	if end = cmp.Or(end, r.site.diff.endHook(ctx)); end != nil && ctx.Err() == nil {
-		r.job.end(session.Timeout{Code: end.Code, Reason: end.Detail})
-	}
-}
-
-// plugins returns hooks of plugins, of which those that run before and after calls are watched.
-func (r jobHooks) plugins(all []tools.Hook) []tools.Hook {
-	for i, h := range all {
-		if h.Before != nil {
-			all[i].Before = func(ctx context.Context, c tools.HookCall) (made json.RawMessage, err error) {
-				r.watch(ctx, func() { made, err = h.Before(ctx, c) })
-				return made, err
-			}
-		}
-		if h.After != nil {
-			all[i].After = func(ctx context.Context, c tools.HookCall, was tools.HookResult) (made tools.HookResult) {
-				r.watch(ctx, func() { made = h.After(ctx, c, was) })
-				return made
-			}
-		}
-	}
-	return all
 }
 
 func (d *differences) startHook(ctx context.Context) (end *ending.Stop) {
@@ -86,7 +54,7 @@ func (d *differences) endHook(ctx context.Context) *ending.Stop {
 // than the agent had left, and that no file tool wrote: any other difference may be the agent's work.
 func (d *differences) onlyKnown(before, after gitops.States) {
 	agents := func(path, _ string) bool {
-		return !d.has(path, before[path]) || d.tree.Wrote(filepath.Join(d.site.tree.Root(), filepath.FromSlash(path)))
+		return !d.has(path, before[path]) || d.tree.Wrote(filepath.Join(d.at.tree.Root(), filepath.FromSlash(path)))
 	}
 	maps.DeleteFunc(after, agents)
 	maps.DeleteFunc(before, agents)

@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tools"
+)
+
+// watch runs a hook around a call. What it leaves in the workspace is not the agent's.
+func (r jobHooks) watch(ctx context.Context, run func()) {
+	end := r.site.diff.startHook(ctx)
+	run()
+	if end = cmp.Or(end, r.site.diff.endHook(ctx)); end != nil && ctx.Err() == nil {
+		r.job.end(session.Timeout{Code: end.Code, Reason: end.Detail})
+	}
+}
+
+// plugins returns hooks of plugins, of which those that run before and after calls are watched.
+func (r jobHooks) plugins(all []tools.Hook) []tools.Hook {
+	for i, h := range all {
+		if h.Before != nil {
+			all[i].Before = func(ctx context.Context, c tools.HookCall) (made json.RawMessage, err error) {
+				r.watch(ctx, func() { made, err = h.Before(ctx, c) })
+				return made, err
+			}
+		}
+		if h.After != nil {
+			all[i].After = func(ctx context.Context, c tools.HookCall, was tools.HookResult) (made tools.HookResult) {
+				r.watch(ctx, func() { made = h.After(ctx, c, was) })
+				return made
+			}
+		}
+	}
+	return all
+}
