@@ -104,3 +104,63 @@ func TestFilesOfLFSAreStoredAsPointers(t *testing.T) {
 		t.Errorf("the object: %q, %v", data, err)
 	}
 }
+
+// Only the user chooses a directory outside of the git directory for files of Git LFS.
+func TestFilesOfLFSAreNotStoredWhereARepositoryWants(t *testing.T) {
+	elsewhere := t.TempDir()
+	for name, c := range map[string]struct {
+		plant   func(s *gittest.Sandbox)
+		refused string // "" for a file that is stored
+		stored  string // below the git directory, or elsewhere
+	}{
+		"an absolute path of the repository": {func(s *gittest.Sandbox) { s.Run("config", "lfs.storage", elsewhere) }, "leads out of its git directory", ""},
+		"a climbing path of the repository":  {func(s *gittest.Sandbox) { s.Run("config", "lfs.storage", "x/../../..") }, "leads out of its git directory", ""},
+		"a path that the repository includes": {func(s *gittest.Sandbox) {
+			s.Write(".git/more", "[lfs]\n\tstorage = "+elsewhere+"\n")
+			s.Run("config", "include.path", "more")
+		}, "leads out of its git directory", ""},
+		"a path of .lfsconfig": {func(s *gittest.Sandbox) { s.Write(".lfsconfig", "[lfs]\n\tstorage = "+elsewhere+"\n") }, "", ".git/lfs"},
+		"a symlink":            {func(s *gittest.Sandbox) { s.Symlink(elsewhere, ".git/lfs") }, "path escapes", ""},
+		"a symlink below":      {func(s *gittest.Sandbox) { s.Write(".git/lfs/x", ""); s.Symlink(elsewhere, ".git/lfs/objects") }, "path escapes", ""},
+		"a symlink in a directory": {func(s *gittest.Sandbox) {
+			s.Run("config", "lfs.storage", "inside")
+			s.Symlink(elsewhere, ".git/inside")
+		}, "path escapes", ""},
+		"a directory in the git directory":    {func(s *gittest.Sandbox) { s.Run("config", "lfs.storage", "inside") }, "", ".git/inside"},
+		"the user's directory":                {func(s *gittest.Sandbox) { s.Run("config", "--global", "lfs.storage", elsewhere) }, "", elsewhere},
+		"the user's one in the git directory": {func(s *gittest.Sandbox) { s.Run("config", "--global", "lfs.storage", "own") }, "", ".git/own"},
+		"the user's and one of the repository": {func(s *gittest.Sandbox) {
+			s.Run("config", "--global", "lfs.storage", "own")
+			s.Run("config", "lfs.storage", "/")
+		}, "leads out of its git directory", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gittest.NewSandbox(t)
+			s.Run("config", "--global", "filter.lfs.clean", "git-lfs clean -- %f")
+			s.Write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+			base := s.Commit()
+			c.plant(s)
+			content := name + "\n"
+			s.Write("new.bin", content)
+			cs := measure(t, opened(s).WithFilters(filtersOf(t, s)), base)
+			text := ""
+			for _, f := range cs.Refused {
+				text += f.Path + ": " + f.Reason
+			}
+			if (text == "") != (c.refused == "") || !strings.Contains(text, c.refused) {
+				t.Errorf("refused %q, want %q", text, c.refused)
+			}
+			sum := sha256.Sum256([]byte(content))
+			oid := hex.EncodeToString(sum[:])
+			for _, dir := range []string{elsewhere, filepath.Join(s.Root, ".git/lfs"), filepath.Join(s.Root, ".git/inside"), filepath.Join(s.Root, ".git/own")} {
+				want := c.stored != "" && (dir == c.stored || dir == filepath.Join(s.Root, c.stored))
+				for _, objects := range []string{"objects", "."} {
+					_, err := os.Stat(filepath.Join(dir, objects, oid[:2], oid[2:4], oid))
+					if got := err == nil; got != (want && objects == "objects") {
+						t.Errorf("stored in %s/%s: %v", dir, objects, got)
+					}
+				}
+			}
+		})
+	}
+}

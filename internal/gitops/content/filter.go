@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -35,6 +36,9 @@ func Unfilterable(git *gitdir.Dir, name string, pushed bool) string {
 	case f.LFS() && f.Clean == "" && f.Process == "":
 		return "the filter lfs is not in the user's git configuration (git lfs install)"
 	case f.LFS():
+		if _, _, err := git.LFSStorage(); err != nil {
+			return err.Error()
+		}
 		return ""
 	case f.Clean == "" && f.Process != "":
 		return "the filter " + name + " has only filter." + name + ".process, which is not supported: set filter." + name + ".clean"
@@ -59,7 +63,13 @@ func (t *Tree) cleaning(path string, attributes gitdir.Attributes) func([]byte) 
 	f := t.Git.Filter(name)
 	switch {
 	case f.LFS():
-		return func(data []byte) ([]byte, error) { return storeLFS(t.Git.LFSObjects(), data) }
+		return func(data []byte) ([]byte, error) {
+			pointer, err := storeLFS(t.Git, data)
+			if err != nil {
+				err = &filterError{fmt.Errorf("store the file of Git LFS: %w", err)}
+			}
+			return pointer, err
+		}
 	case f.Clean == "":
 		return nil
 	}
@@ -102,33 +112,48 @@ const (
 	largestPointer = 1024
 )
 
-// storeLFS stores the content of a file in a directory of Git LFS, where "git lfs push"
-// finds it, and returns the pointer to it.
-func storeLFS(dir string, data []byte) (pointer []byte, err error) {
+// storeLFS stores the content of a file where "git lfs push" finds it, and returns the pointer to it. It follows no symlinks out of
+// the directory of Git LFS, which may be in a git directory of somebody else.
+func storeLFS(git *gitdir.Dir, data []byte) (pointer []byte, err error) {
 	if len(data) == 0 || len(data) < largestPointer && bytes.HasPrefix(data, []byte(pointerStart)) {
 		return data, nil
 	}
 	sum := sha256.Sum256(data)
 	oid := hex.EncodeToString(sum[:])
 	pointer = fmt.Appendf(nil, "%soid sha256:%s\nsize %d\n", pointerStart, oid, len(data))
-	dir = filepath.Join(dir, oid[:2], oid[2:4])
-	if info, err := os.Stat(filepath.Join(dir, oid)); err == nil && info.Size() == int64(len(data)) {
+	storage, below, err := git.LFSStorage()
+	if err != nil {
+		return nil, err
+	}
+	if err := owner.MkdirAll(storage, 0o777); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(storage)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir := filepath.Join(below, "objects", oid[:2], oid[2:4])
+	if info, err := root.Stat(filepath.Join(dir, oid)); err == nil && info.Size() == int64(len(data)) {
 		return pointer, nil
 	}
-	if err := owner.MkdirAll(dir, 0o777); err != nil {
+	if err := owner.MkdirAllIn(root, dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(dir, "tmp_")
+	temporary := filepath.Join(dir, "tmp_"+rand.Text())
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	owner.Inherit(f)
+	if above, err := root.Stat(dir); err == nil {
+		owner.Like(f, above)
+	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, oid))
+		err = root.Rename(temporary, filepath.Join(dir, oid))
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(f.Name()))
+		return nil, errors.Join(err, root.Remove(temporary))
 	}
 	return pointer, nil
 }

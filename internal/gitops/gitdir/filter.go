@@ -1,6 +1,7 @@
 package gitdir
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,16 +50,23 @@ func (f Filter) runsLFS() bool {
 	return strings.HasPrefix(f.Clean, "git-lfs ") || strings.HasPrefix(f.Clean, "git lfs ") || strings.HasPrefix(f.Process, "git-lfs ")
 }
 
-// LFSObjects returns the directory of the files of Git LFS.
-func (d *Dir) LFSObjects() string {
-	storage := "lfs"
-	if values := d.Config.Values("lfs", "", "storage"); len(values) > 0 {
-		storage = values[len(values)-1]
+// LFSStorage returns a directory, and the path in it of the directory of files of Git LFS. Only the machine's and the user's
+// configuration may name another directory than the git directory.
+func (d *Dir) LFSStorage() (root, below string, err error) {
+	own, local := d.Config[:len(d.Config)-1].Values("lfs", "", "storage"), d.Config[len(d.Config)-1:].Values("lfs", "", "storage")
+	switch {
+	case len(local) > 0 && !filepath.IsLocal(local[len(local)-1]):
+		return "", "", fmt.Errorf("lfs.storage %q of the repository's own git configuration leads out of its git directory: set it in the user's (git config --global)", local[len(local)-1])
+	case len(local) > 0:
+		return d.Common, local[len(local)-1], nil
+	case len(own) == 0:
+		return d.Common, "lfs", nil
 	}
+	storage := own[len(own)-1]
 	if !filepath.IsAbs(storage) {
 		storage = filepath.Join(d.Common, storage)
 	}
-	return filepath.Join(storage, "objects")
+	return storage, ".", nil
 }
 
 // Sparse reports whether the work tree is a sparse checkout.
