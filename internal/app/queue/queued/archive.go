@@ -23,6 +23,9 @@ var packed = []string{"patches", "sessions", "outputs"}
 // maxUnpacked limits the files of a job, in bytes.
 const maxUnpacked = 4 << 30
 
+// maxPadding limits the zeros after the last file, in bytes.
+const maxPadding = 64 << 10
+
 // Pack returns the files below a report directory that its reports refer to; nil for none. It resets
 // the writer, which can be used again: a new one allocates most of a megabyte.
 func Pack(dir string, compressed *gzip.Writer) ([]byte, error) {
@@ -90,7 +93,7 @@ func Unpack(data []byte, dir *files.Dir) error {
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return atEnd(compressed)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
@@ -110,6 +113,22 @@ func Unpack(data []byte, dir *files.Dir) error {
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
+		}
+	}
+}
+
+// atEnd checks what follows the last file: nothing but zeros, and the checksum, which [tar.Reader] leaves unread.
+func atEnd(compressed *gzip.Reader) error {
+	rest := make([]byte, 1<<10)
+	for total := 0; ; {
+		n, err := compressed.Read(rest)
+		switch total += n; {
+		case bytes.ContainsFunc(rest[:n], func(r rune) bool { return r != 0 }) || total > maxPadding:
+			return fmt.Errorf("%w: files of a job: data after the last file", queue.ErrInvalid)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
 		}
 	}
 }

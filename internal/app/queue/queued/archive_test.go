@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -50,8 +51,15 @@ func TestPackedFilesOfAJobAreThoseOfItsReports(t *testing.T) {
 			t.Errorf("%s is packed", name)
 		}
 	}
-	if err := Unpack(data[:len(data)/2], to.Sub("cut")); !errors.Is(err, queue.ErrInvalid) {
-		t.Errorf("a truncated archive: %v", err)
+	for cut := range data { // the checksum is the end
+		if err := Unpack(data[:cut], to.Sub(fmt.Sprint("cut", cut))); !errors.Is(err, queue.ErrInvalid) {
+			t.Errorf("%d of %d bytes: %v", cut, len(data), err)
+		}
+	}
+	damaged := bytes.Clone(data)
+	damaged[len(damaged)-6] ^= 1 // of the checksum
+	if err := Unpack(damaged, to.Sub("damaged")); !errors.Is(err, queue.ErrInvalid) {
+		t.Errorf("another checksum: %v", err)
 	}
 }
 
