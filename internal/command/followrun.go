@@ -49,7 +49,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 			return nil, err
 		}
 	}
-	if r.Run, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close}); err != nil {
+	if r.Run, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {

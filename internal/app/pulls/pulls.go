@@ -40,10 +40,13 @@ type Run struct {
 }
 
 // Open returns the access to the pull requests of jobs of a saved run. access has the policies and the git hosts of its
-// manifests. The policies must allow pull requests for every verb but Show.
+// manifests. The policies must allow pull requests for every verb but Show; a dry run
+// warns that they don't.
 func Open(w world.World, saved *savedrun.Run, jobs []report.Job, access *tasks.Plan, o Order) (*Run, error) {
 	r := &Run{World: w, ID: saved.Report.Run.ID, Dir: saved.Dir, Jobs: jobs, order: o, policies: access.Policies, Known: w.Redactor(access)}
-	if by, refused := access.Policies.Refuses(policy.Publish, string(tasks.PublishPR)); refused && o.Verb != Show {
+	by, refused := access.Policies.Refuses(policy.Publish, string(tasks.PublishPR))
+	refused = refused && o.Verb != Show
+	if refused && !o.DryRun {
 		return nil, fault.New(event.ExitUsage, "pull requests are not allowed by %s; nothing was changed", by.By())
 	}
 	hosts := forges.Hosts(w, access, r.Known.Hold)
@@ -58,6 +61,9 @@ func Open(w world.World, saved *savedrun.Run, jobs []report.Job, access *tasks.P
 		return nil, fault.New(event.ExitAuth, "%s", r.Known.Text(err.Error()))
 	}
 	r.clients = &forges.Clients{World: w, Hosts: hosts, Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(r.Known.Text(text))) }}
+	if refused {
+		r.clients.Notify(fmt.Sprintf("warning: pull requests are not allowed by %s: without --dry-run nothing is changed", by.By()))
+	}
 	return r, nil
 }
 

@@ -193,8 +193,16 @@ func TestOnlyReadingIsAllowedWhereAPolicyForbidsPullRequests(t *testing.T) {
 			t.Errorf("%d: %v", v, err)
 		}
 	}
-	if _, err := Open(m.world, m.saved, m.saved.Report.Jobs, m.access, Order{}); err != nil {
-		t.Errorf("reading: %v", err)
+	var text bytes.Buffer
+	m.world.Err = &text
+	if _, err := Open(m.world, m.saved, m.saved.Report.Jobs, m.access, Order{}); err != nil || text.Len() > 0 {
+		t.Errorf("reading: %v, %s", err, &text)
+	}
+	for _, v := range []Verb{Merge, Close, Revert} {
+		text.Reset()
+		if _, err := Open(m.world, m.saved, m.saved.Report.Jobs, m.access, Order{Verb: v, DryRun: true}); err != nil || !strings.Contains(text.String(), "without --dry-run nothing is changed") {
+			t.Errorf("dry run of %d: %v, %s", v, err, &text)
+		}
 	}
 }
 
