@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/testing/corpus"
 )
@@ -17,11 +18,13 @@ import (
 // reportAttack is a command of an agent, at work in place, against the reports
 // in the workspace. It has worked if its effect, for bash in the workspace
 // afterwards, succeeds. Both find $RUN, the report directory, $OWN, the
-// .millhand that it is in, and $VICTIM, a directory outside.
+// .millhand that it is in, $SHARED, the directory of temporary files, $SHOP, the
+// repository, and $VICTIM, a directory outside.
 type reportAttack struct {
 	name, line, effect string
 	dir                string // that millhand starts in, below the workspace
 	gap                bool   // it works at level B
+	aside              bool   // in a worktree of the repository
 }
 
 const noReport = `! test -f "$RUN/report.json" || ! test -s "$RUN/events.jsonl" || test -n "$(ls -A "$VICTIM")"`
@@ -42,12 +45,49 @@ func reportAttacks() []reportAttack {
 	}
 }
 
+// plantings give names to what millhand is about to create, or creates files where it works, beside a worktree.
+func plantings() []reportAttack {
+	return []reportAttack{
+		{name: "a file among the temporary ones", line: `touch $SHARED/planted`, effect: `test -e "$SHARED/planted"`},
+		{name: "symlinks instead of the temporary directories", line: `for d in $SHARED/*; do mv $d $SHARED/moved-${d##*/} && ln -s $VICTIM $d; done`, effect: `test -n "$(ls "$SHARED" | grep moved-)"`},
+		{name: "a file beside the worktree", line: `cd ..; mv $PWD $SHARED/kept && touch $SHARED/kept/planted`, effect: `test -e "$SHARED/kept/planted"`},
+		{name: "a symlink instead of the worktree", line: `W=$PWD; cd ..; mv $W $SHARED/kept; ln -s $VICTIM $W; touch $W/planted`, effect: `test -e "$VICTIM/planted"`},
+		{name: "a symlink instead of the worktree's directory", line: `P=$(cd .. && pwd); mv $P $SHARED/kept; ln -s $VICTIM $P; touch $P/planted`, effect: `test -e "$VICTIM/planted"`},
+		{name: "a file in the git directory", line: `touch $SHOP/.git/planted`, effect: `test -e "$SHOP/.git/planted"`},
+		{name: "a lock of the job's branch", line: `mkdir -p $SHOP/.git/refs/heads/millhand && touch $SHOP/.git/refs/heads/millhand/try.lock`, effect: `test -e "$SHOP/.git/refs/heads/millhand/try.lock"`},
+		{name: "the job's branch", line: `mkdir -p $SHOP/.git/refs/heads/millhand && git -C $SHOP rev-parse HEAD >$SHOP/.git/refs/heads/millhand/planted`, effect: `test -e "$SHOP/.git/refs/heads/millhand/planted"`},
+		{name: "a symlink instead of the directory of objects", line: `mv $SHOP/.git/objects $SHOP/.git/moved; ln -s $VICTIM $SHOP/.git/objects`, effect: `test -L "$SHOP/.git/objects"`},
+		{name: "a hook", line: `printf '#!/bin/sh\ntouch %s/sprung\n' $VICTIM >$SHOP/.git/hooks/post-commit; chmod +x $SHOP/.git/hooks/post-commit`, effect: `test -e "$SHOP/.git/hooks/post-commit"`},
+		{name: "a file in the report directory", line: `touch $RUN/planted`, effect: `test -e "$RUN/planted"`},
+		{name: "symlinks by the names of reports", line: `for n in report.json summary.md junit.xml report.html failed.txt; do ln -s $VICTIM/$n $RUN/$n; done; ln -s $VICTIM $RUN/patches`, effect: `! test -s "$RUN/report.json" || test -n "$(ls "$VICTIM")" || test -L "$RUN/patches"`},
+		{name: "a directory by the name of a report", line: `mkdir -p $RUN/summary.md/x`, effect: `test -d "$RUN/summary.md"`},
+		{name: "a FIFO by the name of the list of failed jobs", line: `mkfifo $RUN/failed.txt && mkfifo $RUN/seen`, effect: `test -p "$RUN/seen"`},
+	}
+}
+
 func TestAgentsCannotAccessReports(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
+	tryReportAttacks(t, "rep", reportAttacks())
+}
+
+func TestNamesPlantedByAgents(t *testing.T) {
+	if !nightly.On() {
+		t.Skip("runs at night")
+	}
+	all := plantings()
+	for i := range all {
+		all[i].aside = true
+	}
+	tryReportAttacks(t, "plant", all)
+}
+
+// tryReportAttacks tries the attacks of a group.
+func tryReportAttacks(t *testing.T, group string, attacks []reportAttack) {
+	t.Helper()
 	var names []string
-	for _, a := range reportAttacks() {
+	for _, a := range attacks {
 		name := a.name
 		if a.gap {
 			name += corpus.Gap
@@ -67,7 +107,7 @@ func TestAgentsCannotAccessReports(t *testing.T) {
 			}
 		})
 	}
-	corpus.Check(t, "rep", names)
+	corpus.Check(t, group, names)
 }
 
 // try runs an attack and reports whether it has worked.
@@ -79,13 +119,17 @@ func (a reportAttack) try(t *testing.T, wrapper string, flags ...string) bool {
 	}
 	shop, victim := filepath.Join(base, "shop"), filepath.Join(base, "victim")
 	own := filepath.Join(shop, a.dir, ".millhand")
+	commit := "false"
+	if a.aside {
+		commit = "{branch: millhand/try}"
+	}
 	files := map[string]string{
 		"shop/readme": "hello\n", "shop/sub/readme": "hello\n", "victim/": "", "tmp/": "", "bin/": "",
 		"manifest.yaml": "version: 1\nmodel: script:turns.yaml\nprofile: open\nprofiles: {open: {extends: build, permission: {bash: allow}}}\n" +
-			"repos: [{path: shop}]\nallow_dirty: true\ntasks: [{id: try, prompt: Try., commit: false}]\n",
+			"repos: [{path: shop}]\nallow_dirty: true\ntasks: [{id: try, prompt: Try., commit: " + commit + "}]\n",
 		// The name is put together, so that no rule on the text sees it.
 		"turns.yaml":     "version: 1\nturns:\n  - calls: [{tool: bash, args: {command: \"sh attack.sh\"}}]\n  - calls: [{tool: bash, args: {command: \"seq 1 100000\"}}]\n  - text: Done.\n",
-		"shop/attack.sh": "VICTIM=" + victim + "; OWN=" + own + "; RUN=$(echo $OWN/runs/2*)\n" + a.line + "\n",
+		"shop/attack.sh": "echo x >new; SHARED=" + filepath.Join(base, "tmp") + "; SHOP=" + shop + "; VICTIM=" + victim + "; OWN=" + own + "; RUN=$(echo $OWN/runs/2*)\n" + a.line + "\n",
 	}
 	if rel, err := filepath.Rel(base, filepath.Join(own, "runs/earlier/report.json")); err == nil {
 		files[rel] = "{}"
@@ -115,7 +159,7 @@ func (a reportAttack) try(t *testing.T, wrapper string, flags ...string) bool {
 		t.Fatalf("it names no reports:\n%s", out)
 	}
 	check := exec.Command("bash", "-c", a.effect)
-	check.Dir, check.Env = shop, append(os.Environ(), "VICTIM="+victim, "OWN="+own, "RUN="+found[1])
+	check.Dir, check.Env = shop, append(os.Environ(), "SHARED="+filepath.Join(base, "tmp"), "SHOP="+shop, "VICTIM="+victim, "OWN="+own, "RUN="+found[1])
 	said, err := check.CombinedOutput()
 	t.Logf("%s %v: worked: %t\n%s%s", wrapper, flags, err == nil, said, out)
 	return err == nil
