@@ -18,8 +18,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// awsAudience is the audience of OIDC tokens that AWS suggests for its identity providers.
-const awsAudience = "sts.amazonaws.com"
+// awsAudience is the audience of OIDC tokens that AWS suggests for its identity providers, and chinaAudience that in China.
+const (
+	awsAudience   = "sts.amazonaws.com"
+	chinaAudience = "sts.amazonaws.com.cn"
+)
 
 // sessionName is that of sessions with a role, in AWS's logs.
 const sessionName = "millhand"
@@ -68,6 +71,36 @@ func (o Options) AWS() (*AWS, error) {
 	}
 	a.Config.Credentials = &held{CredentialsProvider: a.Config.Credentials, hold: o.Hold}
 	return a, nil
+}
+
+// URL returns the base URL of a service in the region of the login. The SDK has no table of domains for other
+// programs: it is that of its service of tokens, which exists in all of AWS's partitions (amazonaws.com.cn in China).
+func (a *AWS) URL(service string) string {
+	region, domain := a.Config.Region, "amazonaws.com"
+	tokens, err := sts.NewDefaultEndpointResolverV2().ResolveEndpoint(context.Background(), sts.EndpointParameters{Region: &region})
+	if err == nil {
+		if own, ok := strings.CutPrefix(tokens.URI.Host, "sts."+region+"."); ok {
+			domain = own
+		}
+	}
+	if a.fips() {
+		service += "-fips"
+	}
+	return "https://" + service + "." + region + "." + domain
+}
+
+// fips reports whether AWS_USE_FIPS_ENDPOINT or the profile demands endpoints with validated cryptography.
+func (a *AWS) fips() bool {
+	for _, source := range a.Config.ConfigSources {
+		if from, ok := source.(interface {
+			GetUseFIPSEndpoint(ctx context.Context) (aws.FIPSEndpointState, bool, error)
+		}); ok {
+			if state, found, err := from.GetUseFIPSEndpoint(context.Background()); found && err == nil {
+				return state == aws.FIPSEndpointStateEnabled
+			}
+		}
+	}
+	return false
 }
 
 // impliedRole returns the role in AWS_ROLE_ARN if only GitHub's OIDC token can be used for it: the
@@ -165,7 +198,11 @@ type webIdentity struct {
 
 // Retrieve implements [aws.CredentialsProvider].
 func (w *webIdentity) Retrieve(ctx context.Context) (aws.Credentials, error) {
-	token, err := w.idToken(ctx, awsAudience)
+	audience := awsAudience
+	if strings.HasPrefix(w.role, "arn:aws-cn:") {
+		audience = chinaAudience
+	}
+	token, err := w.idToken(ctx, audience)
 	if err != nil {
 		return aws.Credentials{}, err
 	}

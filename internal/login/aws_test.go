@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -67,6 +68,8 @@ func TestAWSAssumesARoleWithTheTokenOfTheJob(t *testing.T) {
 	}{
 		{"the role of the manifest", nil, Options{Role: logintest.Role}, "the OIDC token of GitHub"},
 		{"the role of the environment", map[string]string{"AWS_ROLE_ARN": logintest.Role}, Options{}, "the OIDC token of GitHub"},
+		{"a role of GovCloud", map[string]string{"AWS_REGION": "us-gov-west-1"}, Options{Role: logintest.GovRole}, "the OIDC token of GitHub"},
+		{"a role of China", map[string]string{"AWS_REGION": "cn-north-1"}, Options{Role: logintest.ChinaRole}, "the OIDC token of GitHub"},
 		{"the token of GitLab", map[string]string{"AWS_ID_TOKEN": logintest.IDToken(awsAudience), githubURL: "", githubToken: ""}, Options{Role: logintest.Role, TokenEnv: "AWS_ID_TOKEN"}, "the OIDC token in AWS_ID_TOKEN"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -79,7 +82,7 @@ func TestAWSAssumesARoleWithTheTokenOfTheJob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := "the role " + logintest.Role + " for " + test.from; a.Source != want {
+			if want := "the role " + cmp.Or(test.o.Role, logintest.Role) + " for " + test.from; a.Source != want {
 				t.Errorf("source %q, want %q", a.Source, want)
 			}
 			before := clouds.Issued("aws")
@@ -95,7 +98,8 @@ func TestAWSAssumesARoleWithTheTokenOfTheJob(t *testing.T) {
 			if n := clouds.Issued("aws") - before; n != 1 {
 				t.Errorf("%d credentials were issued", n)
 			}
-			for _, secret := range []string{logintest.IDToken(awsAudience), logintest.Secret, logintest.Session} {
+			token := logintest.IDToken(map[bool]string{true: chinaAudience, false: awsAudience}[test.o.Role == logintest.ChinaRole])
+			for _, secret := range []string{token, logintest.Secret, logintest.Session} {
 				if !slices.Contains(*held, secret) {
 					t.Errorf("%s is not redacted", secret)
 				}
@@ -148,6 +152,31 @@ func TestAWSLoginsThatFail(t *testing.T) {
 				t.Errorf("%T: %v", err, err)
 			}
 		})
+	}
+}
+
+// Services have names of their own in the partitions of AWS, and with FIPS.
+func TestURLsOfAWS(t *testing.T) {
+	for region, want := range map[string]string{
+		"eu-west-1":      "https://bedrock-runtime.eu-west-1.amazonaws.com",
+		"us-east-1":      "https://bedrock-runtime.us-east-1.amazonaws.com",
+		"us-gov-west-1":  "https://bedrock-runtime.us-gov-west-1.amazonaws.com",
+		"cn-north-1":     "https://bedrock-runtime.cn-north-1.amazonaws.com.cn",
+		"eusc-de-east-1": "https://bedrock-runtime.eusc-de-east-1.amazonaws.eu",
+		"us-iso-east-1":  "https://bedrock-runtime.us-iso-east-1.c2s.ic.gov",
+		"xx-new-9":       "https://bedrock-runtime.xx-new-9.amazonaws.com",
+	} {
+		for fips, service := range map[string]string{"": "bedrock-runtime", "false": "bedrock-runtime", "true": "bedrock-runtime-fips"} {
+			cloudless(t, map[string]string{"AWS_REGION": region, "AWS_USE_FIPS_ENDPOINT": fips})
+			o, _ := options(Options{})
+			a, err := o.AWS()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.Replace(want, "bedrock-runtime", service, 1); a.URL("bedrock-runtime") != want {
+				t.Errorf("%s, FIPS %q: %s, want %s", region, fips, a.URL("bedrock-runtime"), want)
+			}
+		}
 	}
 }
 

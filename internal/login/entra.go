@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
@@ -20,10 +23,47 @@ import (
 	"github.com/millhand/millhand/internal/files/abandon"
 )
 
-const (
-	entraScope    = "https://cognitiveservices.azure.com/.default"
-	entraAudience = "api://AzureADTokenExchange" // of OIDC tokens that Entra accepts
-)
+// entraAudience is the start of the audience of OIDC tokens that Entra accepts.
+const entraAudience = "api://AzureADTokenExchange"
+
+// azureCloud is a cloud of Azure: its domain, its Entra, and the end of the audience there.
+type azureCloud struct {
+	domain, audience string
+	config           cloud.Configuration
+	authorities      []string // hosts of its Entra
+}
+
+// azureClouds are the clouds of Azure; the first one is public.
+var azureClouds = []azureCloud{
+	{"azure.com", "", cloud.AzurePublic, []string{"login.microsoftonline.com"}},
+	{"azure.us", "USGov", cloud.AzureGovernment, []string{"login.microsoftonline.us"}},
+	{"azure.cn", "China", cloud.AzureChina, []string{"login.chinacloudapi.cn", "login.partner.microsoftonline.cn"}},
+}
+
+// azure returns the cloud of the endpoint, or of AZURE_AUTHORITY_HOST for an endpoint elsewhere, such as a gateway. That
+// variable, which the SDK reads, also replaces the host of the cloud's Entra.
+func (o Options) azure() azureCloud {
+	hostOf := func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		return strings.ToLower(u.Hostname())
+	}
+	_, authority := o.first("AZURE_AUTHORITY_HOST")
+	of := azureClouds[0]
+	at := slices.IndexFunc(azureClouds, func(c azureCloud) bool { return strings.HasSuffix(hostOf(o.Endpoint), "."+c.domain) })
+	if at < 0 {
+		at = slices.IndexFunc(azureClouds, func(c azureCloud) bool { return slices.Contains(c.authorities, hostOf(authority)) })
+	}
+	if at > 0 {
+		of = azureClouds[at]
+	}
+	if authority != "" {
+		of.config = cloud.Configuration{}
+	}
+	return of
+}
 
 // entraForm is that of tenants and clients, which become parts of URLs.
 var entraForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]{1,200}$`) })
@@ -70,11 +110,11 @@ func (o Options) checkEntra() error {
 // token that a server has rejected.
 func (o Options) entraToken(ctx context.Context, credential func(context.Context, azcore.ClientOptions) (azcore.TokenCredential, error)) (azcore.AccessToken, error) {
 	sent := &entraClient{client: o.client()}
-	from, err := credential(ctx, azcore.ClientOptions{Transport: sent, Retry: policy.RetryOptions{MaxRetries: -1}}) // retries are the caller's
+	from, err := credential(ctx, azcore.ClientOptions{Cloud: o.azure().config, Transport: sent, Retry: policy.RetryOptions{MaxRetries: -1}}) // retries are the caller's
 	if err != nil {
 		return azcore.AccessToken{}, err
 	}
-	token, err := from.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{entraScope}})
+	token, err := from.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://cognitiveservices." + o.azure().domain + "/.default"}})
 	if err != nil {
 		return azcore.AccessToken{}, sent.reason(err)
 	}
@@ -84,7 +124,7 @@ func (o Options) entraToken(ctx context.Context, credential func(context.Context
 // entraAssertion returns the credential of an application that accepts the OIDC token of the job. The
 // token is requested here: the SDK would make a text of its errors.
 func (o Options) entraAssertion(ctx context.Context, options azcore.ClientOptions) (azcore.TokenCredential, error) {
-	token, err := o.idToken(ctx, entraAudience)
+	token, err := o.idToken(ctx, entraAudience+o.azure().audience)
 	if err != nil {
 		return nil, err
 	}

@@ -78,6 +78,60 @@ func TestEntraExchangesTheTokenOfTheJob(t *testing.T) {
 	}
 }
 
+// The host of the endpoint, or else that of Entra, selects a national cloud: the servers accept only the scope and the
+// OIDC token of theirs.
+func TestEntraOfNationalClouds(t *testing.T) {
+	clouds, url := serve(t)
+	job := Options{TenantID: logintest.TenantID, ClientID: logintest.ClientID}
+	for _, test := range []struct{ endpoint, authority, audience, wrong string }{
+		{"https://mine.openai.azure.com/openai/v1", "", "", ""},
+		{"https://mine.openai.azure.us/openai/v1", "", "USGov", ""},
+		{"https://mine.cognitiveservices.azure.us", "https://login.microsoftonline.us/", "USGov", ""},
+		{"https://MINE.openai.azure.cn/openai/v1", "", "China", ""},
+		{"https://mine.openai.azure.cn/openai/v1", "https://login.partner.microsoftonline.cn", "China", ""},
+		{"https://gateway.test/v1", "https://login.microsoftonline.us", "USGov", ""},
+		{"https://gateway.test/azure.us", "", "", ""},
+		{"https://notazure.us", "", "", ""},
+		{"https://mine.openai.azure.us/openai/v1", "https://login.microsoftonline.com", "USGov", "AADSTS70011"}, // the variable goes before
+	} {
+		for kind, env := range map[string]map[string]string{
+			"token":  {},
+			"secret": {"AZURE_TENANT_ID": logintest.TenantID, "AZURE_CLIENT_ID": logintest.ClientID, "AZURE_CLIENT_SECRET": logintest.ClientSecret},
+		} {
+			ofEntra(t, url, env)
+			if test.authority != "" {
+				t.Setenv("AZURE_AUTHORITY_HOST", test.authority)
+			}
+			o := Options{}
+			if kind == "token" {
+				o = job
+			}
+			o.Endpoint, o.HTTP = test.endpoint, &http.Client{Transport: detour{url}}
+			o, held := options(o)
+			e, err := o.Entra()
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := len(clouds.Problems())
+			key, err := e.Keys.Key(t.Context())
+			switch {
+			case test.wrong != "":
+				if err == nil || !strings.Contains(err.Error(), test.wrong) {
+					t.Errorf("%+v, %s: error %v", test, kind, err)
+				}
+				continue
+			case err != nil || key != logintest.EntraToken:
+				t.Errorf("%+v, %s: %q, %v", test, kind, key, err)
+			case kind == "token" && !slices.Contains(*held, logintest.IDToken(entraAudience+test.audience)):
+				t.Errorf("%+v: redacted %q", test, *held)
+			}
+			for _, p := range clouds.Problems()[before:] {
+				t.Errorf("%+v, %s: %v", test, kind, p)
+			}
+		}
+	}
+}
+
 func TestEntraLoginsThatFail(t *testing.T) {
 	_, url := serve(t)
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))

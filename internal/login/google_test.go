@@ -19,7 +19,7 @@ func (d detour) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host = to.Scheme, to.Host
+	r.Host, r.URL.Scheme, r.URL.Host = r.URL.Host, to.Scheme, to.Host
 	return http.DefaultTransport.RoundTrip(r)
 }
 

@@ -44,6 +44,7 @@ type Options struct {
 	TenantID         string // of Entra
 	ClientID         string // of Entra, an application that accepts the OIDC token
 	TokenEnv         string // variable with the OIDC token; "" for a token that GitHub issues
+	Endpoint         string // URL of the requests, which may be one of a national cloud of Azure
 
 	Getenv func(string) string
 	Now    func() time.Time

@@ -160,6 +160,7 @@ func (m *Set) loggedIn(conf provider.Config, kind provider.Kind, own tasks.Provi
 	case kinds.Google:
 		return m.ofGoogle(conf, o, own, written, account, fix)
 	case kinds.Azure:
+		o.Endpoint = conf.BaseURL
 		return ofAzure(conf, o, written)
 	case kinds.AWS:
 	}

@@ -27,7 +27,7 @@ func served(defined *node, id, model string) bool {
 }
 
 // grouped matches models that are named with their group of regions.
-var grouped = regexp.MustCompile(`^(arn:|(global|us|eu|jp|apac|au)\.)`)
+var grouped = regexp.MustCompile(`^(arn:|(global|us|us-gov|eu|jp|apac|au)\.)`)
 
 // inGroup returns the name of a model with the group of regions that OpenCode adds for the
 // region of its configuration: Bedrock serves most models only by such names.
@@ -99,7 +99,7 @@ func (c endpoint) value(from, to string, read ...string) {
 }
 
 // ownHost matches hosts of the clouds, which get their credentials without login.
-var ownHost = regexp.MustCompile(`\.(amazonaws|googleapis)\.com$`)
+var ownHost = regexp.MustCompile(`\.(amazonaws\.(com(\.cn)?|eu)|googleapis\.com)$`)
 
 // address converts the address of a provider.
 func (c endpoint) address(at *node) {

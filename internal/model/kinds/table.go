@@ -61,7 +61,11 @@ var table = []Kind{
 		OpenCode: []string{"ollama-ai-provider", "ollama-ai-provider-v2"},
 	},
 	{
-		Name: "azure", Cloud: Azure, Hosts: []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"},
+		Name: "azure", Cloud: Azure, Hosts: []string{
+			".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com",
+			".openai.azure.us", ".cognitiveservices.azure.us", ".services.ai.azure.us",
+			".openai.azure.cn", ".cognitiveservices.azure.cn", ".services.ai.azure.cn",
+		},
 		LoginEnv: []string{"AZURE_CLIENT_ID", "AZURE_TENANT_ID"},
 		KeyEnv:   []string{"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"}, TokenEnv: []string{"AZURE_OPENAI_AD_TOKEN"},
 		BaseEnv:  []string{"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
@@ -92,7 +96,7 @@ var table = []Kind{
 		OpenCode: []string{"@ai-sdk/cerebras"}, GenaiPrices: "cerebras", ModelsDev: "cerebras",
 	},
 	{
-		Name: "bedrock", Cloud: AWS, Hosts: []string{".amazonaws.com"},
+		Name: "bedrock", Cloud: AWS, Hosts: []string{".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu"},
 		LoginEnv: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ROLE_ARN", "AWS_ACCESS_KEY_ID"},
 		KeyEnv:   []string{"AWS_BEARER_TOKEN_BEDROCK"}, TokenEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"},
 		BaseEnv:  []string{"ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},

@@ -17,7 +17,7 @@ import (
 // cloudURL returns the base URL of a cloud in the region of its login; "" for other kinds.
 func (c Config) cloudURL() string {
 	if c.AWS != nil {
-		return "https://bedrock-runtime." + c.AWS.Config.Region + ".amazonaws.com"
+		return c.AWS.URL("bedrock-runtime")
 	}
 	switch c.Region {
 	case "":

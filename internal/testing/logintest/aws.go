@@ -29,7 +29,9 @@ func (c *Clouds) sts(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 	case r.Form.Get("Action") != "AssumeRoleWithWebIdentity" || r.Header.Get("Authorization") != "":
 		err = fmt.Errorf("unexpected request of STS: %v", r.Form)
-	case r.Form.Get("RoleArn") != Role:
+	case r.Form.Get("RoleArn") == ChinaRole:
+		err = checkIDToken(r.Form.Get("WebIdentityToken"), "sts.amazonaws.com.cn")
+	case r.Form.Get("RoleArn") != Role && r.Form.Get("RoleArn") != GovRole:
 		err = fmt.Errorf("not authorized to assume %s", r.Form.Get("RoleArn"))
 	default:
 		err = checkIDToken(r.Form.Get("WebIdentityToken"), "sts.amazonaws.com")

@@ -16,11 +16,13 @@ import (
 
 // The secrets of the server.
 const (
-	JobToken = "request-token-of-the-job-0123456789" // for OIDC tokens, as GitHub gives it to a job
-	Role     = "arn:aws:iam::123456789012:role/reviewer"
-	AccessID = "ASIATESTTESTTEST"
-	Secret   = "secret-access-key-0123456789abcdef"
-	Session  = "session-token-0123456789abcdef"
+	JobToken  = "request-token-of-the-job-0123456789" // for OIDC tokens, as GitHub gives it to a job
+	Role      = "arn:aws:iam::123456789012:role/reviewer"
+	GovRole   = "arn:aws-us-gov:iam::123456789012:role/reviewer"
+	ChinaRole = "arn:aws-cn:iam::123456789012:role/reviewer"
+	AccessID  = "ASIATESTTESTTEST"
+	Secret    = "secret-access-key-0123456789abcdef"
+	Session   = "session-token-0123456789abcdef"
 )
 
 // Clouds serves all clouds; requests to models become those of the maker's API. It is safe for

@@ -13,14 +13,22 @@ const (
 	TenantID     = "11111111-2222-3333-4444-555555555555"
 	ClientID     = "66666666-7777-8888-9999-aaaaaaaaaaaa"
 	ClientSecret = "client-secret-0123456789abcdef"
-	entraHost    = "https://login.microsoftonline.com/"
 )
 
 // EntraToken is the access token that Entra issues.
 var EntraToken = "eyJ" + base64.RawURLEncoding.EncodeToString([]byte("entra-token")) + ".0123456789abcdef.signature"
 
+// entraHosts are the hosts of Entra: of each cloud, the domain of its services and the end of the audience of its OIDC tokens.
+var entraHosts = map[string][2]string{
+	"login.microsoftonline.com":        {"azure.com", ""},
+	"login.microsoftonline.us":         {"azure.us", "USGov"},
+	"login.chinacloudapi.cn":           {"azure.cn", "China"},
+	"login.partner.microsoftonline.cn": {"azure.cn", "China"},
+}
+
 // entra describes a tenant, and exchanges an OIDC token for an access token of its application.
 func (c *Clouds) entra(w http.ResponseWriter, r *http.Request) {
+	entraHost, of := "https://"+r.Host+"/", entraHosts[r.Host]
 	tenant, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if path == "v2.0/.well-known/openid-configuration" {
 		respond(w, http.StatusOK, map[string]any{
@@ -35,7 +43,7 @@ func (c *Clouds) entra(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 	case r.Method != http.MethodPost || field("grant_type") != "client_credentials" || r.URL.RawQuery != "":
 		err = fmt.Errorf("unexpected request of Entra: %s %s", r.Method, r.URL)
-	case !strings.Contains(" "+field("scope")+" ", " https://cognitiveservices.azure.com/.default "):
+	case !strings.Contains(" "+field("scope")+" ", " https://cognitiveservices."+of[0]+"/.default "):
 		err = errors.New("AADSTS70011: the scope " + field("scope") + " is invalid")
 	case tenant != TenantID:
 		err = errors.New("AADSTS90002: tenant " + tenant + " not found")
@@ -45,7 +53,7 @@ func (c *Clouds) entra(w http.ResponseWriter, r *http.Request) {
 	case field("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer":
 		err = errors.New("AADSTS7000215: invalid client secret")
 	default:
-		err = checkIDToken(field("client_assertion"), "api://AzureADTokenExchange")
+		err = checkIDToken(field("client_assertion"), "api://AzureADTokenExchange"+of[1])
 	}
 	if err != nil {
 		c.note(err)

@@ -22,7 +22,10 @@ import (
 )
 
 // cloudHosts are the hosts of clouds whose addresses a login can't change.
-var cloudHosts = []string{"sts.googleapis.com", "iamcredentials.googleapis.com", "europe-west1-aiplatform.googleapis.com", "login.microsoftonline.com", "mine.openai.azure.com"}
+var cloudHosts = []string{
+	"sts.googleapis.com", "iamcredentials.googleapis.com", "europe-west1-aiplatform.googleapis.com", "login.microsoftonline.com", "mine.openai.azure.com",
+	"login.microsoftonline.us", "mine.openai.azure.us", "sts.cn-north-1.amazonaws.com.cn", "bedrock-runtime.cn-north-1.amazonaws.com.cn",
+}
 
 // cloudProxy serves the clouds of wire by the names of their hosts: it starts a proxy, and writes the certificate that
 // programs have to trust to a file.
