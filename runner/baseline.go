@@ -48,7 +48,7 @@ func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *ending.
 // use them, because it works in the same tree.
 func (r verifier) key() string {
 	j, s := r.job, r.site
-	if s.inPlace || s.hooks.Has(tasks.JobStart) { // which know the job
+	if s.InPlace || s.hooks.Has(tasks.JobStart) { // which know the job
 		return ""
 	}
 	l := j.spec.Limits
@@ -58,26 +58,26 @@ func (r verifier) key() string {
 	if err != nil {
 		return ""
 	}
-	return strings.ReplaceAll(string(key), s.tree.Root(), "") // in rules
+	return strings.ReplaceAll(string(key), s.Tree.Root(), "") // in rules
 }
 
 // unchanged runs the verify commands, and restores the tree if it is the job's own.
 // In the user's tree, what they leave stays, as it does after the agent's work.
 func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
 	j, s := r.job, r.site
-	if !s.inPlace {
+	if !s.InPlace {
 		before, err := r.treeAfterSetup(ctx)
 		if err != nil {
 			return nil, j.notVerified(ctx, err)
 		}
 		defer func() {
-			if err := s.tree.Restore(context.WithoutCancel(ctx), before); err != nil && end == nil {
+			if err := s.Tree.Restore(context.WithoutCancel(ctx), before); err != nil && end == nil {
 				end = j.notVerified(ctx, fmt.Errorf("undo what verify commands changed: %w", err))
 			}
 		}()
 	}
-	if s.inPlace && verifiesWorkspace(j.spec) {
-		end = s.diff.by(ctx, event.ByBaseline, false, func(ctx context.Context) (end *ending.Stop) {
+	if s.InPlace && verifiesWorkspace(j.spec) {
+		end = s.diff.By(ctx, event.ByBaseline, false, func(ctx context.Context) (end *ending.Stop) {
 			results, end = r.each(ctx)
 			return end
 		})
@@ -104,11 +104,11 @@ func (r verifier) each(ctx context.Context) (results []event.Baseline, end *endi
 
 // treeAfterSetup returns the state of the job's own tree.
 func (r verifier) treeAfterSetup(ctx context.Context) (*gitops.Tree, error) {
-	from := r.site.before
+	from := r.site.Before
 	if len(r.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
 		from = nil
 	}
-	return r.site.tree.Tree(ctx, from)
+	return r.site.Tree.Tree(ctx, from)
 }
 
 // faultOf returns why the environment made a command fail; nil if it did not.

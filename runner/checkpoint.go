@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/changes"
 )
 
 // snapshots is the directory of the saved states of worktrees, in the report directory.
@@ -51,7 +52,7 @@ func (s *saver) save(ctx context.Context) string {
 func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	w := s.work
 	files, only := w.tree.Written()
-	w.site.diff.written(files)
+	w.site.diff.Written(files)
 	if !only || !alone(w) {
 		s.ran = true
 		return w.site.save(ctx, w.job.opts)
@@ -63,16 +64,16 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 	if err != nil {
 		return gitops.Saved{}, err
 	}
-	return store.SaveFiles(ctx, w.site.comparedWith(), w.site.base, s.last, files)
+	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.base, s.last, files)
 }
 
 // start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
 // exactly the base.
 func (s *saver) start() (gitops.Saved, error) {
 	site := s.work.site
-	tree, err := site.tree.RootTree(site.base)
-	if (early{s.work.job}).onlyCalls() && (site.linked() || site.before == site.committed && site.initial == tree) {
-		return gitops.AtBase(tree, site.comparedWith()), err
+	tree, err := site.Tree.RootTree(site.base)
+	if (early{s.work.job}).onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
+		return gitops.AtBase(tree, site.ComparedWith()), err
 	}
 	return gitops.Saved{Tree: tree}, err
 }
@@ -80,17 +81,17 @@ func (s *saver) start() (gitops.Saved, error) {
 // found returns what the job has changed, as the last search before a state was saved found it, or without one if only
 // built-in tools wrote files; nil if that is not known, or if files can have changed since. The processes of a command at level A
 // end with it. What changes later in the user's own tree was changed by the user. Custom tools can claim to be read-only.
-func (s *saver) found(ctx context.Context) *found {
+func (s *saver) found(ctx context.Context) *changes.Found {
 	w := s.work
 	known := !s.ran || w.job.opts.Level == sandbox.Full
-	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.before != w.site.comparedWith() {
+	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
 		return nil
 	}
 	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
 	if err != nil || changes == nil {
 		return nil // the search will report it
 	}
-	return w.site.diff.foundIn(changes, s.last.Left)
+	return w.site.diff.FoundIn(changes, s.last.Left)
 }
 
 // alone reports whether only calls and commands of a job can change its files: it has no extensions,
@@ -100,8 +101,8 @@ func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) gitops.Checkpoints {
 	return gitops.Checkpoints{
-		Reader: s.tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
-		LeftOut: s.inPlace,
+		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
+		LeftOut: s.InPlace,
 		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
 	}
 }
@@ -112,7 +113,7 @@ func (s *site) save(ctx context.Context, o *Options) (gitops.Saved, error) {
 	if err != nil {
 		return gitops.Saved{}, err
 	}
-	return store.Save(ctx, s.comparedWith(), s.base)
+	return store.Save(ctx, s.ComparedWith(), s.base)
 }
 
 // openStore returns the states that are saved, with their directory.
@@ -141,7 +142,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		if err != nil {
 			return "", err
 		}
-		s.before = all.Below(s.below)
+		s.Before = all.Below(s.below)
 		if len(s.dirty) > 0 {
 			s.dirty = changed
 		}
@@ -150,18 +151,18 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 	if tree, err = s.foundClean(j); err != nil || tree != "" {
 		return tree, err
 	}
-	all, left, err := s.tree.SnapshotAndLeftOut(ctx)
+	all, left, err := s.Tree.SnapshotAndLeftOut(ctx)
 	if err != nil {
 		return "", err
 	}
-	if s.before = all.Below(s.below); s.below == "" {
-		s.ignored = left
+	if s.Before = all.Below(s.below); s.below == "" {
+		s.Ignored = left
 	}
-	if s.before.Equal(s.committed) {
-		if s.before.Complete() {
-			s.before = s.committed
+	if s.Before.Equal(s.Committed) {
+		if s.Before.Complete() {
+			s.Before = s.Committed
 		}
-		return s.tree.RootTree(s.base)
+		return s.Tree.RootTree(s.base)
 	}
 	saved, err := s.save(ctx, j.opts)
 	return saved.Tree, err
@@ -171,7 +172,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 func (s *site) readCommitted() error {
 	committed, err := s.origin.SnapshotOf(s.base)
 	if err == nil {
-		s.committed = committed.Below(s.below)
+		s.Committed = committed.Below(s.below)
 	}
 	return err
 }
@@ -186,8 +187,8 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
-	if s.before = s.committed; s.below == "" {
-		s.ignored = clean.left
+	if s.Before = s.Committed; s.below == "" {
+		s.Ignored = clean.left
 	}
-	return s.tree.RootTree(s.base)
+	return s.Tree.RootTree(s.base)
 }

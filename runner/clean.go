@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
@@ -60,7 +61,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err err
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
 // the commands there, which can't access the job's workspace.
 func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) error {
-	f, err := s.diff.find(ctx)
+	f, err := s.diff.Find(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,14 +70,14 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 		message = j.message(s.base, "", "")
 	}
 	author, committer := j.signatures()
-	repo, err := s.tree.CheckOut(ctx, dir, f.changes, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
+	repo, err := s.Tree.CheckOut(ctx, dir, f.Changes, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
 	if err != nil {
 		return err
 	}
 	if err := owner.AllAs(s.space.Dir(), dir); err != nil {
 		return err
 	}
-	c.site = &site{origin: repo, place: place{tree: repo, inPlace: true}, below: s.below, beside: s.beside}
+	c.site = &site{origin: repo, Place: changes.Place{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
 	if c.site.space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.below))); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	if err != nil {
 		return err
 	}
-	g.Readable, g.Caches = s.tree.Git.Objects.Dirs(), dir+".caches"
+	g.Readable, g.Caches = s.Tree.Git.Objects.Dirs(), dir+".caches"
 	if s.sandbox != nil {
 		g.Modules = s.sandbox.Modules // the change could name others
 	}

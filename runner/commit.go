@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
@@ -28,7 +29,7 @@ type landed struct {
 	job     *job
 	site    *site
 	changes *gitops.ChangeSet // nil until they are measured
-	left    []leftOut         // of the changes
+	left    []changes.LeftOut // of the changes
 	patch   string            // path below the report directory; "" for none
 	digest  string            // SHA-256 of the patch
 	made    gitops.CommitResult
@@ -39,38 +40,38 @@ type landed struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landed) findChanges(ctx context.Context) *ending.Stop {
-	f, err := l.site.diff.find(ctx)
+	f, err := l.site.diff.Find(ctx)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
 	if err != nil {
 		return ending.OfGit(ctx, "find the job's changes", err)
 	}
-	cs, left := f.changes, f.ignored
-	l.changes, l.left = cs, f.leftOut
-	changes := make([]event.Change, 0, len(cs.Changes))
+	cs, left := f.Changes, f.Ignored
+	l.changes, l.left = cs, f.LeftOut
+	measured := make([]event.Change, 0, len(cs.Changes))
 	for _, c := range cs.Changes {
-		changes = append(changes, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
+		measured = append(measured, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes, LeftOut: summarizeLeft(l.left)})
+	l.job.emit(event.Event{Type: event.ChangesFound, Changes: measured, LeftOut: changes.SummarizeLeft(l.left)})
 	for _, refused := range cs.Refused {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	l.warnMixedCommit(cs)
-	for _, text := range trackedAmong(l.left) {
+	for _, text := range changes.TrackedAmong(l.left) {
 		l.job.warn(text)
 	}
 	var paths []string // ignored files that the job changed
 	var unlisted error
 	if left != nil {
-		if paths, unlisted = l.site.noteIgnored(ctx, left); unlisted != nil {
+		if paths, unlisted = l.site.NoteIgnored(ctx, left); unlisted != nil {
 			l.job.warn(unlisted.Error())
 		}
 	}
-	if text := l.site.warning(); text != "" {
+	if text := l.site.Warning(); text != "" {
 		l.job.warn(text)
 	}
-	if len(changes) == 0 {
+	if len(measured) == 0 {
 		if end := l.forgotten(); end != nil {
 			return end
 		}
@@ -98,13 +99,13 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
+	if end := protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.Tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
 		return end
 	}
 	if end := l.unpermitted(cs); end != nil {
 		return end
 	}
-	over, err := landing.Excesses(ctx, l.site.tree, l.site.below, l.job.spec.Change, cs)
+	over, err := landing.Excesses(ctx, l.site.Tree, l.site.below, l.job.spec.Change, cs)
 	if err != nil {
 		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -114,14 +115,14 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
 func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
-	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
+	if l.site.below == "" || l.site.InPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
 		return nil
 	}
-	base, err := l.site.tree.SnapshotOf(l.site.base)
+	base, err := l.site.Tree.SnapshotOf(l.site.base)
 	if err != nil {
 		return err
 	}
-	all, err := l.site.tree.Changes(ctx, base)
+	all, err := l.site.Tree.Changes(ctx, base)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (l *landed) warnMixedCommit(cs *gitops.ChangeSet) {
 const keyInPatch = "lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied"
 
 func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
-	patch, err := l.site.tree.Patch(ctx, l.changes.Without(landing.Opaque(leaks)))
+	patch, err := l.site.Tree.Patch(ctx, l.changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return err
 	}
@@ -209,11 +210,11 @@ func (l *landed) unsavable() (paths []string) {
 // lackedBefore returns the paths that an earlier process found to be missing from the patch, and that are
 // not in the working tree: its saved states don't have them. A follow-up prompt can have removed them.
 func (l *landed) lackedBefore() (paths []string) {
-	if l.site.tree == nil {
+	if l.site.Tree == nil {
 		return nil
 	}
 	for _, p := range l.job.history.Lacks() {
-		if _, err := os.Lstat(filepath.Join(l.site.tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(l.site.Tree.Root(), filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, p)
 		}
 	}
@@ -265,7 +266,7 @@ func (l *landed) commit(ctx context.Context) *ending.Stop {
 	}
 	if err := l.record(ctx, l.message("")); err != nil {
 		what := "commit"
-		if l.site.inPlace && errors.Is(err, gitdir.ErrConflict) {
+		if l.site.InPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
 		}
 		return ending.OfGit(ctx, what, err)
@@ -290,7 +291,7 @@ func (l *landed) commitWIP(ctx context.Context, end *ending.Stop) {
 // record commits the job's changes with a message.
 func (l *landed) record(ctx context.Context, message string) error {
 	branch := l.job.spec.Commit.Branch
-	if l.site.inPlace || pushesFromMirror(l.job.spec) {
+	if l.site.InPlace || pushesFromMirror(l.job.spec) {
 		branch = "" // the checked-out branch
 	}
 	author, committer := l.job.signatures()
@@ -304,7 +305,7 @@ func (l *landed) record(ctx context.Context, message string) error {
 			return signature, err
 		}
 	}
-	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
+	done, err := l.site.Tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
 		Force:     branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
@@ -366,21 +367,21 @@ func (l *landed) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 	if err != nil {
 		return nil, err
 	}
-	return landing.Leaks(ctx, l.site.tree, changes, l.job.opts.Redact)
+	return landing.Leaks(ctx, l.site.Tree, changes, l.job.opts.Redact)
 }
 
 // committed returns the job's changes as a commit would contain them: of files with
 // uncommitted changes of the user, a commit includes these changes.
 func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 	mixed := slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
-	if l.job.spec.Commit == nil || !l.site.inPlace || l.site.base != "" && !mixed {
+	if l.job.spec.Commit == nil || !l.site.InPlace || l.site.base != "" && !mixed {
 		return l.changes, nil
 	}
-	base, err := l.site.tree.SnapshotOf(l.site.base)
+	base, err := l.site.Tree.SnapshotOf(l.site.base)
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.site.tree.Changes(ctx, base.Below(l.site.below))
+	all, err := l.site.Tree.Changes(ctx, base.Below(l.site.below))
 	if err != nil {
 		return nil, err
 	}

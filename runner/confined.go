@@ -68,17 +68,17 @@ func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Pr
 func (j *job) ground(s *site, p permission.Profile) (confinement.Env, error) {
 	g := confinement.Env{
 		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
-		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
+		Tree: s.Tree.Root(), Git: []string{s.Tree.Git.Own, s.Tree.Git.Common}, InPlace: s.InPlace,
 		Profile: p, Caches: filepath.Join(j.opts.Work, "caches", j.spec.ID), Getenv: j.opts.Getenv, Tools: j.plan.Tools, Beside: s.beside, Limits: j.spec.Limits, Now: j.opts.Now,
 		Tell: j.denied.Once(func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) }),
 		Fail: j.fail, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
-	if s.inPlace {
-		g.Submodules = s.tree.Submodules(s.below)
+	if s.InPlace {
+		g.Submodules = s.Tree.Submodules(s.below)
 	}
 	if g.Level == sandbox.Full {
-		g.Locked = landing.Edits{Profile: p, Root: s.tree.Root(), Below: s.below}.Locked(s.tracked())
+		g.Locked = landing.Edits{Profile: p, Root: s.Tree.Root(), Below: s.below}.Locked(s.tracked())
 	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; tools can read saved output
 		g.Readable = append(g.Readable, j.outputs().Path())
@@ -99,8 +99,8 @@ func (s *site) expectedScratch(o *Options, job string) tools.Scratch {
 func (j *job) hidden(s *site) []string {
 	var list []string
 	for _, dir := range j.private(s) {
-		if rel, err := filepath.Rel(s.tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
-			list = append(list, filepath.Join(s.tree.Root(), millhandPrefix(rel)))
+		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
+			list = append(list, filepath.Join(s.Tree.Root(), millhandPrefix(rel)))
 		}
 	}
 	if file := j.opts.Preflight.signing.KeyFile; file != "" { // a rule of the profile may allow its directory

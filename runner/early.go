@@ -83,10 +83,10 @@ type early struct{ job *job }
 // except those that a commit contains.
 func (e early) possible(s *site) bool {
 	j := e.job
-	if s.inPlace && sandbox.OfOther(s.origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
+	if s.InPlace && sandbox.OfOther(s.origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
 		return false // only the sandbox itself shows whether commands of that user can start
 	}
-	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.inPlace || j.start.base != "")
+	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.start.base != "")
 }
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters
@@ -103,7 +103,7 @@ func onlyCalls(p *tasks.Plan, j tasks.Job) bool {
 // open begins to open the site of the job, whose files are its own tree or a linked worktree. The
 // progress has the site as soon as something must be released, whatever happens.
 func (e early) open(ctx context.Context, s *site, head gitdir.Head, p *progress) *ending.Stop {
-	if s.inPlace {
+	if s.InPlace {
 		return e.ownTree(ctx, s, head, p)
 	}
 	p.site = s
@@ -157,7 +157,7 @@ func (e early) begin(ctx context.Context, s *site, own bool) {
 			if end == nil {
 				return
 			}
-			s.before = nil // there are no changes to find
+			s.Before = nil // there are no changes to find
 			if s.opening.waived = errors.Is(context.Cause(ctx), errWaived); !s.opening.waived {
 				s.opening.end = end
 				e.fail(end)
@@ -292,7 +292,7 @@ func waitFor(j *job, s *site) *ending.Stop {
 
 // addFiles adds to the environment of a session's tools what depends on the job's files.
 func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error {
-	ignored, err := w.site.tree.IgnoredBelow(w.site.below, w.site.base)
+	ignored, err := w.site.Tree.IgnoredBelow(w.site.below, w.site.base)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) 
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
-	over, err := landing.Excesses(ctx, w.site.tree, w.site.below, w.job.spec.Change, f.changes)
+	over, err := landing.Excesses(ctx, w.site.Tree, w.site.below, w.job.spec.Change, f.Changes)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
@@ -39,7 +39,7 @@ func exceeded(over []landing.Excess) *ending.Stop {
 // barred returns the denials of what was changed in the workspace since the job started,
 // and the paths that git would not commit, if there is a commit.
 func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *ending.Stop) {
-	e := landing.Edits{Profile: p, Root: w.site.tree.Root(), Below: w.site.below}
+	e := landing.Edits{Profile: p, Root: w.site.Tree.Root(), Below: w.site.below}
 	commits := w.job.spec.Commit != nil
 	if !commits && !p.BarsAny() {
 		return nil, nil, nil
@@ -50,12 +50,12 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	}
 	var refused []gitops.Refusal
 	if commits {
-		refused = f.changes.Refused
+		refused = f.Changes.Refused
 	}
 	if !p.BarsAny() {
 		return nil, refused, nil
 	}
-	changed, err := w.site.diff.paths(ctx, f)
+	changed, err := w.site.diff.Paths(ctx, f)
 	if err != nil {
 		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}

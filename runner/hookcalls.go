@@ -11,9 +11,9 @@ import (
 
 // watch runs a hook around a call. What it leaves in the workspace is not the agent's.
 func (r jobHooks) watch(ctx context.Context, run func()) {
-	end := r.site.diff.startHook(ctx)
+	end := r.site.diff.StartHook(ctx)
 	run()
-	if end = cmp.Or(end, r.site.diff.endHook(ctx)); end != nil && ctx.Err() == nil {
+	if end = cmp.Or(end, r.site.diff.EndHook(ctx)); end != nil && ctx.Err() == nil {
 		r.job.end(session.Timeout{Code: end.Code, Reason: end.Detail})
 	}
 }

@@ -76,18 +76,18 @@ func (r jobHooks) beforeCommit(ctx context.Context) *ending.Stop {
 	if r.job.spec.Commit == nil || !r.site.hasHooks(tasks.BeforeCommit) {
 		return nil
 	}
-	f, err := r.site.diff.find(ctx)
+	f, err := r.site.diff.Find(ctx)
 	if err != nil {
 		return ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
 	var changed []string
-	for _, c := range f.changes.Changes {
+	for _, c := range f.Changes.Changes {
 		changed = append(changed, c.Path)
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	return r.site.diff.except(ctx, func(ctx context.Context) *ending.Stop {
+	return r.site.diff.Except(ctx, func(ctx context.Context) *ending.Stop {
 		return r.run(ctx, tasks.BeforeCommit, event.CodeHook, func(in *hook.Input) { in.Changes = changed })
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -102,6 +103,6 @@ func withoutArtifacts(o *origin, dirty []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	built := newArtifacts(o.repo.Root(), committed)
-	return slices.DeleteFunc(slices.Clone(dirty), built.is), nil
+	built := changes.NewArtifacts(o.repo.Root(), committed)
+	return slices.DeleteFunc(slices.Clone(dirty), built.Is), nil
 }

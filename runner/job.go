@@ -145,7 +145,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		}
 	}
 	p.site.settled()
-	if end != nil && p.site != nil && p.site.before != nil && !p.landing.measured() {
+	if end != nil && p.site != nil && p.site.Before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
 		p.landing = &landed{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {
@@ -190,7 +190,7 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}
 	if p.site != nil {
-		sum.UntrackedInputs = p.site.untrackedInputs()
+		sum.UntrackedInputs = p.site.UntrackedInputs()
 	}
 	return sum
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
@@ -66,7 +67,7 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 func (l *landed) publication() *publish.Publication {
 	p := &publish.Publication{
 		PushOptions: remote.PushOptions{Remote: l.job.start.remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.lease},
-		From:        l.site.origin.Git, OnBase: l.site.inPlace, Base: l.site.base, Saved: "saved as a patch", Emit: l.job.emit,
+		From:        l.site.origin.Git, OnBase: l.site.InPlace, Base: l.site.base, Saved: "saved as a patch", Emit: l.job.emit,
 	}
 	if l.job.start.earlier.Hash != "" {
 		p.Saved = "on the branch"
@@ -108,7 +109,7 @@ func (l *landed) facts() publish.Facts {
 		}
 		f.Verify = append(f.Verify, v)
 	}
-	f.LeftOut = summarizeLeft(l.left)
+	f.LeftOut = changes.SummarizeLeft(l.left)
 	for i := range f.LeftOut {
 		f.LeftOut[i].Path = clean(f.LeftOut[i].Path)
 	}
@@ -134,10 +135,10 @@ func (j *job) landing(s *site) *event.Landing {
 		return nil
 	}
 	l := &event.Landing{
-		Publish: string(j.spec.Publish), Lease: j.start.lease, OnBase: s.inPlace, Below: s.below,
+		Publish: string(j.spec.Publish), Lease: j.start.lease, OnBase: s.InPlace, Below: s.below,
 		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
 	}
-	if s.inPlace {
+	if s.InPlace {
 		l.Branch = j.branch(s)
 	}
 	if c.Signed() || c.ByForge() {

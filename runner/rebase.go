@@ -34,7 +34,7 @@ func (r rebase) apply(ctx context.Context, s *site) error {
 	if r.commit == "" {
 		return nil
 	}
-	err := gitops.Merge(ctx, s.tree, s.base, r.before, r.commit)
+	err := gitops.Merge(ctx, s.Tree, s.base, r.before, r.commit)
 	if errors.Is(err, gitops.ErrMerge) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (w *work) conflicts(ctx context.Context) (marked []string, end *ending.Stop
 	if w.job.start.onto.commit == "" {
 		return nil, nil
 	}
-	paths, _, err := w.site.tree.ChangedPaths(ctx, w.site.before)
+	paths, _, err := w.site.Tree.ChangedPaths(ctx, w.site.Before)
 	if err != nil {
 		return nil, w.job.notVerified(ctx, err)
 	}

@@ -192,7 +192,7 @@ func restore(ctx context.Context, w *work, from *continuation) *ending.Stop {
 		return ending.Fault(event.CodeRepository, err)
 	}
 	if past := w.job.history.Facts; from != nil || past != nil && past.Fork != nil {
-		return w.site.diff.recall(ctx, past)
+		return w.site.diff.Recall(ctx, past)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	if tree == "" {
 		return nil
 	}
-	if w.site.inPlace {
+	if w.site.InPlace {
 		if err := w.keepReplaced(ctx, tree); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
 )
@@ -223,7 +224,7 @@ func (v reverting) tree(s *site) (string, error) {
 	j := v.job
 	tree := v.to.Tree
 	if tree == "" {
-		return s.tree.RootTree(cmp.Or(j.start.base, s.base))
+		return s.Tree.RootTree(cmp.Or(j.start.base, s.base))
 	}
 	if !s.saved(j.opts).Has(tree) {
 		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", v.to.Turn)
@@ -236,7 +237,7 @@ func (v reverting) tree(s *site) (string, error) {
 func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
 	l := &landed{job: j, site: s}
-	end := s.diff.recall(ctx, j.history.Facts)
+	end := s.diff.Recall(ctx, j.history.Facts)
 	if end == nil {
 		end = l.findChanges(ctx)
 	}
@@ -252,16 +253,16 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	if end != nil {
 		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.Detail)
 	}
-	before, err := s.tree.SnapshotOf(j.start.tip)
+	before, err := s.Tree.SnapshotOf(j.start.tip)
 	if err != nil {
 		return err
 	}
-	all, err := s.tree.Changes(ctx, before.Below(s.below))
+	all, err := s.Tree.Changes(ctx, before.Below(s.below))
 	if err != nil {
 		return err
 	}
 	l.changes = all.Only(func(path string) bool {
-		return !slices.ContainsFunc(l.left, func(f leftOut) bool { return f.Path == path })
+		return !slices.ContainsFunc(l.left, func(f changes.LeftOut) bool { return f.Path == path })
 	})
 	for _, c := range l.changes.Changes {
 		done.Files = append(done.Files, c.Path)
@@ -290,11 +291,11 @@ func (v reverting) unfinished() event.Outcome {
 // state can't be committed, the tree is as before.
 func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
-	base, err := s.tree.SnapshotOf(j.start.base)
+	base, err := s.Tree.SnapshotOf(j.start.base)
 	if err != nil {
 		return err
 	}
-	before, err := s.tree.RootTree(j.start.tip)
+	before, err := s.Tree.RootTree(j.start.tip)
 	if err != nil {
 		return err
 	}
@@ -302,7 +303,7 @@ func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) erro
 	if err != nil {
 		return err
 	}
-	s.before = base.Below(s.below)
+	s.Before = base.Below(s.below)
 	if err = s.saved(j.opts).Restore(ctx, tree, s.below); err == nil {
 		err = v.land(ctx, s, done)
 	}

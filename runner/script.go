@@ -90,7 +90,7 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 	if !res.Passed {
 		return r.fail(ctx, exitText(res.Verify))
 	}
-	changed, _, err := s.tree.ChangedPaths(ctx, s.before)
+	changed, _, err := s.Tree.ChangedPaths(ctx, s.Before)
 	if err != nil {
 		return ending.OfGit(ctx, "find the paths that the script changed", err)
 	}
@@ -124,7 +124,7 @@ func (r *scriptRun) mark(ctx context.Context) *ending.Stop {
 	if err != nil {
 		return j.notVerified(ctx, err)
 	}
-	r.undo = func(ctx context.Context) error { return s.tree.Restore(ctx, before) }
+	r.undo = func(ctx context.Context) error { return s.Tree.Restore(ctx, before) }
 	return nil
 }
 
@@ -214,15 +214,15 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	if size > maxScriptData {
 		return fmt.Sprintf("Its changes (%s) are too large to show.", figures.Bytes(size)), nil
 	}
-	f, err := s.diff.find(ctx)
+	f, err := s.diff.Find(ctx)
 	if err != nil {
 		return "", err
 	}
-	leaks, err := landing.Leaks(ctx, s.tree, f.changes, j.opts.Redact)
+	leaks, err := landing.Leaks(ctx, s.Tree, f.Changes, j.opts.Redact)
 	if err != nil {
 		return "", err
 	}
-	patch, err := s.tree.Patch(ctx, f.changes.Without(landing.Opaque(leaks)))
+	patch, err := s.Tree.Patch(ctx, f.Changes.Without(landing.Opaque(leaks)))
 	if err != nil {
 		return "", err
 	}
@@ -235,9 +235,9 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 
 // changedBytes returns the size of the files that differ from the start of the job.
 func (s *site) changedBytes(ctx context.Context) (size int64, err error) {
-	paths, _, err := s.tree.ChangedPaths(ctx, s.before)
+	paths, _, err := s.Tree.ChangedPaths(ctx, s.Before)
 	for _, p := range paths {
-		if info, err := os.Lstat(filepath.Join(s.tree.Root(), filepath.FromSlash(p))); err == nil {
+		if info, err := os.Lstat(filepath.Join(s.Tree.Root(), filepath.FromSlash(p))); err == nil {
 			size += info.Size()
 		}
 	}

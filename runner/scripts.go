@@ -62,7 +62,7 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 		return nil, err
 	}
 	g.Within, g.Tools = w.site.sandbox, nil
-	scripts := p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
+	scripts := p.Config(s, g, w.site.Tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})
 	scripts.Load.Settings = jsprogram.Settings(j.plan, g.Profile, j.spec.ModelName, j.spec.Agent)
@@ -76,5 +76,5 @@ func (w *work) program(s tasks.Scripts) (*jsprogram.Program, error) {
 		return j.run.compiled()
 	}
 	base := cmp.Or(j.start.target, w.site.base)
-	return jsprogram.Compile(s, w.site.tree.Root(), func(name string) ([]byte, error) { return w.site.tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
+	return jsprogram.Compile(s, w.site.Tree.Root(), func(name string) ([]byte, error) { return w.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
 }

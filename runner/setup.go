@@ -24,14 +24,14 @@ import (
 // the agent's.
 func (r jobHooks) setUp(ctx context.Context) *ending.Stop {
 	j, s := r.job, r.site
-	fresh := !s.inPlace // otherwise it may be as an earlier process left it
+	fresh := !s.InPlace // otherwise it may be as an earlier process left it
 	start, setup := r.start, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) }
 	if slices.ContainsFunc(j.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
-		start = func(ctx context.Context) *ending.Stop { return s.diff.by(ctx, event.ByHook, fresh, r.start) }
+		start = func(ctx context.Context) *ending.Stop { return s.diff.By(ctx, event.ByHook, fresh, r.start) }
 	}
 	if len(j.spec.Setup) > 0 {
 		setup = func(ctx context.Context) *ending.Stop {
-			return s.diff.by(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
+			return s.diff.By(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
 		}
 	}
 	return ending.First(ctx, start, setup)
@@ -168,8 +168,8 @@ func (j *job) setupOf(ctx context.Context, s *site, output string) (confinement.
 	if output == "" {
 		var dirty []string
 		var err error
-		if s.inPlace {
-			if dirty, err = dirtyBelow(ctx, s.tree, ""); err != nil {
+		if s.InPlace {
+			if dirty, err = dirtyBelow(ctx, s.Tree, ""); err != nil {
 				return confinement.Setup{}, err
 			}
 		}
@@ -177,7 +177,7 @@ func (j *job) setupOf(ctx context.Context, s *site, output string) (confinement.
 			return confinement.Setup{}, err
 		}
 	}
-	found, err := detectIn(s.tree.Root(), s.space.Dir())
+	found, err := detectIn(s.Tree.Root(), s.space.Dir())
 	if err != nil {
 		return confinement.Setup{}, err
 	}

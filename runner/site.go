@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
@@ -26,7 +27,7 @@ import (
 // site is the workspace of a job, created by prepare for the later phases.
 type site struct {
 	origin *gitops.Repo // the repository that the job belongs to
-	place
+	changes.Place
 	below   string   // the workspace in the tree, slash separated; "" for the root
 	dir     string   // absolute path of the workspace, which can be missing before the site is complete
 	opening *opening // nil for a site that prepare has completed
@@ -45,7 +46,7 @@ type site struct {
 	mu       sync.Mutex                          // of sandbox, if it is opened late, and narrower
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
-	diff  *differences
+	diff  *changes.Differences
 	hooks *hook.Set // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
@@ -66,16 +67,16 @@ func (j *job) prepare(ctx context.Context) (*site, *ending.Stop) {
 
 // protect adds the protected paths of the repository to the profiles of the job.
 func (j *job) protect(s *site) {
-	j.spec.Profile = landing.InTree(j.spec, j.spec.Profile, s.tree.Root(), s.below)
+	j.spec.Profile = landing.InTree(j.spec, j.spec.Profile, s.Tree.Root(), s.below)
 }
 
 // tracked returns the paths of the workspace that git has. The index of a tree that is
 // changed in place is older than its snapshot, which is made in the sandbox.
 func (s *site) tracked() []string {
-	if s.before != nil {
-		return s.before.Paths()
+	if s.Before != nil {
+		return s.Before.Paths()
 	}
-	idx, err := s.tree.Git.Index()
+	idx, err := s.Tree.Git.Index()
 	if err != nil {
 		return nil // the snapshot will report it
 	}
@@ -130,7 +131,7 @@ func remoteOf(j *job, s *site) remote.Repo {
 // openSandbox opens the sandbox, and saves the state of a tree that is changed without a
 // worktree.
 func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *ending.Stop) {
-	if end := s.openBox(ctx, j); end != nil || !s.inPlace {
+	if end := s.openBox(ctx, j); end != nil || !s.InPlace {
 		return "", end
 	}
 	tree, err := s.snapshotOwn(ctx, j)
@@ -144,7 +145,7 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *endin
 // job without one needs neither the sandbox nor private directories. In the user's own tree
 // it is opened immediately, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *ending.Stop {
-	if g := (confinement.Env{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.Confines() && s.inPlace {
+	if g := (confinement.Env{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.Confines() && s.InPlace {
 		return s.newBox(ctx, j)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens
@@ -200,8 +201,8 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 			j.releaseSite(context.WithoutCancel(ctx), s, false)
 		}
 	}()
-	if s.inPlace {
-		s.tree = s.origin
+	if s.InPlace {
+		s.Tree = s.origin
 		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
 		err = s.takeTree(ctx, &j.start, j.plan.AllowDirty || onlyReads(j.plan, j.spec))
 	} else {
@@ -217,13 +218,13 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 
 // openSpace opens the workspace in the tree, whose filters run in the sandbox.
 func (s *site) openSpace(ctx context.Context, j *job) (err error) {
-	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
-	s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below)))
+	s.Tree = s.Tree.WithFilters(j.filtersOf(ctx, s))
+	s.space, err = workspace.Open(filepath.Join(s.Tree.Root(), filepath.FromSlash(s.below)))
 	if err == nil && s.dir == "" { // a job that is opened early knows it before, and others read it meanwhile
 		s.dir = s.space.Dir()
 	}
 	if err == nil {
-		s.reports = j.uncollected(s)
+		s.Reports = j.uncollected(s)
 	}
 	return err
 }
@@ -232,9 +233,9 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 // for a remote one.
 func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
 	s = &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
-	s.diff = &differences{at: &s.place, emit: j.emit}
+	s.diff = &changes.Differences{At: &s.Place, Emit: j.emit}
 	if c := j.spec.Commit; c != nil {
-		s.diff.include = c.Include
+		s.diff.Include = c.Include
 	}
 	repo := j.spec.Repo
 	if repo.Kind == tasks.RepoCopy {
@@ -252,7 +253,7 @@ func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error)
 			return nil, head, err
 		}
 	}
-	s.inPlace = inPlace(j.spec, head)
+	s.InPlace = inPlace(j.spec, head)
 	return s, head, nil
 }
 
@@ -280,10 +281,10 @@ func (s *site) takeTree(ctx context.Context, at *start, allowDirty bool) error {
 	case !allowDirty:
 	case s.first:
 		var found status
-		found, err = statusOf(ctx, s.tree, s.below)
+		found, err = statusOf(ctx, s.Tree, s.below)
 		s.dirty, at.clean = found.dirty, found.clean
 	default: // an earlier job may have changed the index
-		s.dirty, err = dirtyBelow(ctx, s.tree, s.below)
+		s.dirty, err = dirtyBelow(ctx, s.Tree, s.below)
 	}
 	return err
 }
@@ -302,20 +303,20 @@ func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s.before = all.Below(s.below)
-	s.tree, err = s.origin.AddWorktree(ctx, dir, s.base)
+	s.Before = all.Below(s.below)
+	s.Tree, err = s.origin.AddWorktree(ctx, dir, s.base)
 	return err
 }
 
 // linked reports whether the site is a linked worktree.
-func (s *site) linked() bool { return s.tree != nil && !s.inPlace }
+func (s *site) linked() bool { return s.Tree != nil && !s.InPlace }
 
 // branch returns the branch of the job's commit; "" if nothing is committed.
 func (j *job) branch(s *site) string {
 	if j.spec.Commit == nil || j.spec.Publish == tasks.PublishPatch {
 		return ""
 	}
-	if s.inPlace {
+	if s.InPlace {
 		if head, err := s.origin.Git.Head(); err == nil {
 			return head.Branch
 		}
@@ -348,15 +349,15 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	switch {
 	case s.linked() && unkept:
 		if j.opts.Trees.Left != nil {
-			j.opts.Trees.Left(s.tree.Root())
+			j.opts.Trees.Left(s.Tree.Root())
 		}
-		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.tree.Root())
+		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.Tree.Root())
 		errs = append(errs, s.handOver())
 	case s.linked() && !j.opts.Keep:
-		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.tree.Root(), j.opts.Trees.discard))
+		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.Tree.Root(), j.opts.Trees.discard))
 	case s.linked():
 		errs = append(errs, s.handOver())
-	case s.tree == nil && !s.inPlace: // its checkout failed or was ended, which does not report what it could not remove
+	case s.Tree == nil && !s.InPlace: // its checkout failed or was ended, which does not report what it could not remove
 		dir := filepath.Join(j.opts.Work, "trees", j.spec.ID)
 		if _, err := os.Lstat(dir); err == nil {
 			errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, dir, j.opts.Trees.discard))
@@ -370,6 +371,6 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 
 // handOver gives a worktree that stays to the owner of its repository.
 func (s *site) handOver() error {
-	git := s.tree.Git
+	git := s.Tree.Git
 	return errors.Join(owner.AllAs(git.Common, git.Own), owner.AllAs(git.Common, git.Root))
 }

@@ -29,8 +29,8 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	p := s.prepared(j)
 	dir := filepath.Join(s.opts.Work, "trees", "a")
-	if !p.linked() || p.inPlace || p.tree.Root() != dir || p.space.Dir() != dir || p.below != "" {
-		t.Errorf("the site is %s, in place %t", p.tree.Root(), p.inPlace)
+	if !p.linked() || p.InPlace || p.Tree.Root() != dir || p.space.Dir() != dir || p.below != "" {
+		t.Errorf("the site is %s, in place %t", p.Tree.Root(), p.InPlace)
 	}
 	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
 		t.Errorf("the base is %s", p.base)
@@ -55,7 +55,7 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 			t.Errorf("the private directory %s: %v", name, err)
 		}
 	}
-	changes, err := p.tree.Changes(t.Context(), p.before)
+	changes, err := p.Tree.Changes(t.Context(), p.Before)
 	if err != nil || len(changes.Changes) != 0 {
 		t.Errorf("changes before any work: %+v, %v", changes, err)
 	}
@@ -72,7 +72,7 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	if !p.inPlace || p.linked() || p.space.Dir() != s.repo {
+	if !p.InPlace || p.linked() || p.space.Dir() != s.repo {
 		t.Errorf("the workspace is %s", p.space.Dir())
 	}
 	if diff := cmp.Diff([]string{"mine"}, p.dirty); diff != "" {
@@ -109,11 +109,11 @@ func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	dir := p.tree.Root()
+	dir := p.Tree.Root()
 	if err := p.space.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.tree, p.space = nil, nil
+	p.Tree, p.space = nil, nil
 	j.releaseSite(t.Context(), p, false)
 	if _, err := os.Lstat(dir); err == nil || len(p.origin.Worktrees()) > 0 || s.warnings() != "" {
 		t.Errorf("left: %v, registered: %v, warnings: %s", err, p.origin.Worktrees(), s.warnings())
@@ -162,9 +162,9 @@ func TestPrepareWorksInADirectoryOfARepository(t *testing.T) {
 	if p.below != "web" || p.space.Dir() != filepath.Join(s.opts.Work, "trees", "a", "web") {
 		t.Errorf("the workspace is %s, %q in its tree", p.space.Dir(), p.below)
 	}
-	writeFile(t, filepath.Join(p.tree.Root(), "other"), "y\n")
+	writeFile(t, filepath.Join(p.Tree.Root(), "other"), "y\n")
 	writeFile(t, filepath.Join(p.space.Dir(), "app", "x"), "y\n")
-	changes, err := p.tree.Changes(t.Context(), p.before)
+	changes, err := p.Tree.Changes(t.Context(), p.Before)
 	if err != nil || len(changes.Changes) != 1 || changes.Changes[0].Path != "web/app/x" {
 		t.Errorf("the changes are %+v, %v", changes, err)
 	}
@@ -190,8 +190,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		spec := s.job("a")
 		spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
 		p := s.prepared(s.begin(&tasks.Plan{}, spec))
-		if p.base != git(t, s.repo, "rev-parse", "HEAD") || p.inPlace || !p.linked() {
-			t.Errorf("the site is %s at %s", p.tree.Root(), p.base)
+		if p.base != git(t, s.repo, "rev-parse", "HEAD") || p.InPlace || !p.linked() {
+			t.Errorf("the site is %s at %s", p.Tree.Root(), p.base)
 		}
 	})
 	t.Run("a repository without a commit", func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		git(t, s.repo, "init", "-q", "-b", "trunk")
 		j := s.begin(&tasks.Plan{}, s.job("a"))
 		p := s.prepared(j)
-		if !p.inPlace || p.base != "" || j.branch(p) != "trunk" {
-			t.Errorf("in place %t, base %q, branch %q", p.inPlace, p.base, j.branch(p))
+		if !p.InPlace || p.base != "" || j.branch(p) != "trunk" {
+			t.Errorf("in place %t, base %q, branch %q", p.InPlace, p.base, j.branch(p))
 		}
 	})
 }
@@ -309,11 +309,11 @@ func TestReleaseSite(t *testing.T) {
 			if _, err := os.Stat(j.outputs().Path()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a directory without outputs is left: %v", err)
 			}
-			_, err := os.Stat(p.tree.Root())
+			_, err := os.Stat(p.Tree.Root())
 			if there := err == nil; there != c.there {
 				t.Errorf("it is there: %t", there)
 			}
-			if warned := strings.Contains(s.warnings(), "they are in "+p.tree.Root()); warned != c.warned || (len(left) == 1) != c.warned {
+			if warned := strings.Contains(s.warnings(), "they are in "+p.Tree.Root()); warned != c.warned || (len(left) == 1) != c.warned {
 				t.Errorf("left %q; warnings: %s", left, s.warnings())
 			}
 		})

@@ -44,7 +44,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	if !w.site.readable() {
 		return w.site.notesOfCommit(s.task.Profile)
 	}
-	tree, err := workspace.Open(w.site.tree.Root())
+	tree, err := workspace.Open(w.site.Tree.Root())
 	if err != nil {
 		w.job.warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
 		return nil
@@ -90,7 +90,7 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 // gitState describes the workspace's git state to the model. It contains no commit hash,
 // so that the prompts of all runs of a task are identical, for caches and recordings.
 func (w *work) gitState() string {
-	if !w.site.inPlace {
+	if !w.site.InPlace {
 		state := "a separate worktree, created from " + baseOf(w.job.spec)
 		if branch := w.job.branch(w.site); branch != "" {
 			state += "; the runner commits to branch " + branch

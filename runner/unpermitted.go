@@ -24,7 +24,7 @@ func (l *landed) unpermitted(changes *gitops.ChangeSet) *ending.Stop {
 	var files []string
 	states := changes.States()
 	for _, c := range changes.Changes {
-		if !l.site.diff.has(c.Path, states[c.Path]) {
+		if !l.site.diff.Has(c.Path, states[c.Path]) {
 			files = append(files, c.Path)
 		}
 	}

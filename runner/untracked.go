@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -38,7 +39,7 @@ func (j *job) beforeAgent(ctx context.Context, s *site) *ending.Stop {
 
 // noteStart records the state of the files that are in no change of the job.
 func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
-	err := s.place.noteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), (early{j}).onlyCalls())
+	err := s.Place.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), (early{j}).onlyCalls())
 	if err != nil {
 		return j.notVerified(ctx, err)
 	}
@@ -48,7 +49,7 @@ func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
 // uncollected returns the paths in the tree that belong to millhand.
 func (j *job) uncollected(s *site) (without []string) {
 	for _, dir := range j.hidden(s) {
-		if rel, err := filepath.Rel(s.tree.Root(), dir); err == nil {
+		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))
 		}
 	}
@@ -57,10 +58,10 @@ func (j *job) uncollected(s *site) (without []string) {
 
 // foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
 // and the commit, if nothing can change files meanwhile.
-func foundBy(ctx context.Context, w *work) (*found, error) {
-	f, err := w.site.diff.find(ctx)
+func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
+	f, err := w.site.diff.Find(ctx)
 	if err == nil && alone(w) {
-		w.site.diff.keep(f)
+		w.site.diff.Keep(f)
 	}
 	return f, err
 }
@@ -73,8 +74,8 @@ func noteFound(ctx context.Context, w *work) {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {
-		w.site.diff.keep(&found{changes: &gitops.ChangeSet{}})
+		w.site.diff.Keep(&changes.Found{Changes: &gitops.ChangeSet{}})
 	} else if f := w.saver.found(ctx); f != nil {
-		w.site.diff.keep(f)
+		w.site.diff.Keep(f)
 	}
 }

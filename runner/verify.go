@@ -84,7 +84,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []ran, end *ending.Stop) {
 	if !verifiesWorkspace(w.job.spec) {
 		end = run(ctx)
 	} else {
-		end = w.site.diff.by(ctx, event.ByVerify, false, run)
+		end = w.site.diff.By(ctx, event.ByVerify, false, run)
 	}
 	return failed, end
 }
@@ -95,7 +95,7 @@ func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *en
 	for _, v := range j.spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
 		if v.In != tasks.InClean {
-			if err := r.site.noteUntracked(ctx); err != nil {
+			if err := r.site.NoteUntracked(ctx); err != nil {
 				return nil, j.notVerified(ctx, err)
 			}
 		}

@@ -62,7 +62,7 @@ const searchMemory = 4 << 20
 
 func newWork(j *job, s *site) *work {
 	w := &work{job: j, site: s, tree: tools.NewTree(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD), before: noResult().totals}
-	s.diff.tree = w.tree
+	s.diff.Tree = w.tree
 	if s.opening != nil {
 		w.tree.Written() // nothing has run in it so far
 	}
@@ -189,7 +189,7 @@ func (w *work) idle(ctx context.Context, last session.End) {
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
 	w.result.attempts++
 	w.site.touched = true
-	w.site.diff.keep(nil)
+	w.site.diff.Keep(nil)
 	first := w.result.attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation

@@ -26,7 +26,7 @@ func knotted() map[string]knot {
 	return map[string]knot{
 		"internal/command":       {12000, 11800, 59},
 		"tasks":                  {11500, 11500, 112},
-		"runner":                 {10200, 10100, 149},
+		"runner":                 {9500, 9400, 133},
 		"tools":                  {6700, 6500, 35},
 		"internal/gitops":        {6500, 5600, 35},
 		"tools/shell":            {5100, 4900, 25},
@@ -200,7 +200,7 @@ func crowded() map[string]int {
 		"tools/shell/walker":              138,
 		"tools/Env":                       94,
 		"tasks/builder":                   62,
-		"runner/job":                      59,
+		"runner/job":                      56,
 		"tools/shell/call":                56,
 		"runner/work":                     55,
 		"tasks/form/Value":                52,
@@ -209,7 +209,6 @@ func crowded() map[string]int {
 		"internal/app/queue/Queue":        49,
 		"internal/app/opencode/converter": 49,
 		"internal/app/models/Set":         48,
-		"runner/site":                     42,
 	}
 }
 

@@ -1,4 +1,4 @@
-package runner
+package changes
 
 import (
 	"context"
@@ -20,19 +20,19 @@ type watched struct {
 	changed func() bool   // whether a call can have changed files since then
 }
 
-func (d *differences) startHook(ctx context.Context) (end *ending.Stop) {
+func (d *Differences) StartHook(ctx context.Context) (end *ending.Stop) {
 	w := &d.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.running++; w.running > 1 {
 		return nil
 	}
-	w.changed = d.tree.Watch()
+	w.changed = d.Tree.Watch()
 	w.before, end = d.states(ctx)
 	return end
 }
 
-func (d *differences) endHook(ctx context.Context) *ending.Stop {
+func (d *Differences) EndHook(ctx context.Context) *ending.Stop {
 	w := &d.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,9 +52,9 @@ func (d *differences) endHook(ctx context.Context) *ending.Stop {
 
 // onlyKnown reduces two states, between which a call could change files, too, to the files that others
 // than the agent had left, and that no file tool wrote: any other difference may be the agent's work.
-func (d *differences) onlyKnown(before, after gitops.States) {
+func (d *Differences) onlyKnown(before, after gitops.States) {
 	agents := func(path, _ string) bool {
-		return !d.has(path, before[path]) || d.tree.Wrote(filepath.Join(d.at.tree.Root(), filepath.FromSlash(path)))
+		return !d.Has(path, before[path]) || d.Tree.Wrote(filepath.Join(d.At.Tree.Root(), filepath.FromSlash(path)))
 	}
 	maps.DeleteFunc(after, agents)
 	maps.DeleteFunc(before, agents)

@@ -1,4 +1,4 @@
-package runner
+package changes
 
 import (
 	"os"
@@ -19,8 +19,8 @@ type artifacts struct {
 	paths     []string // of committed, sorted; nil until they are needed
 }
 
-// newArtifacts recognizes them in the tree of a root directory, in which a snapshot is tracked.
-func newArtifacts(root string, committed *gitops.Snapshot) *artifacts {
+// NewArtifacts recognizes them in the tree of a root directory, in which a snapshot is tracked.
+func NewArtifacts(root string, committed *gitops.Snapshot) *artifacts {
 	names := map[string][]string{} // of the files in directories
 	has := func(dir, pattern string) bool {
 		list, ok := names[dir]
@@ -48,8 +48,8 @@ func (a *artifacts) dir(file string) string {
 	return ""
 }
 
-// is reports whether a file is an artifact.
-func (a *artifacts) is(file string) bool {
+// Is reports whether a file is an artifact.
+func (a *artifacts) Is(file string) bool {
 	found := a.of.Find(file)
 	return found != "" && !a.tracked(found)
 }

@@ -1,4 +1,4 @@
-package runner
+package changes
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// differences are what differs in the workspace of a job since its start, and who made it. Files that
+// Differences are what differs in the workspace of a job since its start, and who made it. Files that
 // setup, the baseline, hooks or verify left are in no change of the job while they stay as they were
 // left; a file that the agent changes afterwards, or had changed before, is the agent's.
-type differences struct {
-	at      *place
-	include []string // see tasks.Commit
-	emit    func(event.Event)
-	found   *found      // at the end of the last attempt; nil if files can have changed since
-	tree    *tools.Tree // of the sessions; nil before them
+type Differences struct {
+	At      *Place
+	Include []string // see tasks.Commit
+	Emit    func(event.Event)
+	found   *Found      // at the end of the last attempt; nil if files can have changed since
+	Tree    *tools.Tree // of the sessions; nil before them
 	watched watched
 
 	files map[string]leftover    // that others than the agent left
@@ -42,17 +42,17 @@ const base = "base"
 
 // note records what has changed between two states of the workspace, of which by is the cause, and returns
 // the files that are recorded.
-func (d *differences) note(by event.Maker, before, after gitops.States) []event.LeftFile {
+func (d *Differences) note(by event.Maker, before, after gitops.States) []event.LeftFile {
 	var changed []event.LeftFile
 	moved := map[string]bool{} // states of the agent's files that are elsewhere now
 	for path, was := range before {
-		if was != after[path] && gitops.HasContent(was) && !d.has(path, was) {
+		if was != after[path] && gitops.HasContent(was) && !d.Has(path, was) {
 			moved[was] = true
 		}
 	}
 	for path, state := range after {
 		was, known := before[path]
-		if was == state || known && !d.has(path, was) || !known && moved[state] { // the agent's, and stays so
+		if was == state || known && !d.Has(path, was) || !known && moved[state] { // the agent's, and stays so
 			continue
 		}
 		changed = append(changed, event.LeftFile{Path: path, State: state})
@@ -68,7 +68,7 @@ func (d *differences) note(by event.Maker, before, after gitops.States) []event.
 }
 
 // add adds files that were recorded.
-func (d *differences) add(by event.Maker, files []event.LeftFile) {
+func (d *Differences) add(by event.Maker, files []event.LeftFile) {
 	if d.files == nil {
 		d.files, d.dirs = map[string]leftover{}, map[string]event.Maker{}
 	}
@@ -86,11 +86,11 @@ func (d *differences) add(by event.Maker, files []event.LeftFile) {
 	}
 }
 
-// has reports whether a path is as something else than the agent left it.
-func (d *differences) has(path, state string) bool { return d.maker(path, state) != "" }
+// Has reports whether a path is as something else than the agent left it.
+func (d *Differences) Has(path, state string) bool { return d.maker(path, state) != "" }
 
 // maker returns what left a path as it is; "" if that was the agent.
-func (d *differences) maker(path, state string) event.Maker {
+func (d *Differences) maker(path, state string) event.Maker {
 	if at, ok := d.files[path]; ok && at.state == state {
 		return at.by
 	}
@@ -108,17 +108,17 @@ func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 }
 
 // states returns how the workspace differs from the start of the job.
-func (d *differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
-	now, err := d.at.tree.Snapshot(ctx)
+func (d *Differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
+	now, err := d.At.Tree.Snapshot(ctx)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
 	}
-	return now.Since(d.at.before), nil
+	return now.Since(d.At.Before), nil
 }
 
-// by runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
+// By runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
 // nothing differs from the start yet.
-func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *ending.Stop) (end *ending.Stop) {
+func (d *Differences) By(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *ending.Stop) (end *ending.Stop) {
 	before := gitops.States{}
 	if !fresh {
 		if before, end = d.states(ctx); end != nil {
@@ -133,8 +133,8 @@ func (d *differences) by(ctx context.Context, by event.Maker, fresh bool, run fu
 	return ending.First(ctx, func(context.Context) *ending.Stop { return end }, func(context.Context) *ending.Stop { return failed })
 }
 
-// except runs something whose changes are the job's, except those of files that others left.
-func (d *differences) except(ctx context.Context, run func(context.Context) *ending.Stop) *ending.Stop {
+// Except runs something whose changes are the job's, except those of files that others left.
+func (d *Differences) Except(ctx context.Context, run func(context.Context) *ending.Stop) *ending.Stop {
 	if len(d.files) == 0 {
 		return run(ctx)
 	}
@@ -149,7 +149,7 @@ func (d *differences) except(ctx context.Context, run func(context.Context) *end
 	if end != nil {
 		return end
 	}
-	maps.DeleteFunc(after, func(path, _ string) bool { return !d.has(path, before[path]) })
+	maps.DeleteFunc(after, func(path, _ string) bool { return !d.Has(path, before[path]) })
 	maps.DeleteFunc(before, func(path, _ string) bool { _, ok := after[path]; return !ok })
 	d.record(event.ByHook, before, after)
 	return nil
@@ -157,13 +157,13 @@ func (d *differences) except(ctx context.Context, run func(context.Context) *end
 
 // record records what has changed, and reports it as an event, from which a process that resumes the
 // run knows it.
-func (d *differences) record(by event.Maker, before, after gitops.States) {
+func (d *Differences) record(by event.Maker, before, after gitops.States) {
 	d.found = nil
 	files := d.note(by, before, after)
 	if len(files) == 0 {
 		return
 	}
-	artifacts := newArtifacts(d.at.tree.Root(), d.at.comparedWith())
+	artifacts := NewArtifacts(d.At.Tree.Root(), d.At.ComparedWith())
 	var brief []event.LeftFile // of a directory of artifacts only the directory
 	for _, f := range files {
 		if dir := artifacts.dir(f.Path); dir != "" && f.State != base {
@@ -174,12 +174,12 @@ func (d *differences) record(by event.Maker, before, after gitops.States) {
 		}
 		brief = append(brief, f)
 	}
-	d.emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: by, Files: brief}})
+	d.Emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: by, Files: brief}})
 }
 
-// recall adds to what is recorded what earlier processes, or the run that this one is a fork of, have found
+// Recall adds to what is recorded what earlier processes, or the run that this one is a fork of, have found
 // in the state that the job continues from. It is often an earlier one than their last, so all states that were left count.
-func (d *differences) recall(ctx context.Context, past *history.Facts) *ending.Stop {
+func (d *Differences) Recall(ctx context.Context, past *history.Facts) *ending.Stop {
 	left := map[string]map[string]event.Maker{} // by paths and states
 	note := func(path string) {
 		if f := d.files[path]; f.by != "" {
@@ -212,24 +212,24 @@ func (d *differences) recall(ctx context.Context, past *history.Facts) *ending.S
 	return end
 }
 
-// written records that file tools have written files, given by their absolute paths: they are the agent's,
+// Written records that file tools have written files, given by their absolute paths: they are the agent's,
 // also where programs leave artifacts.
-func (d *differences) written(files []string) {
-	built := newArtifacts(d.at.tree.Root(), d.at.comparedWith())
+func (d *Differences) Written(files []string) {
+	built := NewArtifacts(d.At.Tree.Root(), d.At.ComparedWith())
 	var deliberate []event.LeftFile
 	for _, file := range files {
-		rel, err := filepath.Rel(d.at.tree.Root(), file)
+		rel, err := filepath.Rel(d.At.Tree.Root(), file)
 		if name := filepath.ToSlash(rel); err == nil && filepath.IsLocal(rel) && built.of.Find(name) != "" && !d.wrote[name] {
 			deliberate = append(deliberate, event.LeftFile{Path: name})
 		}
 	}
 	if len(deliberate) > 0 {
 		d.addWritten(deliberate)
-		d.emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: event.ByAgent, Files: deliberate}})
+		d.Emit(event.Event{Type: event.FilesLeft, Left: &event.Left{By: event.ByAgent, Files: deliberate}})
 	}
 }
 
-func (d *differences) addWritten(files []event.LeftFile) {
+func (d *Differences) addWritten(files []event.LeftFile) {
 	if d.wrote == nil {
 		d.wrote = map[string]bool{}
 	}
@@ -238,63 +238,63 @@ func (d *differences) addWritten(files []event.LeftFile) {
 	}
 }
 
-// found is what differs in the workspace since the job started.
-type found struct {
-	changes *gitops.ChangeSet // of the agent
-	leftOut []leftOut         // of others
-	ignored *gitops.LeftOut   // in the user's own tree, if its ignored files count; nil otherwise
+// Found is what differs in the workspace since the job started.
+type Found struct {
+	Changes *gitops.ChangeSet // of the agent
+	LeftOut []LeftOut         // of others
+	Ignored *gitops.LeftOut   // in the user's own tree, if its ignored files count; nil otherwise
 }
 
-// find searches for what the job changed, unless nothing can have changed since it was found.
-func (d *differences) find(ctx context.Context) (f *found, err error) {
-	s := d.at
+// Find searches for what the job changed, unless nothing can have changed since it was found.
+func (d *Differences) Find(ctx context.Context) (f *Found, err error) {
+	s := d.At
 	if d.found != nil {
 		return d.found, nil
 	}
-	f = &found{}
+	f = &Found{}
 	var all *gitops.ChangeSet
 	if s.staysIgnored() {
-		all, f.ignored, err = s.tree.ChangesAndLeftOut(ctx, s.before)
+		all, f.Ignored, err = s.Tree.ChangesAndLeftOut(ctx, s.Before)
 	} else {
-		all, err = s.tree.Changes(ctx, s.before)
+		all, err = s.Tree.Changes(ctx, s.Before)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.changes, f.leftOut = d.split(all)
+	f.Changes, f.LeftOut = d.split(all)
 	return f, nil
 }
 
-// foundIn is find for changes that are known without a search. ignored are the files that git ignores, as they were left.
-func (d *differences) foundIn(all *gitops.ChangeSet, ignored *gitops.LeftOut) *found {
-	f := &found{}
-	if d.at.staysIgnored() {
-		f.ignored = ignored
+// FoundIn is find for changes that are known without a search. ignored are the files that git ignores, as they were left.
+func (d *Differences) FoundIn(all *gitops.ChangeSet, ignored *gitops.LeftOut) *Found {
+	f := &Found{}
+	if d.At.staysIgnored() {
+		f.Ignored = ignored
 	}
-	f.changes, f.leftOut = d.split(all)
+	f.Changes, f.LeftOut = d.split(all)
 	return f
 }
 
-// keep makes find return what was found, until something can have changed; nil: it searches.
-func (d *differences) keep(f *found) { d.found = f }
+// Keep makes find return what was found, until something can have changed; nil: it searches.
+func (d *Differences) Keep(f *Found) { d.found = f }
 
-// paths returns the paths that the job changed, also those that can't be committed and, in the
+// Paths returns the paths that the job changed, also those that can't be committed and, in the
 // user's own tree, those that git ignores.
-func (d *differences) paths(ctx context.Context, f *found) (paths []string, err error) {
-	for _, c := range f.changes.Changes {
+func (d *Differences) Paths(ctx context.Context, f *Found) (paths []string, err error) {
+	for _, c := range f.Changes.Changes {
 		paths = append(paths, c.Path)
 	}
-	for _, r := range f.changes.Refused {
+	for _, r := range f.Changes.Refused {
 		paths = append(paths, r.Path)
 	}
-	if f.ignored == nil {
+	if f.Ignored == nil {
 		return paths, nil
 	}
-	now, err := f.ignored.Files(ctx, d.at.reports)
+	now, err := f.Ignored.Files(ctx, d.At.Reports)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range now.Since(d.at.untracked.start) {
+	for _, c := range now.Since(d.At.untracked.start) {
 		paths = append(paths, c.Path)
 	}
 	return paths, nil
@@ -302,11 +302,11 @@ func (d *differences) paths(ctx context.Context, f *found) (paths []string, err 
 
 // split separates the changes of the agent from those of others, and from the build artifacts that
 // its commands left: files that no file tool wrote.
-func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left []leftOut) {
+func (d *Differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left []LeftOut) {
 	if len(all.Changes)+len(all.Refused) == 0 {
 		return all, nil
 	}
-	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, newArtifacts(d.at.tree.Root(), d.at.comparedWith())
+	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, NewArtifacts(d.At.Tree.Root(), d.At.ComparedWith())
 	for _, c := range all.Changes {
 		kinds[c.Path] = c.Kind
 	}
@@ -324,34 +324,34 @@ func (d *differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left 
 		if by != "" && d.wrote[path] && d.files[path].state != state { // in a directory of artifacts
 			by = ""
 		}
-		if by == "" && kind != gitops.Deleted && !d.wrote[path] && built.is(path) && !moved(path) {
+		if by == "" && kind != gitops.Deleted && !d.wrote[path] && built.Is(path) && !moved(path) {
 			by = event.ByBuild
 		}
-		if by != "" && !slices.Contains(d.include, by.Key()) {
+		if by != "" && !slices.Contains(d.Include, by.Key()) {
 			if (kind == gitops.Modified || kind == gitops.Deleted) && !built.tracked(path) { // in the user's own tree
 				kind = gitops.Added
 			}
 			out[path] = by
-			left = append(left, leftOut{event.LeftOutPath{Path: path, By: by, Files: 1}, kind})
+			left = append(left, LeftOut{event.LeftOutPath{Path: path, By: by, Files: 1}, kind})
 		}
 	}
 	if len(out) == 0 {
 		return all, nil
 	}
-	slices.SortFunc(left, func(a, b leftOut) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	return all.Only(func(path string) bool { return out[path] == "" }), left
 }
 
-// leftOut is a file that is left out of the job's changes, and what happened to it; "" for one that can't
+// LeftOut is a file that is left out of the job's changes, and what happened to it; "" for one that can't
 // be committed.
-type leftOut struct {
+type LeftOut struct {
 	event.LeftOutPath
 	kind gitops.Kind
 }
 
-// trackedAmong returns a warning for each maker that has changed tracked files, which are left out: unlike
+// TrackedAmong returns a warning for each maker that has changed tracked files, which are left out: unlike
 // that of new ones, their absence can break what the commit has.
-func trackedAmong(left []leftOut) (warnings []string) {
+func TrackedAmong(left []LeftOut) (warnings []string) {
 	by := map[event.Maker][]string{}
 	for _, f := range left {
 		switch f.kind { //nolint:exhaustive // new files are none
@@ -371,9 +371,9 @@ func trackedAmong(left []leftOut) (warnings []string) {
 	return warnings
 }
 
-// summarizeLeft returns the entries of a report for files that are left out: each file, but only their
+// SummarizeLeft returns the entries of a report for files that are left out: each file, but only their
 // directories if there are too many.
-func summarizeLeft(left []leftOut) []event.LeftOutPath {
+func SummarizeLeft(left []LeftOut) []event.LeftOutPath {
 	if len(left) <= maxUntracked {
 		list := make([]event.LeftOutPath, len(left))
 		for i, f := range left {

@@ -1,4 +1,4 @@
-package runner
+package changes
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestNoteOfHooks(t *testing.T) {
 			left: map[string]leftover{"log": {event.ByHook, "f 1"}}, before: gitops.States{"log": "f 2"}, after: gitops.States{"log": "f 3"},
 		},
 	} {
-		d := &differences{files: c.left}
+		d := &Differences{files: c.left}
 		if diff := cmp.Diff(c.want, d.note(event.ByHook, c.before, c.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
