@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/ecosystem/envfault"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -103,7 +103,7 @@ func (r verifier) each(ctx context.Context) (results []event.Baseline, end *endi
 }
 
 // treeAfterSetup returns the state of the job's own tree.
-func (r verifier) treeAfterSetup(ctx context.Context) (*gitops.Tree, error) {
+func (r verifier) treeAfterSetup(ctx context.Context) (*state.Tree, error) {
 	from := r.site.Before
 	if len(r.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
 		from = nil

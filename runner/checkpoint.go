@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/changes"
 )
@@ -28,7 +28,7 @@ func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 // saver saves the states of a worktree after the turns of a session.
 type saver struct {
 	work *work
-	last gitops.Saved
+	last state.Saved
 	ran  bool // something else than built-in tools may have changed files
 }
 
@@ -49,7 +49,7 @@ func (s *saver) save(ctx context.Context) string {
 
 // changed saves the state after a turn. It does not search the worktree if nothing but files
 // that built-in tools wrote can have changed since the last state, which is the base at first.
-func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
+func (s *saver) changed(ctx context.Context) (state.Saved, error) {
 	w := s.work
 	files, only := w.tree.Written()
 	w.site.diff.Written(files)
@@ -62,20 +62,20 @@ func (s *saver) changed(ctx context.Context) (gitops.Saved, error) {
 		s.last, err = s.start()
 	}
 	if err != nil {
-		return gitops.Saved{}, err
+		return state.Saved{}, err
 	}
 	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.base, s.last, files)
 }
 
 // start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
 // exactly the base.
-func (s *saver) start() (gitops.Saved, error) {
+func (s *saver) start() (state.Saved, error) {
 	site := s.work.site
 	tree, err := site.Tree.RootTree(site.base)
 	if (early{s.work.job}).onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
-		return gitops.AtBase(tree, site.ComparedWith()), err
+		return state.AtBase(tree, site.ComparedWith()), err
 	}
-	return gitops.Saved{Tree: tree}, err
+	return state.Saved{Tree: tree}, err
 }
 
 // found returns what the job has changed, as the last search before a state was saved found it, or without one if only
@@ -99,8 +99,8 @@ func (s *saver) found(ctx context.Context) *changes.Found {
 func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
 
 // saved returns the states of the worktree that are saved in the report directory.
-func (s *site) saved(o *Options) gitops.Checkpoints {
-	return gitops.Checkpoints{
+func (s *site) saved(o *Options) state.Checkpoints {
+	return state.Checkpoints{
 		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
 		LeftOut: s.InPlace,
 		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
@@ -108,19 +108,19 @@ func (s *site) saved(o *Options) gitops.Checkpoints {
 }
 
 // save saves the state of the worktree.
-func (s *site) save(ctx context.Context, o *Options) (gitops.Saved, error) {
+func (s *site) save(ctx context.Context, o *Options) (state.Saved, error) {
 	store, err := s.openStore(o)
 	if err != nil {
-		return gitops.Saved{}, err
+		return state.Saved{}, err
 	}
 	return store.Save(ctx, s.ComparedWith(), s.base)
 }
 
 // openStore returns the states that are saved, with their directory.
-func (s *site) openStore(o *Options) (gitops.Checkpoints, error) {
+func (s *site) openStore(o *Options) (state.Checkpoints, error) {
 	for _, dir := range []string{path.Dir(snapshots), snapshots} {
 		if err := o.Dir.Mkdir(dir); err != nil {
-			return gitops.Checkpoints{}, err
+			return state.Checkpoints{}, err
 		}
 	}
 	return s.saved(o), nil

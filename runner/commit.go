@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/changes"
@@ -28,7 +29,7 @@ import (
 type landed struct {
 	job     *job
 	site    *site
-	changes *gitops.ChangeSet // nil until they are measured
+	changes *state.ChangeSet  // nil until they are measured
 	left    []changes.LeftOut // of the changes
 	patch   string            // path below the report directory; "" for none
 	digest  string            // SHA-256 of the patch
@@ -128,7 +129,7 @@ func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
 	}
 	var elsewhere []string
 	for _, c := range all.Changes {
-		if !gitops.IsBelow(c.Path, l.site.below) {
+		if !state.IsBelow(c.Path, l.site.below) {
 			elsewhere = append(elsewhere, c.Path)
 		}
 	}
@@ -140,7 +141,7 @@ func (l *landed) warnOutsideWorkspace(ctx context.Context) error {
 
 // warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
-func (l *landed) warnMixedCommit(cs *gitops.ChangeSet) {
+func (l *landed) warnMixedCommit(cs *state.ChangeSet) {
 	if l.job.spec.Commit == nil {
 		return
 	}
@@ -200,7 +201,7 @@ func (l *landed) unsavable() (paths []string) {
 		return nil
 	}
 	for _, r := range l.changes.Refused {
-		if !slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return gitops.IsBelow(c.Path, r.Path) }) {
+		if !slices.ContainsFunc(l.changes.Changes, func(c state.Change) bool { return state.IsBelow(c.Path, r.Path) }) {
 			paths = append(paths, r.Path)
 		}
 	}
@@ -246,7 +247,7 @@ func (l *landed) incomplete() *ending.Stop {
 	code := event.CodeNested
 	for _, r := range l.changes.Refused {
 		list = append(list, r.Reason+": "+r.Path)
-		if r.Reason != gitops.NestedRepository {
+		if r.Reason != state.NestedRepository {
 			code = event.CodeCommit
 		}
 	}
@@ -372,8 +373,8 @@ func (l *landed) findLeaks(ctx context.Context) ([]landing.Leak, error) {
 
 // committed returns the job's changes as a commit would contain them: of files with
 // uncommitted changes of the user, a commit includes these changes.
-func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
-	mixed := slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
+func (l *landed) committed(ctx context.Context) (*state.ChangeSet, error) {
+	mixed := slices.ContainsFunc(l.changes.Changes, func(c state.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
 	if l.job.spec.Commit == nil || !l.site.InPlace || l.site.base != "" && !mixed {
 		return l.changes, nil
 	}
@@ -387,7 +388,7 @@ func (l *landed) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 	}
 	var others []string
 	for _, c := range all.Changes {
-		if !slices.ContainsFunc(l.changes.Changes, func(own gitops.Change) bool { return own.Path == c.Path }) {
+		if !slices.ContainsFunc(l.changes.Changes, func(own state.Change) bool { return own.Path == c.Path }) {
 			others = append(others, c.Path)
 		}
 	}

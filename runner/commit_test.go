@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
@@ -187,7 +187,7 @@ func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
 		"no session yet":        {func(l *landed) { l.site.touched = false }, event.CodeLimit, false},
 		"the patch is it":       {func(l *landed) { l.job.spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
 		"not measured":          {func(l *landed) { l.changes = nil }, event.CodeLimit, false},
-		"nothing was changed":   {func(l *landed) { l.changes = &gitops.ChangeSet{} }, event.CodeLimit, false},
+		"nothing was changed":   {func(l *landed) { l.changes = &state.ChangeSet{} }, event.CodeLimit, false},
 		"a mirror to push from": {func(l *landed) { l.job.spec.Repo.Kind, l.job.spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
@@ -38,7 +38,7 @@ func exceeded(over []landing.Excess) *ending.Stop {
 
 // barred returns the denials of what was changed in the workspace since the job started,
 // and the paths that git would not commit, if there is a commit.
-func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *ending.Stop) {
+func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []state.Refusal, *ending.Stop) {
 	e := landing.Edits{Profile: p, Root: w.site.Tree.Root(), Below: w.site.below}
 	commits := w.job.spec.Commit != nil
 	if !commits && !p.BarsAny() {
@@ -48,7 +48,7 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if err != nil {
 		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
-	var refused []gitops.Refusal
+	var refused []state.Refusal
 	if commits {
 		refused = f.Changes.Refused
 	}
@@ -77,7 +77,7 @@ func (f faults) returned(p permission.Profile, below string) permission.Profile 
 		files = append(files, path.Clean(d.Request.Subject()))
 	}
 	for _, r := range f.refused {
-		if r.Reason == gitops.NestedRepository {
+		if r.Reason == state.NestedRepository {
 			nested = append(nested, strings.TrimPrefix(strings.TrimPrefix(r.Path, below), "/"))
 		}
 	}

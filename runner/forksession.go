@@ -12,7 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -129,7 +129,7 @@ func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte)
 			trees = append(trees, e.Turn.Tree)
 		}
 	}
-	if err := gitops.CopyStates(f.store, filepath.Join(dir.Path(), filepath.FromSlash(snapshots)), trees); err != nil {
+	if err := state.CopyStates(f.store, filepath.Join(dir.Path(), filepath.FromSlash(snapshots)), trees); err != nil {
 		return err
 	}
 	if len(f.entries) == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -29,7 +30,7 @@ type origin struct {
 	remote    func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
 	asked     bool                                                          // the remote is being asked, or fetched from
 	status    func() (status, error)                                        // of path repositories
-	converted map[string][]gitops.Converted                                 // by commit and edit rules
+	converted map[string][]state.Converted                                  // by commit and edit rules
 }
 
 // root returns the root of its work tree, or a stand-in for that of a mirror.
@@ -50,7 +51,7 @@ func (p *preflight) open(ctx context.Context) {
 		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.origins[key(j.Repo)] != nil {
 			continue
 		}
-		o := &origin{converted: map[string][]gitops.Converted{}}
+		o := &origin{converted: map[string][]state.Converted{}}
 		p.origins[key(j.Repo)] = o
 		if j.Repo.Kind == tasks.RepoPath {
 			p.openPath(ctx, o, j.Repo)

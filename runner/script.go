@@ -13,7 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -262,7 +262,7 @@ func (f faults) summary() string {
 	return strings.Join(all, "; ")
 }
 
-func refusedPaths(all []gitops.Refusal) string {
+func refusedPaths(all []state.Refusal) string {
 	var list []string
 	for _, f := range all {
 		list = append(list, f.Path)

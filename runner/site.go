@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/confinement"
@@ -82,7 +83,7 @@ func (s *site) tracked() []string {
 	}
 	var files []string
 	for _, e := range idx.Entries {
-		if gitops.IsBelow(e.Path, s.below) {
+		if state.IsBelow(e.Path, s.below) {
 			files = append(files, e.Path)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/publish"
@@ -26,13 +27,13 @@ type start struct {
 	target     string       // commit of the target branch; base may be another, of the branch that the job appends to
 	tip        string       // commit that the job's branch is at before, in origin; "" for none
 	remote     remote.Repo
-	branch     string           // that the job creates, with the repository or remote where it does; "" for none
-	lease      string           // commit that the remote's branch is at before; "" for none
-	locked     string           // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
-	checkedOut bool             // the job's branch, in a clean tree: a revert changes that
-	clean      cleanTree        // of the user's own tree
-	files      *gitops.Snapshot // of the base, if the preflight has read them and the job is one of the first: keeps them in memory
-	skip       *ending.Stop     // why the job is not started; nil if it is
+	branch     string          // that the job creates, with the repository or remote where it does; "" for none
+	lease      string          // commit that the remote's branch is at before; "" for none
+	locked     string          // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
+	checkedOut bool            // the job's branch, in a clean tree: a revert changes that
+	clean      cleanTree       // of the user's own tree
+	files      *state.Snapshot // of the base, if the preflight has read them and the job is one of the first: keeps them in memory
+	skip       *ending.Stop    // why the job is not started; nil if it is
 
 	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
 	own     bool                  // earlier is of this run

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -47,7 +48,7 @@ func baseOf(j tasks.Job) string {
 type status struct {
 	dirty []string // paths with uncommitted changes
 	clean cleanTree
-	files *gitops.Snapshot // keeps the listing of HEAD in use; may be nil
+	files *state.Snapshot // keeps the listing of HEAD in use; may be nil
 }
 
 // cleanTree is a commit that a work tree was exactly at, and when. The zero value is
@@ -55,7 +56,7 @@ type status struct {
 type cleanTree struct {
 	commit string
 	at     time.Time
-	left   *gitops.LeftOut
+	left   *state.LeftOut
 }
 
 func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, err error) {
@@ -68,7 +69,7 @@ func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, e
 }
 
 func inDirectory(paths []string, below string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool { return !gitops.IsBelow(path, below) })
+	return slices.DeleteFunc(paths, func(path string) bool { return !state.IsBelow(path, below) })
 }
 
 // dirtyBelow returns the paths with uncommitted changes in a directory of a work tree;

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
@@ -16,7 +16,7 @@ import (
 // unpermitted returns the stop of a job whose files changed although its profile allows no changes and no
 // program was granted any: only level A prevents all of them. B doesn't prevent changes of modes, and before
 // Linux 6.2 truncation.
-func (l *landed) unpermitted(changes *gitops.ChangeSet) *ending.Stop {
+func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 	j := l.job
 	if j.opts.Level == sandbox.Full || l.mayChange() || !l.startsPrograms() {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
@@ -74,7 +74,7 @@ func noteFound(ctx context.Context, w *work) {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {
-		w.site.diff.Keep(&changes.Found{Changes: &gitops.ChangeSet{}})
+		w.site.diff.Keep(&changes.Found{Changes: &state.ChangeSet{}})
 	} else if f := w.saver.found(ctx); f != nil {
 		w.site.diff.Keep(f)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
@@ -229,8 +229,8 @@ type faults struct {
 	failed  []ran
 	barred  []permission.Decision
 	over    []landing.Excess
-	refused []gitops.Refusal // paths that git would not commit
-	marked  []string         // paths with conflict markers, of a job that is rebased
+	refused []state.Refusal // paths that git would not commit
+	marked  []string        // paths with conflict markers, of a job that is rebased
 }
 
 // findFaults runs the verify commands and examines the changes.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -65,7 +66,7 @@ func BenchmarkNewFiles(b *testing.B) {
 					gittest.RunGitIn(b, git, root, "commit", "-q", "-m", "change")
 					continue
 				}
-				cs, err := r.Changes(b.Context(), &Snapshot{})
+				cs, err := r.Changes(b.Context(), &state.Snapshot{})
 				must(b, err)
 				_, err = r.Patch(b.Context(), cs)
 				must(b, err)
@@ -196,7 +197,7 @@ func BenchmarkKeep(b *testing.B) {
 		for b.Loop() {
 			cs, err := r.Changes(b.Context(), from)
 			must(b, err)
-			must(b, r.Added(b.Context(), cs, func(Addition) error { return nil }))
+			must(b, r.Added(b.Context(), cs, func(state.Addition) error { return nil }))
 			data, err := r.Patch(b.Context(), cs)
 			must(b, err)
 			must(b, os.WriteFile(patch, data, 0o666))

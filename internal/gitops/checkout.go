@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
@@ -25,8 +26,8 @@ import (
 // objects is several times slower: a copy counts only if it has the hash of the object, whatever the index
 // or another process did.
 type checkout struct {
-	to, from *Reader
-	commit   *Snapshot
+	to, from *state.Reader
+	commit   *state.Snapshot
 	dirs     []*newDir // parents first, starting with the root
 	byPath   map[string]*newDir
 	stored   int  // number of files that can't be copied
@@ -50,7 +51,7 @@ type newFile struct {
 
 // checkoutOf returns a checkout of a commit of a repository. Files are copied from the work tree of
 // another one, which can be the same.
-func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
+func checkoutOf(to, from *state.Reader, commit string) (c *checkout, err error) {
 	c = &checkout{to: to, from: from, byPath: map[string]*newDir{}}
 	c.buffers.New = func() any { return new([64 << 10]byte) }
 	if c.commit, err = to.SnapshotOf(commit); err != nil {
@@ -62,14 +63,14 @@ func checkoutOf(to, from *Reader, commit string) (c *checkout, err error) {
 			idx = own
 		}
 	}
-	files, copies := c.commit.files(), make(map[string]bool, len(idx.Entries))
+	files, copies := c.commit.ByPath(), make(map[string]bool, len(idx.Entries))
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if files[e.Path] != stateOf(e) || !content.IsPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
+		if files[e.Path] != state.StateOf(e) || !content.IsPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
 			continue
 		}
 		copies[e.Path] = true
-		if err := c.add(store.Placed{Path: e.Path, State: stateOf(e)}, e.Stat.Size()); err != nil {
+		if err := c.add(store.Placed{Path: e.Path, State: state.StateOf(e)}, e.Stat.Size()); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ func (c *checkout) plain() bool {
 	if runtime.GOOS != "linux" { // elsewhere, file systems change names
 		return false
 	}
-	if c.large || c.stored > mostStored+len(c.commit.files())/8 {
+	if c.large || c.stored > mostStored+len(c.commit.ByPath())/8 {
 		return false
 	}
 	if git.Objects.Replaces() || !git.Settings.Symlinks || git.Settings.AutoCRLF == "true" || !plainConfig(git.Config) {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -24,7 +25,7 @@ import (
 // directory leaves nothing behind. It has no remotes and no configuration of r.
 //
 // Errors are those of Commit; branches and signatures are ignored.
-func (r *Repo) CheckOut(ctx context.Context, dir string, cs *ChangeSet, o CommitOptions) (*Repo, error) {
+func (r *Repo) CheckOut(ctx context.Context, dir string, cs *state.ChangeSet, o CommitOptions) (*Repo, error) {
 	clean, err := r.checkOut(ctx, dir, cs, o)
 	if err != nil {
 		return nil, fmt.Errorf("check out the changes of %s: %w", r.Git.Root, err)
@@ -32,7 +33,7 @@ func (r *Repo) CheckOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	return clean, nil
 }
 
-func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o CommitOptions) (*Repo, error) {
+func (r *Repo) checkOut(ctx context.Context, dir string, cs *state.ChangeSet, o CommitOptions) (*Repo, error) {
 	dir, err := emptyDirectory(dir)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (r *Repo) lend(git string) error {
 
 // writeFiles checks out a commit in an empty work tree: with the git program if there is
 // one and the result or the time would differ, otherwise as AddWorktree does. Files are copied from another work tree.
-func writeFiles(ctx context.Context, to, from *Reader, commit string) error {
+func writeFiles(ctx context.Context, to, from *state.Reader, commit string) error {
 	files, err := checkoutOf(to, from, commit)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -84,7 +85,7 @@ type CommitResult struct {
 // The error matches ErrBranchExists, ErrConflict (somebody else moved the
 // reference, changed a file or holds a lock), ErrNothingToCommit, or is an
 // *UnsupportedError.
-func (r *Repo) Commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (CommitResult, error) {
+func (r *Repo) Commit(ctx context.Context, cs *state.ChangeSet, o CommitOptions) (CommitResult, error) {
 	c := &committing{repo: r, cs: cs, o: o}
 	result, err := c.run(ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (r *Repo) Commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (Comm
 // committing is the state of one Commit call.
 type committing struct {
 	repo *Repo
-	cs   *ChangeSet
+	cs   *state.ChangeSet
 	o    CommitOptions
 }
 
@@ -266,7 +267,7 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *stor
 func (c *committing) storeFiles(ctx context.Context, w *store.Writer) ([]gitdir.IndexEntry, error) {
 	var mu sync.Mutex
 	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
-	err := c.repo.eachContent(ctx, c.cs, func(path string, after store.State, file *content.File) error {
+	err := c.repo.EachContent(ctx, c.cs, func(path string, after store.State, file *content.File) error {
 		f := gitdir.IndexEntry{Path: path, Mode: after.Mode, Hash: after.Hash}
 		err := storeFile(w, file, &f)
 		mu.Lock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -80,7 +81,7 @@ func TestUserChangesAreNotCommitted(t *testing.T) {
 	s.Write("both", "user\n")
 	s.Remove("gone")
 	r := opened(s)
-	before := statusPaths(s)
+	before := s.StatusPaths()
 	from, err := r.Snapshot(t.Context())
 	must(t, err)
 
@@ -88,12 +89,12 @@ func TestUserChangesAreNotCommitted(t *testing.T) {
 	s.Remove("doomed")
 	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
-	want := []Change{
-		{Path: "added", Kind: Added, Added: 1},
-		{Path: "both", Kind: Modified, Added: 1},
-		{Path: "doomed", Kind: Deleted, Removed: 1},
-		{Path: "job", Kind: Modified, Added: 1, Removed: 1},
-		{Path: "untracked2", Kind: Modified, Added: 1, Removed: 1},
+	want := []state.Change{
+		{Path: "added", Kind: state.Added, Added: 1},
+		{Path: "both", Kind: state.Modified, Added: 1},
+		{Path: "doomed", Kind: state.Deleted, Removed: 1},
+		{Path: "job", Kind: state.Modified, Added: 1, Removed: 1},
+		{Path: "untracked2", Kind: state.Modified, Added: 1, Removed: 1},
 	}
 	if diff := cmp.Diff(want, cs.Changes); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -105,7 +106,7 @@ func TestUserChangesAreNotCommitted(t *testing.T) {
 	if want := "A\tadded\nM\tboth\nD\tdoomed\nM\tjob\nA\tuntracked2"; changed != want {
 		t.Errorf("committed:\n%s", changed)
 	}
-	after := statusPaths(s)
+	after := s.StatusPaths()
 	committed := []string{"both", "untracked2"}
 	left := slices.DeleteFunc(before, func(p string) bool { return slices.Contains(committed, p) })
 	if diff := cmp.Diff(left, after); diff != "" {
@@ -441,7 +442,7 @@ func TestFileChangedDuringCommitIsConflict(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
-	large := strings.Repeat("x", maxKeptSize) + "\n" // too large to be kept in memory
+	large := strings.Repeat("x", 1<<20) + "\n" // too large to be kept in memory
 	s.Write("a", "2\n", "large", large)
 	r := opened(s)
 	cs := measure(t, r, base)
@@ -551,16 +552,16 @@ func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
 		t.Skip("long, and run without -short")
 	}
 	s := gittest.NewSandbox(t)
-	large := strings.Repeat("0123456789abcde\n", (maxDiffSize+8<<20)/16)
+	large := strings.Repeat("0123456789abcde\n", (16<<20+8<<20)/16)
 	s.Write("large", large, "shrinks", large)
 	base := s.Commit()
 	s.Write("large", large+"more\n", "new", large[16:], "shrinks", "small\n")
 	r := opened(s)
 	cs := measure(t, r, base)
-	want := []Change{
-		{Path: "large", Kind: Modified, Binary: true},
-		{Path: "new", Kind: Added, Binary: true},
-		{Path: "shrinks", Kind: Modified, Binary: true},
+	want := []state.Change{
+		{Path: "large", Kind: state.Modified, Binary: true},
+		{Path: "new", Kind: state.Added, Binary: true},
+		{Path: "shrinks", Kind: state.Modified, Binary: true},
 	}
 	if diff := cmp.Diff(want, cs.Changes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,14 +1,14 @@
 // Package gitops implements the repository operations of a run: it opens
-// repositories, creates and removes linked worktrees, collects what a job
-// changed, writes that change as a patch and commits it. Package gitdir reads
-// and writes the git directory for it; package remote mirrors, fetches and
-// pushes.
+// repositories, creates and removes linked worktrees, and commits what a job
+// changed. Package state measures the changes, content reads files as git stores them,
+// store writes objects, gitdir reads and writes the git directory, and remote mirrors,
+// fetches and pushes.
 //
 // The git program runs here only to make a linked worktree before any agent has
 // been there, with hooks, filters and transports switched off. All else is Go
 // on go-git's object store, because a work tree that an agent has touched may
 // make git run commands (filters, fsmonitor, hooks). What go-git's own
-// porcelain leaves out is done here and in gitdir, as git does it: ignore
+// porcelain leaves out is done by these packages as git does it: ignore
 // files, line ending attributes, locks, compare-and-swap of references, fsync,
 // and an index that is replaced whole.
 //
@@ -17,7 +17,6 @@
 // the caller names and holds the job's change and nothing else.
 //
 // The package does not run hooks, runs clean filters only through its caller
-// (see Filters), does not sign, merge or follow renames, and leaves submodules as
-// they are. Changes that need what it does
+// (see content.Filters), and does not sign. Changes that need what it does
 // not do are refused with a gitdir.UnsupportedError.
 package gitops

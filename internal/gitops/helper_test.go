@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -29,7 +30,7 @@ func options(parent string) CommitOptions {
 }
 
 // measure returns the changes since a commit.
-func measure(t *testing.T, r *Repo, commit string) *ChangeSet {
+func measure(t *testing.T, r *Repo, commit string) *state.ChangeSet {
 	t.Helper()
 	from, err := r.SnapshotOf(commit)
 	must(t, err)
@@ -38,7 +39,7 @@ func measure(t *testing.T, r *Repo, commit string) *ChangeSet {
 	return cs
 }
 
-func paths(cs *ChangeSet) []string {
+func paths(cs *state.ChangeSet) []string {
 	var list []string
 	for _, c := range cs.Changes {
 		list = append(list, c.Path)

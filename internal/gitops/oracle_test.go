@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -485,7 +486,7 @@ func TestLineCountsMatchGit(t *testing.T) {
 }
 
 // numstat formats changes like git diff --numstat -z.
-func numstat(cs *ChangeSet) string {
+func numstat(cs *state.ChangeSet) string {
 	var out strings.Builder
 	for _, c := range cs.Changes {
 		if c.Binary {

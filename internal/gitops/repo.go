@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // operations that need a working tree then fail with an *UnsupportedError. It
 // is safe for concurrent use.
 type Repo struct {
-	*Reader
+	*state.Reader
 	worktrees *worktrees
 	packing   *store.Packing // shared with the worktrees that are added
 }
@@ -42,12 +43,12 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{NewReader(git), &worktrees{git: git, added: map[string]string{}}, store.NewPacking()}
+	return &Repo{state.NewReader(git), &worktrees{git: git, added: map[string]string{}}, store.NewPacking()}
 }
 
 // WithFilters returns the repository with other filters.
 func (r *Repo) WithFilters(f content.Filters) *Repo {
 	with := *r
-	with.Reader = r.withFilters(f)
+	with.Reader = r.Reader.WithFilters(f)
 	return &with
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
@@ -194,81 +192,6 @@ func TestBranchHash(t *testing.T) {
 		if _, _, err := r.Git.Branch(name); !errors.Is(err, gitdir.ErrBranchExists) {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-}
-
-// statusPaths returns the paths that git status lists.
-func statusPaths(s *gittest.Sandbox) []string {
-	var list []string
-	out := s.Run("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if len(entry) > 3 {
-			list = append(list, entry[3:])
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func TestDirtyMatchesGitStatus(t *testing.T) {
-	for _, f := range nightly.Sample(fixtures, 6, 5) {
-		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			s, _ := f.start(t)
-			r := opened(s)
-			compare := func() {
-				t.Helper()
-				got, err := r.Dirty(t.Context())
-				must(t, err)
-				if diff := cmp.Diff(statusPaths(s), got); diff != "" {
-					t.Errorf("(-git +got):\n%s", diff)
-				}
-			}
-			compare()
-			f.job(s)
-			compare()
-		})
-	}
-}
-
-func TestDirtyMatchesGitStatusInSpecialCases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
-	for name, prepare := range map[string]func(*gittest.Sandbox){
-		"staged, then taken back in the work tree": func(s *gittest.Sandbox) { s.Write("a", "b\n"); s.Run("add", "a"); s.Write("a", "a\n") },
-		"staged only":                 func(s *gittest.Sandbox) { s.Write("a", "b\n"); s.Run("add", "a") },
-		"staged deletion":             func(s *gittest.Sandbox) { s.Run("rm", "-q", "a") },
-		"removed from the index only": func(s *gittest.Sandbox) { s.Run("rm", "-q", "--cached", "a") },
-		"touched": func(s *gittest.Sandbox) {
-			must(s.T, os.Chtimes(filepath.Join(s.Root, "a"), gittest.TestTime, gittest.TestTime))
-		},
-		"assume-unchanged":                func(s *gittest.Sandbox) { s.Run("update-index", "--assume-unchanged", "a"); s.Write("a", "b\n") },
-		"skip-worktree and changed":       func(s *gittest.Sandbox) { s.Run("update-index", "--skip-worktree", "a"); s.Write("a", "b\n") },
-		"skip-worktree and missing":       func(s *gittest.Sandbox) { s.Run("update-index", "--skip-worktree", "a"); s.Remove("a") },
-		"an untracked repository":         func(s *gittest.Sandbox) { nestedRepository(s, "vendor/lib") },
-		"an untracked repository, unborn": func(s *gittest.Sandbox) { s.Run("init", "-q", "nested") },
-		"a conflict": func(s *gittest.Sandbox) {
-			s.Run("checkout", "-q", "-b", "side")
-			s.Write("a", "side\n")
-			s.Commit()
-			s.Run("checkout", "-q", "main")
-			s.Write("a", "main\n")
-			s.Commit()
-			_ = s.Command("merge", "-q", "side").Run()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := gittest.NewSandbox(t)
-			s.Write("a", "a\n", "d/b", "b\n")
-			s.Commit()
-			prepare(s)
-			got, err := opened(s).Dirty(t.Context())
-			must(t, err)
-			if diff := cmp.Diff(statusPaths(s), got); diff != "" {
-				t.Errorf("(-git +got):\n%s", diff)
-			}
-		})
 	}
 }
 

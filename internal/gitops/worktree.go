@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
@@ -46,7 +47,7 @@ type worktrees struct {
 	added map[string]string // those made here, with their administrative directories
 }
 
-func (w *worktrees) add(ctx context.Context, r *Reader, dir, commit string) (*Repo, error) {
+func (w *worktrees) add(ctx context.Context, r *state.Reader, dir, commit string) (*Repo, error) {
 	if !plumbing.IsHash(commit) {
 		return nil, fmt.Errorf("%q is not a commit hash", commit)
 	}

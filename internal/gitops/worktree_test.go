@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -302,7 +303,7 @@ func TestSubmodulesAreEmptyDirectoriesInAWorktree(t *testing.T) {
 		r, err := Open(s.Root, env)
 		must(t, err)
 		in, wt := worktree(t, s, r, base)
-		if diff := cmp.Diff([]Change(nil), measure(t, wt, base).Changes); diff != "" {
+		if diff := cmp.Diff([]state.Change(nil), measure(t, wt, base).Changes); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
 		}
 		in.Clean()

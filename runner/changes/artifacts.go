@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 )
 
 // artifacts recognizes the build artifacts in a working tree: untracked files that programs left.
 type artifacts struct {
 	of        ecosystem.Artifacts
-	committed *gitops.Snapshot
+	committed *state.Snapshot
 	paths     []string // of committed, sorted; nil until they are needed
 }
 
 // NewArtifacts recognizes them in the tree of a root directory, in which a snapshot is tracked.
-func NewArtifacts(root string, committed *gitops.Snapshot) *artifacts {
+func NewArtifacts(root string, committed *state.Snapshot) *artifacts {
 	names := map[string][]string{} // of the files in directories
 	has := func(dir, pattern string) bool {
 		list, ok := names[dir]

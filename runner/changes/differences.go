@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -34,7 +34,7 @@ type Differences struct {
 
 type leftover struct {
 	by    event.Maker
-	state string // see [gitops.States]
+	state string // see [state.States]
 }
 
 // base is the state of a path that is again as the job found it.
@@ -42,11 +42,11 @@ const base = "base"
 
 // note records what has changed between two states of the workspace, of which by is the cause, and returns
 // the files that are recorded.
-func (d *Differences) note(by event.Maker, before, after gitops.States) []event.LeftFile {
+func (d *Differences) note(by event.Maker, before, after state.States) []event.LeftFile {
 	var changed []event.LeftFile
 	moved := map[string]bool{} // states of the agent's files that are elsewhere now
 	for path, was := range before {
-		if was != after[path] && gitops.HasContent(was) && !d.Has(path, was) {
+		if was != after[path] && state.HasContent(was) && !d.Has(path, was) {
 			moved[was] = true
 		}
 	}
@@ -108,7 +108,7 @@ func makerOf(dirs map[string]event.Maker, path string) event.Maker {
 }
 
 // states returns how the workspace differs from the start of the job.
-func (d *Differences) states(ctx context.Context) (gitops.States, *ending.Stop) {
+func (d *Differences) states(ctx context.Context) (state.States, *ending.Stop) {
 	now, err := d.At.Tree.Snapshot(ctx)
 	if err != nil {
 		return nil, ending.OfGit(ctx, "find the job's changes", err)
@@ -119,7 +119,7 @@ func (d *Differences) states(ctx context.Context) (gitops.States, *ending.Stop) 
 // By runs something that is not the agent's, and records what it leaves in the workspace. fresh means that
 // nothing differs from the start yet.
 func (d *Differences) By(ctx context.Context, by event.Maker, fresh bool, run func(context.Context) *ending.Stop) (end *ending.Stop) {
-	before := gitops.States{}
+	before := state.States{}
 	if !fresh {
 		if before, end = d.states(ctx); end != nil {
 			return end
@@ -157,7 +157,7 @@ func (d *Differences) Except(ctx context.Context, run func(context.Context) *end
 
 // record records what has changed, and reports it as an event, from which a process that resumes the
 // run knows it.
-func (d *Differences) record(by event.Maker, before, after gitops.States) {
+func (d *Differences) record(by event.Maker, before, after state.States) {
 	d.found = nil
 	files := d.note(by, before, after)
 	if len(files) == 0 {
@@ -240,9 +240,9 @@ func (d *Differences) addWritten(files []event.LeftFile) {
 
 // Found is what differs in the workspace since the job started.
 type Found struct {
-	Changes *gitops.ChangeSet // of the agent
-	LeftOut []LeftOut         // of others
-	Ignored *gitops.LeftOut   // in the user's own tree, if its ignored files count; nil otherwise
+	Changes *state.ChangeSet // of the agent
+	LeftOut []LeftOut        // of others
+	Ignored *state.LeftOut   // in the user's own tree, if its ignored files count; nil otherwise
 }
 
 // Find searches for what the job changed, unless nothing can have changed since it was found.
@@ -252,7 +252,7 @@ func (d *Differences) Find(ctx context.Context) (f *Found, err error) {
 		return d.found, nil
 	}
 	f = &Found{}
-	var all *gitops.ChangeSet
+	var all *state.ChangeSet
 	if s.staysIgnored() {
 		all, f.Ignored, err = s.Tree.ChangesAndLeftOut(ctx, s.Before)
 	} else {
@@ -266,7 +266,7 @@ func (d *Differences) Find(ctx context.Context) (f *Found, err error) {
 }
 
 // FoundIn is find for changes that are known without a search. ignored are the files that git ignores, as they were left.
-func (d *Differences) FoundIn(all *gitops.ChangeSet, ignored *gitops.LeftOut) *Found {
+func (d *Differences) FoundIn(all *state.ChangeSet, ignored *state.LeftOut) *Found {
 	f := &Found{}
 	if d.At.staysIgnored() {
 		f.Ignored = ignored
@@ -302,34 +302,34 @@ func (d *Differences) Paths(ctx context.Context, f *Found) (paths []string, err 
 
 // split separates the changes of the agent from those of others, and from the build artifacts that
 // its commands left: files that no file tool wrote.
-func (d *Differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left []LeftOut) {
+func (d *Differences) split(all *state.ChangeSet) (own *state.ChangeSet, left []LeftOut) {
 	if len(all.Changes)+len(all.Refused) == 0 {
 		return all, nil
 	}
-	moved, states, kinds, built := all.Moved(), all.States(), map[string]gitops.Kind{}, NewArtifacts(d.At.Tree.Root(), d.At.ComparedWith())
+	moved, states, kinds, built := all.Moved(), all.States(), map[string]state.Kind{}, NewArtifacts(d.At.Tree.Root(), d.At.ComparedWith())
 	for _, c := range all.Changes {
 		kinds[c.Path] = c.Kind
 	}
 	out, nested := map[string]event.Maker{}, map[string]event.Maker{} // repositories that others than the agent made
 	for _, r := range all.Refused {
-		if by := d.maker(r.Path, states[r.Path]); by != "" && r.Reason == gitops.NestedRepository {
+		if by := d.maker(r.Path, states[r.Path]); by != "" && r.Reason == state.NestedRepository {
 			nested[r.Path+"/"] = by
 		}
 	}
-	for path, state := range states {
-		by, kind := d.maker(path, state), kinds[path]
+	for path, now := range states {
+		by, kind := d.maker(path, now), kinds[path]
 		if by == "" && len(nested) > 0 {
 			by = makerOf(nested, path)
 		}
-		if by != "" && d.wrote[path] && d.files[path].state != state { // in a directory of artifacts
+		if by != "" && d.wrote[path] && d.files[path].state != now { // in a directory of artifacts
 			by = ""
 		}
-		if by == "" && kind != gitops.Deleted && !d.wrote[path] && built.Is(path) && !moved(path) {
+		if by == "" && kind != state.Deleted && !d.wrote[path] && built.Is(path) && !moved(path) {
 			by = event.ByBuild
 		}
 		if by != "" && !slices.Contains(d.Include, by.Key()) {
-			if (kind == gitops.Modified || kind == gitops.Deleted) && !built.tracked(path) { // in the user's own tree
-				kind = gitops.Added
+			if (kind == state.Modified || kind == state.Deleted) && !built.tracked(path) { // in the user's own tree
+				kind = state.Added
 			}
 			out[path] = by
 			left = append(left, LeftOut{event.LeftOutPath{Path: path, By: by, Files: 1}, kind})
@@ -346,7 +346,7 @@ func (d *Differences) split(all *gitops.ChangeSet) (own *gitops.ChangeSet, left 
 // be committed.
 type LeftOut struct {
 	event.LeftOutPath
-	kind gitops.Kind
+	kind state.Kind
 }
 
 // TrackedAmong returns a warning for each maker that has changed tracked files, which are left out: unlike
@@ -355,9 +355,9 @@ func TrackedAmong(left []LeftOut) (warnings []string) {
 	by := map[event.Maker][]string{}
 	for _, f := range left {
 		switch f.kind { //nolint:exhaustive // new files are none
-		case gitops.Modified:
+		case state.Modified:
 			by[f.By] = append(by[f.By], f.Path)
-		case gitops.Deleted:
+		case state.Deleted:
 			by[f.By] = append(by[f.By], f.Path+" (deleted)")
 		}
 	}
@@ -381,10 +381,10 @@ func SummarizeLeft(left []LeftOut) []event.LeftOutPath {
 		}
 		return list
 	}
-	by := map[event.Maker]map[string]gitops.Kind{}
+	by := map[event.Maker]map[string]state.Kind{}
 	for _, f := range left {
 		if by[f.By] == nil {
-			by[f.By] = map[string]gitops.Kind{}
+			by[f.By] = map[string]state.Kind{}
 		}
 		by[f.By][f.Path] = f.kind
 	}

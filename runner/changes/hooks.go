@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/ending"
 )
 
@@ -16,8 +16,8 @@ import (
 type watched struct {
 	mu      sync.Mutex
 	running int
-	before  gitops.States // nil if unknown
-	changed func() bool   // whether a call can have changed files since then
+	before  state.States // nil if unknown
+	changed func() bool  // whether a call can have changed files since then
 }
 
 func (d *Differences) StartHook(ctx context.Context) (end *ending.Stop) {
@@ -52,7 +52,7 @@ func (d *Differences) EndHook(ctx context.Context) *ending.Stop {
 
 // onlyKnown reduces two states, between which a call could change files, too, to the files that others
 // than the agent had left, and that no file tool wrote: any other difference may be the agent's work.
-func (d *Differences) onlyKnown(before, after gitops.States) {
+func (d *Differences) onlyKnown(before, after state.States) {
 	agents := func(path, _ string) bool {
 		return !d.Has(path, before[path]) || d.Tree.Wrote(filepath.Join(d.At.Tree.Root(), filepath.FromSlash(path)))
 	}

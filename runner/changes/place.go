@@ -6,17 +6,18 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 
 // Place is where the changes of a job are found: its work tree, and the states that it is compared with.
 type Place struct {
-	Tree      *gitops.Repo     // a linked worktree, or the repository itself
-	InPlace   bool             // the tree is the user's own
-	Before    *gitops.Snapshot // at the start of the job; nil before that is known
-	Committed *gitops.Snapshot // of the base, in the directory that the job changes; nil for worktrees
-	Ignored   *gitops.LeftOut  // in the user's own tree, by the walk that found its state at the start; nil if unknown
-	Reports   []string         // paths in the tree that belong to millhand
+	Tree      *gitops.Repo    // a linked worktree, or the repository itself
+	InPlace   bool            // the tree is the user's own
+	Before    *state.Snapshot // at the start of the job; nil before that is known
+	Committed *state.Snapshot // of the base, in the directory that the job changes; nil for worktrees
+	Ignored   *state.LeftOut  // in the user's own tree, by the walk that found its state at the start; nil if unknown
+	Reports   []string        // paths in the tree that belong to millhand
 
 	untracked untracked
 }
@@ -25,13 +26,13 @@ type Place struct {
 // created or changed after setup where verify commands could read them. In the user's tree, where
 // they stay, it collects all.
 type untracked struct {
-	known bool              // start is
-	start *gitops.Untracked // the state after setup; nil for no files
-	kinds map[string]gitops.Kind
+	known bool             // start is
+	start *state.Untracked // the state after setup; nil for no files
+	kinds map[string]state.Kind
 }
 
 // ComparedWith returns the snapshot of the base, limited to what the job changes.
-func (p *Place) ComparedWith() *gitops.Snapshot {
+func (p *Place) ComparedWith() *state.Snapshot {
 	if p.InPlace {
 		return p.Committed
 	}
@@ -47,7 +48,7 @@ func (p *Place) staysIgnored() bool { return p.InPlace && p.untracked.known }
 // the start has found.
 func (p *Place) NoteStart(ctx context.Context, collects, nothingRan bool) (err error) {
 	defer func() { p.untracked.known = err == nil }()
-	p.untracked.kinds = map[string]gitops.Kind{}
+	p.untracked.kinds = map[string]state.Kind{}
 	switch {
 	case !p.InPlace && !collects:
 		return nil
@@ -73,7 +74,7 @@ func (p *Place) NoteUntracked(ctx context.Context) error {
 }
 
 // NoteIgnored adds the files that git ignores and that differ now, and returns their paths.
-func (p *Place) NoteIgnored(ctx context.Context, ignored *gitops.LeftOut) ([]string, error) {
+func (p *Place) NoteIgnored(ctx context.Context, ignored *state.LeftOut) ([]string, error) {
 	now, err := ignored.Files(ctx, p.Reports)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (p *Place) NoteIgnored(ctx context.Context, ignored *gitops.LeftOut) ([]str
 }
 
 // note adds the files that differ now, and returns their paths.
-func (u *untracked) note(now *gitops.Untracked) (paths []string) {
+func (u *untracked) note(now *state.Untracked) (paths []string) {
 	for _, c := range now.Since(u.start) {
 		u.kinds[c.Path] = c.Kind
 		paths = append(paths, c.Path)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 )
 
 // maxUntracked is the maximum number of entries in a report.
@@ -29,7 +29,7 @@ func (g generated) has(name string) bool {
 
 // summarize returns the entries for files, at most so many: one for each file, but only
 // one for a generated directory, and for directories that would exceed the number.
-func summarize(kinds map[string]gitops.Kind, most int) []event.Untracked {
+func summarize(kinds map[string]state.Kind, most int) []event.Untracked {
 	files := slices.Sorted(maps.Keys(kinds))
 	depth, known := 0, generated{}
 	for _, file := range files {
@@ -41,7 +41,7 @@ func summarize(kinds map[string]gitops.Kind, most int) []event.Untracked {
 			name, kind := entryOf(file, depth, known), string(kinds[file])
 			e, ok := entries[name]
 			if ok && e.Kind != kind {
-				kind = string(gitops.Modified)
+				kind = string(state.Modified)
 			}
 			entries[name] = event.Untracked{Path: name, Kind: kind, Files: e.Files + 1}
 		}

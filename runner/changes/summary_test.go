@@ -7,13 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 )
 
 func TestUntrackedFilesAreSummarized(t *testing.T) {
-	kinds := map[string]gitops.Kind{
-		"local.mk": gitops.Added, "a/.env": gitops.Modified, "node_modules/a/x": gitops.Added, "node_modules/b/node_modules/y": gitops.Added,
-		"web/target/x": gitops.Added, "web/target/y": gitops.Deleted, "target.mk": gitops.Deleted, "distant/x": gitops.Added,
+	kinds := map[string]state.Kind{
+		"local.mk": state.Added, "a/.env": state.Modified, "node_modules/a/x": state.Added, "node_modules/b/node_modules/y": state.Added,
+		"web/target/x": state.Added, "web/target/y": state.Deleted, "target.mk": state.Deleted, "distant/x": state.Added,
 	}
 	want := []event.Untracked{
 		{Path: "a/.env", Kind: "modified", Files: 1},
@@ -27,7 +27,7 @@ func TestUntrackedFilesAreSummarized(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for i := range 50 {
-		kinds[fmt.Sprintf("logs/%d/deep/%d.log", i%5, i)] = gitops.Added
+		kinds[fmt.Sprintf("logs/%d/deep/%d.log", i%5, i)] = state.Added
 	}
 	want = []event.Untracked{
 		{Path: "a/.env", Kind: "modified", Files: 1},

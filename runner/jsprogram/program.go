@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/extension/jshost"
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/confinement"
@@ -109,7 +109,7 @@ func (b *scriptBuilder) addToolFiles(f tasks.ScriptFile) error {
 				return fmt.Errorf("tool file %s: %w", f.Name, err)
 			}
 			switch _, err := b.workspace.Read(filepath.ToSlash(rel)); {
-			case errors.Is(err, gitops.ErrNoCommit):
+			case errors.Is(err, state.ErrNoCommit):
 				return fmt.Errorf("%s: %w", f.Name, err)
 			case err != nil:
 				continue

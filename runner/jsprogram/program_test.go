@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -98,7 +98,7 @@ func TestToolFilesOfARepositoryAreThoseOfItsBase(t *testing.T) {
 	}
 	for want, base := range map[string]func(string) ([]byte, error){
 		"has no tool files at the base commit": func(string) ([]byte, error) { return nil, os.ErrNotExist },
-		gitops.ErrNoCommit.Error():             func(string) ([]byte, error) { return nil, gitops.ErrNoCommit },
+		state.ErrNoCommit.Error():              func(string) ([]byte, error) { return nil, state.ErrNoCommit },
 	} {
 		if _, err := Compile(s, root, base, to); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

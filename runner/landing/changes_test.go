@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
 )
@@ -68,7 +69,7 @@ func (r repository) write(files map[string]string) {
 }
 
 // changes writes files, and returns what differs from the commit.
-func (r repository) changes(files map[string]string) *gitops.ChangeSet {
+func (r repository) changes(files map[string]string) *state.ChangeSet {
 	r.t.Helper()
 	r.write(files)
 	base, err := r.SnapshotOf(r.git("rev-parse", "HEAD"))
@@ -199,13 +200,13 @@ func TestCommitsOfAJobEndWithTheFirstOfAnother(t *testing.T) {
 }
 
 func TestUncommittablePathsAreListedWithTheirReasons(t *testing.T) {
-	got := Uncommittable([]gitops.Refusal{{Path: "a/b", Reason: gitops.NestedRepository}, {Path: "c", Reason: "x"}})
-	for _, want := range []string{"rm -rf DIR/.git", `<refused path="a/b" reason="` + gitops.NestedRepository, `<refused path="c" reason="x" />`} {
+	got := Uncommittable([]state.Refusal{{Path: "a/b", Reason: state.NestedRepository}, {Path: "c", Reason: "x"}})
+	for _, want := range []string{"rm -rf DIR/.git", `<refused path="a/b" reason="` + state.NestedRepository, `<refused path="c" reason="x" />`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in:\n%s", want, got)
 		}
 	}
-	if got := Uncommittable(make([]gitops.Refusal, mostReturned+2)); !strings.HasSuffix(got, "\n(and 2 more)\n") || strings.Contains(got, ".git") {
+	if got := Uncommittable(make([]state.Refusal, mostReturned+2)); !strings.HasSuffix(got, "\n(and 2 more)\n") || strings.Contains(got, ".git") {
 		t.Errorf("many paths:\n%s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
@@ -157,10 +158,10 @@ const mostReturned = 50
 
 // Uncommittable returns the text about paths that git would not commit, in the prompt of
 // the next attempt.
-func Uncommittable(refused []gitops.Refusal) string {
+func Uncommittable(refused []state.Refusal) string {
 	var b strings.Builder
 	b.WriteString("These paths can't be committed. Remove, rename or change them. Then finish again.\n")
-	if slices.ContainsFunc(refused, func(r gitops.Refusal) bool { return r.Reason == gitops.NestedRepository }) {
+	if slices.ContainsFunc(refused, func(r state.Refusal) bool { return r.Reason == state.NestedRepository }) {
 		b.WriteString("To keep the files of a nested repository, remove its directory .git (rm -rf DIR/.git).\n")
 	}
 	for i, f := range refused {

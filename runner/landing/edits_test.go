@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
@@ -110,7 +110,7 @@ func TestLockedPathsAreDirectoriesWherePossible(t *testing.T) {
 func within(files []string, dir string) []string {
 	var list []string
 	for _, f := range files {
-		if gitops.IsBelow(f, dir) {
+		if state.IsBelow(f, dir) {
 			list = append(list, f)
 		}
 	}

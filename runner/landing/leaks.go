@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/redact"
 )
 
@@ -26,8 +27,8 @@ func (l Leak) String() string {
 }
 
 // Leaks returns the leaks of changes in a work tree.
-func Leaks(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, known *redact.Redactor) (leaks []Leak, err error) {
-	err = tree.Added(ctx, changes, func(a gitops.Addition) error {
+func Leaks(ctx context.Context, tree *gitops.Repo, changes *state.ChangeSet, known *redact.Redactor) (leaks []Leak, err error) {
+	err = tree.Added(ctx, changes, func(a state.Addition) error {
 		for _, f := range known.Find(a.Path) {
 			leaks = append(leaks, Leak{path: known.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
 		}
@@ -47,7 +48,7 @@ func Leaks(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, kn
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
-	err = tree.Versions(ctx, changes, func(_ gitops.Change, before, _ []byte) {
+	err = tree.Versions(ctx, changes, func(_ state.Change, before, _ []byte) {
 		text := string(before)
 		leaks = slices.DeleteFunc(leaks, func(k Leak) bool {
 			return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text)

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
 )
@@ -29,7 +30,7 @@ func (e Excess) String() string {
 
 // Excesses returns the limits that changes in a work tree exceed; below is the workspace in it, "" for the root. Paths that git would not commit count as
 // files without lines.
-func Excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks.Change, cs *gitops.ChangeSet) ([]Excess, error) {
+func Excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks.Change, cs *state.ChangeSet) ([]Excess, error) {
 	allowed, err := parseGlobs(limits.Paths)
 	if err != nil {
 		return nil, err
@@ -59,12 +60,12 @@ func Excesses(ctx context.Context, tree *gitops.Repo, below string, limits tasks
 		return over, nil
 	}
 	var files []testcases.File
-	err = tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
+	err = tree.Versions(ctx, cs, func(c state.Change, before, after []byte) {
 		f := testcases.File{Path: c.Path}
-		if c.Kind != gitops.Added {
+		if c.Kind != state.Added {
 			f.Before = testcases.Read(c.Path, before)
 		}
-		if c.Kind != gitops.Deleted {
+		if c.Kind != state.Deleted {
 			f.After = testcases.Read(c.Path, after)
 		}
 		files = append(files, f)

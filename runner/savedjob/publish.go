@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -290,7 +291,7 @@ func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 
 // check checks changes that were checked by the run, because policies and secrets may be
 // others now.
-func (p Run) check(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, below string) error {
+func (p Run) check(ctx context.Context, tree *gitops.Repo, changes *state.ChangeSet, below string) error {
 	files := make([]string, 0, len(changes.Changes))
 	for _, c := range changes.Changes {
 		files = append(files, c.Path)
@@ -312,7 +313,7 @@ func (p Run) check(ctx context.Context, tree *gitops.Repo, changes *gitops.Chang
 
 // remake makes the commit of a job in a worktree. message is that of a commit that the run has
 // not made.
-func (j *Job) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, message string) (*event.Commit, error) {
+func (j *Job) remake(ctx context.Context, tree *gitops.Repo, changes *state.ChangeSet, message string) (*event.Commit, error) {
 	l := j.landing()
 	c := event.Commit{Branch: l.Branch, Message: message}
 	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.Ended.UTC()}

@@ -13,6 +13,7 @@ func writers() map[string]string {
 	return map[string]string{
 		"internal/files":          "it is the rule; internal/files/workspace writes beneath an os.Root",
 		"internal/gitops":         "worktrees, with git's names",
+		"internal/gitops/state":   "files of a working tree that are restored, and copies of objects",
 		"internal/gitops/store":   "objects, with git's names",
 		"internal/gitops/content": "files of Git LFS, with its names",
 		"internal/gitops/gitdir":  "a git directory, with git's locks",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -15,7 +16,7 @@ func options(parent string) gitops.CommitOptions {
 }
 
 // measure returns what differs from a commit.
-func measure(t *testing.T, r *gitops.Repo, commit string) *gitops.ChangeSet {
+func measure(t *testing.T, r *gitops.Repo, commit string) *state.ChangeSet {
 	t.Helper()
 	from, err := r.SnapshotOf(commit)
 	must(t, err)

@@ -238,3 +238,17 @@ func RunGitIn(b *testing.B, git, root string, args ...string) {
 		b.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 }
+
+// StatusPaths returns the sorted paths that git status lists.
+func (s *Sandbox) StatusPaths() []string {
+	s.T.Helper()
+	var list []string
+	out := s.Run("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if len(entry) > 3 {
+			list = append(list, entry[3:])
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"maps"
@@ -58,8 +58,8 @@ func TestAnIndexListsACommit(t *testing.T) {
 			must(t, err)
 			want, err := opened(s).SnapshotOf(commit)
 			must(t, err)
-			if !maps.Equal(got.files(), want.files()) || len(want.files()) == 0 {
-				t.Errorf("files %v, want %v", got.files(), want.files())
+			if !maps.Equal(got.ByPath(), want.ByPath()) || len(want.ByPath()) == 0 {
+				t.Errorf("files %v, want %v", got.ByPath(), want.ByPath())
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestAListingKeepsItsIndex(t *testing.T) {
 	must(t, err)
 	want, err := opened(s).SnapshotOf(commit)
 	must(t, err)
-	if got != listing || !maps.Equal(got.files(), want.files()) {
-		t.Errorf("files %v, want %v", got.files(), want.files())
+	if got != listing || !maps.Equal(got.ByPath(), want.ByPath()) {
+		t.Errorf("files %v, want %v", got.ByPath(), want.ByPath())
 	}
 }

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"bytes"
@@ -20,11 +20,11 @@ import (
 )
 
 // checkpointsOf returns checkpoints of a repository that are stored outside of it.
-func checkpointsOf(t *testing.T, r *Repo) Checkpoints {
+func checkpointsOf(t *testing.T, r *Reader) Checkpoints {
 	t.Helper()
 	store := filepath.Join(t.TempDir(), "objects")
 	must(t, os.Mkdir(store, 0o755))
-	return Checkpoints{Reader: r.Reader, Store: store, Secret: func(content []byte) bool { return bytes.Contains(content, []byte("hunter2")) }}
+	return Checkpoints{Reader: r, Store: store, Secret: func(content []byte) bool { return bytes.Contains(content, []byte("hunter2")) }}
 }
 
 // contents returns the files of a working tree that git does not ignore, with a mark for
@@ -150,7 +150,7 @@ func TestCheckpointsOfFiles(t *testing.T) {
 		}
 		last, err = c.SaveFiles(t.Context(), from, base, last, files)
 		must(t, err)
-		if _, saved, err := c.read(last.Tree); err != nil || (saved.files()["beside"].Mode != 0) != step.searched {
+		if _, saved, err := c.read(last.Tree); err != nil || (saved.ByPath()["beside"].Mode != 0) != step.searched {
 			t.Errorf("after %q: %v, want searched %v", step.write, err, step.searched)
 		}
 		s.Remove("beside")

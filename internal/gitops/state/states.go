@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import "github.com/go-git/go-git/v5/plumbing"
 
@@ -17,14 +17,14 @@ func HasContent(state string) bool { return state != gone && state != refused }
 
 // Since returns the paths that differ from an earlier snapshot.
 func (s *Snapshot) Since(earlier *Snapshot) States {
-	all, was := States{}, earlier.files()
-	for path, now := range s.files() {
+	all, was := States{}, earlier.ByPath()
+	for path, now := range s.ByPath() {
 		if now != was[path] && IsBelow(path, earlier.below) {
 			all[path] = now.String()
 		}
 	}
 	for path := range was {
-		if _, ok := s.files()[path]; !ok {
+		if _, ok := s.ByPath()[path]; !ok {
 			all[path] = gone
 		}
 	}

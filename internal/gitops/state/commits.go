@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"errors"
@@ -79,13 +79,13 @@ func (c *Commits) Touched(from, to string) ([]string, error) {
 		return nil, err
 	}
 	var paths []string
-	for path, is := range after.files() {
-		if before.files()[path] != is {
+	for path, is := range after.ByPath() {
+		if before.ByPath()[path] != is {
 			paths = append(paths, path)
 		}
 	}
-	for path := range before.files() {
-		if _, ok := after.files()[path]; !ok {
+	for path := range before.ByPath() {
+		if _, ok := after.ByPath()[path]; !ok {
 			paths = append(paths, path)
 		}
 	}
@@ -238,7 +238,7 @@ func (c *Commits) listingBy(idx *gitdir.Index, commit string) (*Snapshot, error)
 	s.list = sync.OnceFunc(func() {
 		s.byPath = make(map[string]store.State, len(idx.Entries))
 		for i, path := range ownPaths(idx) {
-			s.byPath[path] = stateOf(&idx.Entries[i])
+			s.byPath[path] = StateOf(&idx.Entries[i])
 		}
 	})
 	c.listed.add(commit, s)

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"fmt"
@@ -89,7 +89,7 @@ func (t *trackedPaths) list(r *Reader, commit string) ignore.Tracked {
 		}
 	}
 	if s, err := r.SnapshotOf(commit); err == nil {
-		paths = slices.AppendSeq(paths, maps.Keys(s.files()))
+		paths = slices.AppendSeq(paths, maps.Keys(s.ByPath()))
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
 	}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (r *Reader) converted(ctx context.Context, commit, below string, except fun
 	}
 	var found []Converted
 	for _, path := range files.Paths() {
-		if !content.IsPlain(files.files()[path].Mode) || !IsBelow(path, below) || content.Outside(path) {
+		if !content.IsPlain(files.ByPath()[path].Mode) || !IsBelow(path, below) || content.Outside(path) {
 			continue
 		}
 		a := w.Attributes(path)
@@ -91,7 +91,7 @@ func (r *Reader) noteAttributes(w *content.CommitAttributes, commit string) (*Sn
 	if err != nil {
 		return nil, err
 	}
-	for path, at := range files.files() {
+	for path, at := range files.ByPath() {
 		if err := w.Note(path, at); err != nil {
 			return nil, err
 		}

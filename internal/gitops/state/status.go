@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -94,12 +94,12 @@ func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for i, met := range w.met {
 		e := &w.index.Entries[i]
-		if head != nil && head.files()[e.Path] != stateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
+		if head != nil && head.ByPath()[e.Path] != StateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
 			differs[e.Path] = true
 		}
 	}
-	if head != nil && (len(differs) > 0 || len(head.files()) != len(w.met)) {
-		for path := range head.files() {
+	if head != nil && (len(differs) > 0 || len(head.ByPath()) != len(w.met)) {
+		for path := range head.ByPath() {
 			if _, ok := w.search(path); !ok {
 				differs[path] = true
 			}
@@ -107,7 +107,7 @@ func (w *walk) differences(head *Snapshot) []string {
 	}
 	for i := range w.files {
 		f := &w.files[i]
-		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != stateOf(f.entry) {
+		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != StateOf(f.entry) {
 			differs[f.path] = true
 		}
 	}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -198,7 +198,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 		if err != nil {
 			return nil, err
 		}
-		if one.hashed && one.entry != nil && one.state == stateOf(one.entry) {
+		if one.hashed && one.entry != nil && one.state == StateOf(one.entry) {
 			w.meet(i, unchanged)
 			continue
 		}

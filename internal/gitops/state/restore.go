@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -88,7 +88,7 @@ func (r *Reader) Restore(ctx context.Context, t *Tree) error {
 	defer root.Close()
 	slices.Sort(paths) // a directory before what is in it
 	for _, path := range paths {
-		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files()[path].Mode == 0 {
+		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.ByPath()[path].Mode == 0 {
 			continue // it was ignored
 		}
 		if err := restoreFile(root, r.Git.Settings.Symlinks, r.Git.Objects, t.snapshot, path); err != nil {
@@ -100,7 +100,7 @@ func (r *Reader) Restore(ctx context.Context, t *Tree) error {
 
 // restoreFile gives a file the content of a snapshot; it removes a file that is not in it.
 func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Snapshot, path string) error {
-	at := from.files()[path]
+	at := from.ByPath()[path]
 	if at.Mode == filemode.Submodule {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -82,9 +82,9 @@ func (r *Reader) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*conten
 	return nil
 }
 
-// eachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
+// EachContent calls fn concurrently for each changed path with what it is now and its content, which is nil
 // if it was deleted.
-func (r *Reader) eachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after store.State, file *content.File) error) error {
+func (r *Reader) EachContent(ctx context.Context, cs *ChangeSet, fn func(path string, after store.State, file *content.File) error) error {
 	tree, err := r.openWorkTree(cs.private)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -112,7 +112,7 @@ func (r *Reader) AllFiles(ctx context.Context) (*ChangeSet, error) {
 		return nil, err
 	}
 	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
-	for path, s := range now.files() {
+	for path, s := range now.ByPath() {
 		if s.Hash.IsZero() {
 			return nil, fmt.Errorf("read %s: %w", path, fs.ErrPermission)
 		}
@@ -155,7 +155,7 @@ func (r *Reader) walkFrom(tree *content.Tree, from *Snapshot) *walk {
 	if err != nil {
 		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
 	}
-	w := r.newWalk(tree, idx, from.files())
+	w := r.newWalk(tree, idx, from.ByPath())
 	w.below = from.below
 	w.enters = func(path string) bool {
 		return !from.refused[path] && isSmall(filepath.Join(r.Git.Root, filepath.FromSlash(path)))
@@ -211,7 +211,7 @@ func (w *walk) runAll(ctx context.Context) error {
 
 // edits compares the result of a walk with a snapshot.
 func (w *walk) edits(from *Snapshot) map[string]edit {
-	edits, files := map[string]edit{}, from.files()
+	edits, files := map[string]edit{}, from.ByPath()
 	present := 0 // paths of the snapshot that exist
 	compare := func(path string, e edit) {
 		e.before = files[path]
@@ -224,7 +224,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 	}
 	for i, met := range w.met {
 		if e := &w.index.Entries[i]; met == unchanged {
-			compare(e.Path, edit{after: stateOf(e), stored: e.Hash})
+			compare(e.Path, edit{after: StateOf(e), stored: e.Hash})
 		}
 	}
 	now := make(map[string]bool, len(w.files))
@@ -241,7 +241,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 			continue
 		}
 		i, tracked := w.search(path)
-		if tracked && (w.met[i] != absent || w.sparse(i) && before == stateOf(&w.index.Entries[i])) {
+		if tracked && (w.met[i] != absent || w.sparse(i) && before == StateOf(&w.index.Entries[i])) {
 			continue
 		}
 		edits[path] = edit{before: before}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -20,10 +21,9 @@ func TestFilesWithStaleTimesAreReadOnce(t *testing.T) {
 			s.Commit()
 			file := filepath.Join(s.Root, "a.txt")
 			must(t, os.Chtimes(file, gittest.TestTime, gittest.TestTime)) // as in an image layer
-			env := envOf(s)
-			env.Now = func() time.Time { return time.Now().Add(age) }
-			r, err := Open(s.Root, env)
+			git, err := gitdir.Open(s.Root, gitdir.Env{Home: s.Home, Now: func() time.Time { return time.Now().Add(age) }})
 			must(t, err)
+			r := NewReader(git)
 			dirty, err := r.Dirty(t.Context())
 			must(t, err)
 			if len(dirty) > 0 {

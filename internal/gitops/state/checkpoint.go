@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"cmp"
@@ -145,7 +145,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 		return saved, false, err
 	}
 	defer tree.Close()
-	w := &walk{reader: c.Reader, tree: tree, known: from.files(), largest: maxFileSize}
+	w := &walk{reader: c.Reader, tree: tree, known: from.ByPath(), largest: maxFileSize}
 	for _, file := range files {
 		path, err := filepath.Rel(c.Reader.Git.Root, file)
 		if err != nil {
@@ -161,7 +161,7 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 	cs := &ChangeSet{from: from, edits: map[string]edit{}}
 	for i := range w.files {
 		f := &w.files[i]
-		cs.edits[f.path] = edit{before: from.files()[f.path], after: f.state, stored: w.stored(f)}
+		cs.edits[f.path] = edit{before: from.ByPath()[f.path], after: f.state, stored: w.stored(f)}
 	}
 	if saved, err = c.store(tree, cs, nil, last); err != nil {
 		return saved, false, err
@@ -175,10 +175,10 @@ func (c Checkpoints) saveFiles(ctx context.Context, from *Snapshot, last Saved, 
 func (w *walk) addFile(path string, from *Snapshot, last Saved) (ok bool, err error) {
 	at, changed := last.after[path]
 	if !changed {
-		at = from.files()[path]
+		at = from.ByPath()[path]
 	}
 	dir, name := filepath.Split(filepath.FromSlash(path))
-	if !content.IsPlain(at.Mode) || from.files()[path].Mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
+	if !content.IsPlain(at.Mode) || from.ByPath()[path].Mode == 0 || !IsBelow(path, from.below) || strings.HasPrefix(name, ".git") {
 		return false, nil
 	}
 	if c, err := w.tree.Conversion(path); err != nil || c.Variable() {
@@ -225,7 +225,7 @@ func (c Checkpoints) store(tree *content.Tree, cs *ChangeSet, refused []Refusal,
 			}
 		}
 		if !ok {
-			e.after = cs.from.files()[path] // as if it had not changed
+			e.after = cs.from.ByPath()[path] // as if it had not changed
 		}
 		paths = append(paths, store.Placed{Path: path, State: e.after})
 	}
@@ -251,7 +251,7 @@ func (c Checkpoints) storeFile(tree *content.Tree, out *store.Writer, path strin
 
 // Equal reports whether two snapshots have the same files.
 func (s *Snapshot) Equal(other *Snapshot) bool {
-	return s == other || maps.Equal(s.files(), other.files())
+	return s == other || maps.Equal(s.ByPath(), other.ByPath())
 }
 
 // Complete reports whether a snapshot of a working tree has all of its files.
@@ -326,8 +326,8 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 		return nil, nil, err
 	}
 	saved.contents = map[plumbing.Hash][]byte{}
-	for path, at := range saved.files() {
-		if at == committed.files()[path] {
+	for path, at := range saved.ByPath() {
+		if at == committed.ByPath()[path] {
 			continue
 		}
 		changed = append(changed, path)
@@ -335,8 +335,8 @@ func (c Checkpoints) Snapshot(hash, base string) (saved *Snapshot, changed []str
 			return nil, nil, err
 		}
 	}
-	for path := range committed.files() {
-		if saved.files()[path].Mode == 0 {
+	for path := range committed.ByPath() {
+		if saved.ByPath()[path].Mode == 0 {
 			changed = append(changed, path)
 		}
 	}

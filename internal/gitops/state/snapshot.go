@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -29,8 +29,8 @@ type Snapshot struct {
 	list     func()                   // sets byPath, once; may be nil
 }
 
-// files returns what is at each path. That of a commit may be listed only now.
-func (s *Snapshot) files() map[string]store.State {
+// ByPath returns what is at each path. That of a commit may be listed only now.
+func (s *Snapshot) ByPath() map[string]store.State {
 	if s.list != nil {
 		s.list()
 	}
@@ -45,7 +45,7 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 		return s
 	}
 	component := &Snapshot{byPath: map[string]store.State{}, refused: s.refused, skipped: s.skipped, contents: s.contents, below: dir}
-	for path, at := range s.files() {
+	for path, at := range s.ByPath() {
 		if IsBelow(path, dir) {
 			component.byPath[path] = at
 		}
@@ -57,10 +57,10 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 func IsBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // Paths returns the sorted paths of files, symlinks and submodules.
-func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.files())) }
+func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.ByPath())) }
 
 // Files returns the number of files, symlinks and submodules.
-func (s *Snapshot) Files() int { return len(s.files()) }
+func (s *Snapshot) Files() int { return len(s.ByPath()) }
 
 // Limits for contents held in memory that are only in the working tree: those
 // of a snapshot so that later changes can be shown by lines, those of changes
@@ -113,7 +113,7 @@ func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bo
 	}
 	for i, path := range ownPaths(idx) {
 		if sparse := w.sparse(i); sparse || w.met[i] == unchanged {
-			s.byPath[path] = stateOf(&idx.Entries[i])
+			s.byPath[path] = StateOf(&idx.Entries[i])
 			if sparse {
 				s.skipped[path] = true
 			}

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"fmt"
@@ -23,7 +23,8 @@ func NewReader(git *gitdir.Dir) *Reader {
 	return &Reader{Commits: &Commits{Git: git}, hashes: &hashes{}, tracked: &trackedPaths{}}
 }
 
-func (r *Reader) withFilters(f content.Filters) *Reader {
+// WithFilters returns the reader with other filters.
+func (r *Reader) WithFilters(f content.Filters) *Reader {
 	with := *r
 	with.filters = f
 	return &with

@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // untracked returns the files that no commit contains.
-func untracked(t *testing.T, r *Repo, from *Snapshot, without ...string) *Untracked {
+func untracked(t *testing.T, r *Reader, from *Snapshot, without ...string) *Untracked {
 	t.Helper()
 	u, err := r.Untracked(t.Context(), from, without)
 	must(t, err)

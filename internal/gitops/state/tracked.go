@@ -1,4 +1,4 @@
-package gitops
+package state
 
 import (
 	"sort"
@@ -20,8 +20,8 @@ const (
 // span is a range of an index: its entries below a directory.
 type span struct{ from, to int }
 
-// stateOf returns the state that an entry of an index describes.
-func stateOf(e *gitdir.IndexEntry) store.State { return store.State{Mode: e.Mode, Hash: e.Hash} }
+// StateOf returns the state that an entry of an index describes.
+func StateOf(e *gitdir.IndexEntry) store.State { return store.State{Mode: e.Mode, Hash: e.Hash} }
 
 // narrow returns the entries of a span below a directory.
 func (w *walk) narrow(s span, dir string) span {
