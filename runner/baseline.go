@@ -103,12 +103,12 @@ func (r verifier) each(ctx context.Context) (results []event.Baseline, end *endi
 }
 
 // treeAfterSetup returns the state of the job's own tree.
-func (r verifier) treeAfterSetup(ctx context.Context) (*state.Tree, error) {
+func (r verifier) treeAfterSetup(ctx context.Context) (*state.FullState, error) {
 	from := r.site.Before
 	if len(r.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
 		from = nil
 	}
-	return r.site.Tree.Tree(ctx, from)
+	return r.site.Tree.FullState(ctx, from)
 }
 
 // faultOf returns why the environment made a command fail; nil if it did not.

@@ -39,13 +39,6 @@ type Change struct {
 	Binary  bool
 }
 
-// Refusal is a path that can't be committed, with the reason.
-type Refusal struct{ Path, Reason string }
-
-// NestedRepository is the reason of a Refusal for a repository in a working tree that is no submodule. If it
-// is new and small, its files are among the changes nevertheless, so that a patch has them.
-const NestedRepository = "nested git repository"
-
 // ChangeSet is the difference between a snapshot and the working tree.
 type ChangeSet struct {
 	Changes []Change  // sorted by path
@@ -64,7 +57,7 @@ type edit struct {
 	unread        bool          // the hash of after is unknown
 }
 
-func (e edit) kind() Kind {
+func (e edit) kindOfChange() Kind {
 	switch {
 	case e.before.Mode == 0:
 		return Added
@@ -355,7 +348,7 @@ func refusal(tree *content.Tree, path string, e edit, small bool) (string, error
 // describe fills in the list of changes.
 func (cs *ChangeSet) describe(ctx context.Context, tree *content.Tree) error {
 	for path, e := range cs.edits {
-		cs.Changes = append(cs.Changes, Change{Path: path, Kind: e.kind()})
+		cs.Changes = append(cs.Changes, Change{Path: path, Kind: e.kindOfChange()})
 	}
 	slices.SortFunc(cs.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	order := make([]*Change, len(cs.Changes))
@@ -370,17 +363,6 @@ func (cs *ChangeSet) describe(ctx context.Context, tree *content.Tree) error {
 		c.Added, c.Removed, c.Binary = v.count()
 		return nil
 	})
-}
-
-// versions are the contents of a path before and after a change. They are
-// missing if a file is too large to be compared by lines, or if the old content
-// is no longer available.
-type versions struct {
-	before, after   []byte
-	known           bool // both are complete
-	beforeAvailable bool
-	opaque          bool // excluded from diffs by attributes
-	text            bool // counted by lines by attributes, whatever it contains
 }
 
 // maxDiffSize is the maximum size of a file to compare by lines.

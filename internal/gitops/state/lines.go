@@ -15,23 +15,6 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), firstBytes)], 0) >= 0
 }
 
-// binary reports whether a change is not shown by lines.
-func (v versions) binary() bool {
-	return v.opaque || !v.known || isBinary(v.before) || isBinary(v.after)
-}
-
-// count returns how many lines were added and removed.
-func (v versions) count() (added, removed int, binary bool) {
-	if v.binary() && !(v.text && v.known) {
-		return 0, 0, true
-	}
-	for _, d := range diffLines(splitLines(v.before), splitLines(v.after)) {
-		added += d.ReplEnd - d.ReplStart
-		removed += d.End - d.Start
-	}
-	return added, removed, false
-}
-
 // splitLines splits a text into lines, each with its newline if it has one.
 func splitLines(data []byte) []string {
 	return slices.Collect(strings.Lines(string(data)))

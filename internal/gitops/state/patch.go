@@ -47,7 +47,7 @@ func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *content.Tree, path str
 	if err != nil {
 		return err
 	}
-	if e.kind() != Modified || kindOf(e.before.Mode) == kindOf(e.after.Mode) {
+	if e.kindOfChange() != Modified || kindOf(e.before.Mode) == kindOf(e.after.Mode) {
 		return writeDiff(out, tree, path, e, v)
 	}
 	// Git shows a file that became a symlink as a deletion and an addition.

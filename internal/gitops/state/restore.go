@@ -15,16 +15,16 @@ import (
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
-// Tree is the state of a working tree that [Reader.Restore] restores.
-type Tree struct {
+// FullState is the state of a working tree that [Reader.Restore] restores.
+type FullState struct {
 	snapshot *Snapshot
 	isDir    map[string]bool // by path, of all files and directories except the tree's own .git
 }
 
-// Tree returns the state of the working tree. from is a snapshot of it, if nothing has
+// FullState returns the state of the working tree. from is a snapshot of it, if nothing has
 // changed since then; nil for none.
-func (r *Reader) Tree(ctx context.Context, from *Snapshot) (t *Tree, err error) {
-	t = &Tree{snapshot: from, isDir: map[string]bool{}}
+func (r *Reader) FullState(ctx context.Context, from *Snapshot) (t *FullState, err error) {
+	t = &FullState{snapshot: from, isDir: map[string]bool{}}
 	if from == nil {
 		if t.snapshot, err = r.Snapshot(ctx); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (r *Reader) eachPath(ctx context.Context, fn func(path string, d fs.DirEntr
 // Restore removes files and directories that were not in a state of the tree, and gives
 // files that a commit could contain their content back. Ignored files that were changed
 // or removed stay as they are. No process may use the tree.
-func (r *Reader) Restore(ctx context.Context, t *Tree) error {
+func (r *Reader) Restore(ctx context.Context, t *FullState) error {
 	err := r.eachPath(ctx, func(path string, d fs.DirEntry) error {
 		if _, existed := t.isDir[path]; existed {
 			return nil

@@ -18,7 +18,7 @@ func TestRestoreUndoesWhatCommandsDid(t *testing.T) {
 	from, err := r.SnapshotOf(base)
 	must(t, err)
 	s.Write("setup.txt", "by setup\n", "changed.o", "1\n", "gone.o", "1\n", "a", "by setup\n") // after the commit
-	before, err := r.Tree(t.Context(), nil)
+	before, err := r.FullState(t.Context(), nil)
 	must(t, err)
 	after, err := r.Changes(t.Context(), from)
 	must(t, err)

@@ -3,10 +3,8 @@ package state
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -52,9 +50,6 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	}
 	return component
 }
-
-// IsBelow reports whether a path of a tree is in a directory, which is "" for the root.
-func IsBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // Paths returns the sorted paths of files, symlinks and submodules.
 func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.ByPath())) }
@@ -143,30 +138,6 @@ func rememberIn(contents map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 func (w *walk) sparse(i int) bool {
 	e := &w.index.Entries[i]
 	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !content.Outside(e.Path)
-}
-
-// ownPaths iterates over the paths of an index, copied into memory of their own: those of the entries refer to
-// the bytes of the index file, which would stay in memory with them.
-func ownPaths(idx *gitdir.Index) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		size := 0
-		for i := range idx.Entries {
-			size += len(idx.Entries[i].Path)
-		}
-		var all strings.Builder
-		all.Grow(size)
-		for i := range idx.Entries {
-			all.WriteString(idx.Entries[i].Path)
-		}
-		paths := all.String()
-		for i := range idx.Entries {
-			n := len(idx.Entries[i].Path)
-			if !yield(i, paths[:n]) {
-				return
-			}
-			paths = paths[n:]
-		}
-	}
 }
 
 func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {

@@ -8,12 +8,12 @@ type States map[string]string
 
 // The states of paths without content that can be compared.
 const (
-	gone    = "deleted"
-	refused = "refused" // Commit would refuse it
+	stateDeleted = "deleted"
+	stateRefused = "refused" // Commit would refuse it
 )
 
 // HasContent reports whether a state is that of a file or symlink that a commit can have.
-func HasContent(state string) bool { return state != gone && state != refused }
+func HasContent(state string) bool { return state != stateDeleted && state != stateRefused }
 
 // Since returns the paths that differ from an earlier snapshot.
 func (s *Snapshot) Since(earlier *Snapshot) States {
@@ -25,12 +25,12 @@ func (s *Snapshot) Since(earlier *Snapshot) States {
 	}
 	for path := range was {
 		if _, ok := s.ByPath()[path]; !ok {
-			all[path] = gone
+			all[path] = stateDeleted
 		}
 	}
 	for path := range s.refused {
 		if !earlier.refused[path] && IsBelow(path, earlier.below) {
-			all[path] = refused
+			all[path] = stateRefused
 		}
 	}
 	return all
@@ -44,7 +44,7 @@ func (cs *ChangeSet) States() States {
 	}
 	for _, r := range cs.Refused {
 		if _, ok := all[r.Path]; !ok {
-			all[r.Path] = refused
+			all[r.Path] = stateRefused
 		}
 	}
 	return all

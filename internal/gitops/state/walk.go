@@ -23,6 +23,13 @@ import (
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
+// Refusal is a path that can't be committed, with the reason.
+type Refusal struct{ Path, Reason string }
+
+// NestedRepository is the reason of a Refusal for a repository in a working tree that is no submodule. If it
+// is new and small, its files are among the changes nevertheless, so that a patch has them.
+const NestedRepository = "nested git repository"
+
 // found is a path that a walk met: a file, a link, or the directory of a submodule.
 type found struct {
 	path    string
