@@ -208,11 +208,11 @@ func (d *distillery) finish() error {
 		}
 		r.File = d.file
 	}
-	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return writeJSON(out, r) }); err != nil {
+	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return printable.WriteJSON(out, r) }); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
 	}
 	if d.given.opts.json {
-		err = writeJSON(d.world.Out, r)
+		err = printable.WriteJSON(d.world.Out, r)
 	} else {
 		err = d.print(d.world.Out)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type doctorOptions struct {
@@ -49,7 +50,7 @@ func runDoctor(ctx context.Context, w world.World, o doctorOptions) error {
 		return err
 	}
 	if o.json {
-		err = writeJSON(w.Out, e)
+		err = printable.WriteJSON(w.Out, e)
 	} else {
 		err = e.Print(w.Out)
 	}

@@ -163,7 +163,7 @@ func lockPass(dir string) (*os.File, error) {
 
 func printFollowed(w world.World, asJSON bool, rows []followRow) error {
 	if asJSON {
-		return writeJSON(w.Out, struct {
+		return printable.WriteJSON(w.Out, struct {
 			Jobs []followRow `json:"jobs"`
 		}{rows})
 	}

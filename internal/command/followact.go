@@ -220,7 +220,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(p.World.Getenv), Invocation: o.invocation},
+		RunID: r.past.Run.ID, About: runner.About{Version: p.World.Version, StartedBy: startedBy(p.World.Getenv), Invocation: o.invocation},
 		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.World.System...)},
 	})

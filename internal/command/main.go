@@ -12,14 +12,14 @@ import (
 
 // Main runs the command line and returns the exit code. It sets the version of the world.
 func Main(ctx context.Context, args []string, w world.World) int {
-	out := &output{to: w.Out}
+	out := &world.Output{To: w.Out}
 	w.Out, w.Version = out, version()
 	app := newApp(w)
 	for _, text := range misspeltVariables(app, w.Names) {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
 	err := runLine(ctx, app, args[min(1, len(args)):], w.Getenv)
-	unwritten := out.failure()
+	unwritten := out.Failure()
 	if err == nil && unwritten == nil {
 		return int(event.ExitOK)
 	}

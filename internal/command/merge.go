@@ -79,7 +79,7 @@ func writeMerged(w world.World, out *rundir.Dir, parts []report.Input, failOn ev
 	if err := out.WriteMerged(name, merged); err != nil {
 		return fault.New(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
-	keepResult(w, out.Path())
+	w.KeepResult(out.Path())
 	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	return fault.Silent(merged.Exit)

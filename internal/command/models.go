@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/prices/dataset"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type modelsOptions struct {
@@ -65,7 +66,7 @@ func listModels(w world.World, o modelsOptions) error {
 		fmt.Fprintf(w.Err, "no built-in prices for %s: add them under prices: in the manifest\n", of)
 	}
 	if o.json {
-		return writeJSON(w.Out, doc)
+		return printable.WriteJSON(w.Out, doc)
 	}
 	return modelsTable(w.Out, doc)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
 
 	"github.com/millhand/millhand/internal/app/world"
 )
@@ -43,35 +42,6 @@ func TestNoCommandSucceedsWithoutItsResult(t *testing.T) {
 			if exit, text := run(&failing{err: left}); exit != usual || strings.Contains(text, left.Error()) {
 				t.Errorf("%s after its reader left: exit code %d, want %d: %s", line, exit, usual, text)
 			}
-		}
-	}
-}
-
-func TestFaultOfOutputIsFirstOne(t *testing.T) {
-	for name, tt := range map[string]struct {
-		out  *failing
-		want string
-	}{
-		"a later write fails":          {&failing{1, syscall.EIO}, "input/output error"},
-		"a quota":                      {&failing{0, syscall.EDQUOT}, "disk quota exceeded"},
-		"a reader that leaves later":   {&failing{1, syscall.EPIPE}, ""},
-		"a stream that never fails":    {&failing{n: 10}, ""},
-		"a stream that is not a file":  {&failing{0, iotest.ErrTimeout}, "timeout"},
-		"a file that is not open":      {&failing{0, syscall.EBADF}, "bad file descriptor"},
-		"a file at its maximum length": {&failing{0, syscall.EFBIG}, "file too large"},
-	} {
-		o := &output{to: tt.out, reports: "reports/x"}
-		for range 3 {
-			if n, err := o.Write([]byte("text")); n != 4 || err != nil {
-				t.Errorf("%s: %d, %v", name, n, err)
-			}
-		}
-		err := o.failure()
-		switch {
-		case err == nil && tt.want != "":
-			t.Errorf("%s: no failure, want %q", name, tt.want)
-		case err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "reports/x")):
-			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
 }

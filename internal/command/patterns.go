@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/patterns"
 )
@@ -24,7 +25,7 @@ func patternsCommand(w world.World) *cli.Command {
 			return printReport(w, *o, func(out io.Writer, r *report.Report, files fs.FS) error {
 				found := rundir.Patterns(files, r)
 				if o.json {
-					return writeJSON(out, struct {
+					return printable.WriteJSON(out, struct {
 						Run string `json:"run"`
 						*patterns.Result
 					}{r.Run.ID, found})

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +86,7 @@ func showPlan(ctx context.Context, w world.World, o showOptions) error {
 	if o.format == "json" {
 		doc := planJSON(plan, planned.Extensions(plan, w.Getenv), notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)))
 		waves.describe(&doc)
-		err = writeJSON(w.Out, doc)
+		err = printable.WriteJSON(w.Out, doc)
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))); err == nil {
 		err = waves.print(w.Out)
 		printSources(w.Out, plan)
@@ -376,19 +375,6 @@ func limitOf(d time.Duration) string {
 		return ""
 	}
 	return d.String()
-}
-
-// writeJSON prints a document. Texts of others are escaped as in a report.
-func writeJSON(out io.Writer, doc any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		return err
-	}
-	_, err := out.Write(printable.JSON(text.Bytes()))
-	return err
 }
 
 func validateCommand(w world.World) *cli.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -57,7 +58,7 @@ func publishRun(ctx context.Context, w world.World, o publishOptions) error {
 	}
 	result, exit := p.Result(ctx)
 	if o.json {
-		err = writeJSON(w.Out, result)
+		err = printable.WriteJSON(w.Out, result)
 	} else {
 		err = p.Print(w.Out)
 	}

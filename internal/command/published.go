@@ -31,7 +31,7 @@ func managePulls(ctx context.Context, w world.World, o publishedOptions, order p
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case o.json:
-		err = writeJSON(w.Out, struct {
+		err = printable.WriteJSON(w.Out, struct {
 			Run  string      `json:"run"`
 			Jobs []pulls.Row `json:"jobs"`
 		}{r.ID, rows})

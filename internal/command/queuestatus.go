@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type queueStatusOptions struct {
@@ -31,7 +32,7 @@ func queueStatus(ctx context.Context, w world.World, o queueStatusOptions) error
 		switch {
 		case err != nil:
 		case o.json:
-			err = writeJSON(w.Out, s)
+			err = printable.WriteJSON(w.Out, s)
 		default:
 			err = s.Print(w.Out, w.Now())
 		}

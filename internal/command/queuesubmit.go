@@ -168,7 +168,7 @@ func queueRun(w world.World, o submitOptions, plan *tasks.Plan, set *models.Set,
 	r := &queue.Run{
 		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.deliveries, Lease: o.lease,
 		Manifests: o.plan.manifests, Dir: dir, Event: plan.Event(), Options: options,
-		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: version(), Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
+		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
 	}
 	if limit := plan.Budget.Time; limit > 0 {
 		r.Deadline = r.Submitted.Add(limit)

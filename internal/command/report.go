@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
@@ -102,7 +103,7 @@ func (o *reportOptions) show(ctx context.Context, w world.World, r *report.Repor
 		return err
 	}
 	if o.json {
-		return writeJSON(w.Out, job)
+		return printable.WriteJSON(w.Out, job)
 	}
 	return paged(ctx, w, func(out io.Writer) error {
 		return report.JobText(out, job, rundir.Patch(files, job), painter(w))

@@ -125,9 +125,9 @@ func revertSession(ctx context.Context, w world.World, given revertOptions) erro
 	if err != nil {
 		return err
 	}
-	keepResult(w, r.out.Path())
+	w.KeepResult(r.out.Path())
 	if given.json {
-		return writeJSON(w.Out, struct {
+		return printable.WriteJSON(w.Out, struct {
 			Run string `json:"run"`
 			runner.Reverted
 		}{r.past.Run.ID, done})
@@ -200,7 +200,7 @@ func (r reopened) revert(ctx context.Context, w world.World, o runOptions, plan 
 	emit := event.Redacted(known.JSON, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: version(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
+		RunID: r.past.Run.ID, About: runner.About{Version: w.Version, StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
 		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
 	})

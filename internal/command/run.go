@@ -31,6 +31,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -230,7 +231,7 @@ func checkPlan(ctx context.Context, w world.World, o runOptions, plan *tasks.Pla
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
-	c.models.UserAgent = "millhand/" + version()
+	c.models.UserAgent = "millhand/" + w.Version
 	c.models.Environ = w.Environ()
 	c.models.Accounts = cmp.Or(o.accounts, c.models.Accounts)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
@@ -309,7 +310,7 @@ type starting struct {
 
 // start runs a plan and writes the reports.
 func start(ctx context.Context, w world.World, o runOptions, c checked, s starting) error {
-	setIdle(ctx, false)
+	proc.SetIdle(ctx, false)
 	plan := c.plan
 	day, err := openDays(ctx, w, plan, s)
 	if err != nil {
@@ -381,7 +382,7 @@ func start(ctx context.Context, w world.World, o runOptions, c checked, s starti
 		}
 	}()
 	return execute(ctx, w, out, plan, clients, runner.Options{
-		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
+		RunID: s.id, About: runner.About{Version: w.Version, Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.history,
 	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
 }
@@ -491,7 +492,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())
-	keepResult(w, out.Path())
+	w.KeepResult(out.Path())
 	print(w, fold.Report(), out.Path())
 	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
 	if unwritten != nil {
@@ -509,7 +510,7 @@ func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
 	ticker := time.NewTicker(250 * time.Millisecond)
 	end, unwatch := log.Follow(dir, out.Path(), ticker.C), func() {}
 	if log.Live() {
-		unwatch = onSuspend(log.Suspend)
+		unwatch = view.OnSuspend(log.Suspend)
 	}
 	return func() {
 		unwatch()

@@ -86,7 +86,7 @@ func listRuns(w world.World, o listRunsOptions) error {
 		return err
 	}
 	if o.json {
-		return writeJSON(w.Out, struct {
+		return printable.WriteJSON(w.Out, struct {
 			Dir  string         `json:"dir"`
 			Runs []rundir.Saved `json:"runs"`
 		}{dir, runs})

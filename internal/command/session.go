@@ -144,7 +144,7 @@ func listSessions(w world.World, o sessionOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(w.Out, struct {
+		return printable.WriteJSON(w.Out, struct {
 			Run      string       `json:"run"`
 			Sessions []sessionRow `json:"sessions"`
 		}{run.Report.Run.ID, rows})
@@ -229,7 +229,7 @@ func showSession(ctx context.Context, w world.World, o sessionOptions) error {
 	case err != nil:
 		return fault.Wrap(event.ExitUsage, err)
 	case o.json:
-		return writeJSON(w.Out, sessionDocument{
+		return printable.WriteJSON(w.Out, sessionDocument{
 			run.Report.Run.ID, job, s.Name, *about, s.State.Session.System, append([]string{}, s.State.Session.Tools...), s.Messages(),
 		})
 	case o.markdown:

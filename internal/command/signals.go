@@ -35,21 +35,10 @@ type signals struct {
 	idle   atomic.Bool
 }
 
-// idleKey is the key of a context's value: whether the process only reads and checks its input.
-type idleKey struct{}
-
-// setIdle sets whether the process only reads and checks its input, so that nothing is lost if
-// it exits.
-func setIdle(ctx context.Context, is bool) {
-	if idle, ok := ctx.Value(idleKey{}).(*atomic.Bool); ok {
-		idle.Store(is)
-	}
-}
-
 // checks returns a command's function that starts idle. A run that it starts is not.
 func checks(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		setIdle(ctx, true)
+		proc.SetIdle(ctx, true)
 		return run(ctx)
 	}
 }
@@ -83,7 +72,7 @@ func Signals(parent context.Context, sigs chan os.Signal, window time.Duration) 
 // handleSignals implements [Signals] with signals from a channel.
 func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
 	hurry := make(chan struct{})
-	ctx, cancel := context.WithCancelCause(context.WithValue(proc.WithHurry(parent, hurry), idleKey{}, &s.idle))
+	ctx, cancel := context.WithCancelCause(proc.WithIdle(proc.WithHurry(parent, hurry), &s.idle))
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -123,43 +112,4 @@ func interrupt(sig os.Signal) ending.Interrupt {
 		i.Signal = unix.SignalName(number)
 	}
 	return i
-}
-
-// onSuspend calls do when the terminal suspends the process (SIGTSTP, from Ctrl-Z), until
-// end is called. do calls stop, which stops the process until SIGCONT continues it. Without
-// a shell that could continue it, SIGTSTP has no effect, as by default.
-func onSuspend(do func(stop func())) (end func()) {
-	session, err := unix.Getsid(0)
-	if err != nil || session == unix.Getpgrp() { // a shell with job control gives each job a group
-		return func() {}
-	}
-	suspended, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
-	signal.Notify(suspended, syscall.SIGTSTP)
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-suspended:
-				do(stopProcess)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(suspended)
-		close(done)
-		<-ended
-	}
-}
-
-// stopProcess stops the process until SIGCONT. It sends SIGSTOP, because Go does not
-// restore the default effect of SIGTSTP.
-func stopProcess() {
-	continued := make(chan os.Signal, 1)
-	signal.Notify(continued, syscall.SIGCONT)
-	defer signal.Stop(continued)
-	if unix.Kill(os.Getpid(), unix.SIGSTOP) == nil {
-		<-continued
-	}
 }

@@ -95,14 +95,14 @@ func TestSecondDistinctSignalExitsWhileNothingRuns(t *testing.T) {
 				t.Fatal("the first ends the process")
 			}
 			time.Sleep(SameSignal)
-			setIdle(ctx, false)
+			proc.SetIdle(ctx, false)
 			sigs <- syscall.SIGINT
 			synctest.Wait()
 			if len(exits) > 0 {
 				t.Fatal("the second ends the process of a run")
 			}
 			time.Sleep(SameSignal)
-			setIdle(ctx, true)
+			proc.SetIdle(ctx, true)
 			sigs <- syscall.SIGINT
 			if code := <-exits; code != int(event.ExitTerminate) {
 				t.Errorf("exit code %d, want that of the first signal", code)

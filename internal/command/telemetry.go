@@ -18,7 +18,7 @@ const telemetryPatience = 5 * time.Second
 func exporter(ctx context.Context, w world.World, run string, fold *report.Fold) (*telemetry.Exporter, []string) {
 	c, warnings := telemetry.ReadConfig(w.Getenv)
 	return telemetry.New(ctx, telemetry.Options{
-		Config: c, Run: run, Version: version(), Proxy: w.Proxy, Job: fold.Job, Patience: telemetryPatience,
+		Config: c, Run: run, Version: w.Version, Proxy: w.Proxy, Job: fold.Job, Patience: telemetryPatience,
 	}), warnings
 }
 

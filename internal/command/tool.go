@@ -198,7 +198,7 @@ func printCall(w world.World, env *tools.Env, out tools.Outcome) error {
 	if d := out.Decision; d != nil {
 		doc.Decision = &decisionDocument{d.Effect.String(), d.Rule, d.Source}
 	}
-	if err := writeJSON(w.Out, doc); err != nil {
+	if err := printable.WriteJSON(w.Out, doc); err != nil {
 		return fault.New(event.ExitInternal, "print the result: %w", err)
 	}
 	switch out.Status {
@@ -449,7 +449,7 @@ func listTools(ctx context.Context, w world.World, o toolsOptions) error {
 	}
 	if o.json {
 		var text bytes.Buffer
-		if err := writeJSON(&text, docs); err != nil {
+		if err := printable.WriteJSON(&text, docs); err != nil {
 			return err
 		}
 		_, err = w.Out.Write(env.Redact.JSON(text.Bytes()))

@@ -30,7 +30,7 @@ func serveLanguages(ctx context.Context, w world.World, o profileOptions, mode s
 		return nil, err
 	}
 	set := extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
+		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile = confinement.LanguageProfile(g.Profile, s)

@@ -94,7 +94,7 @@ func serveTools(ctx context.Context, w world.World, o profileOptions, mode strin
 		scripts.Load.Settings = jsprogram.Settings(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
 	set, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level), Proxy: w.Proxy,
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil

@@ -61,7 +61,7 @@ func verifyReport(ctx context.Context, w world.World, given verifyReportOptions)
 		return fault.New(event.ExitUsage, "open the report directory: %w", err)
 	}
 	defer root.Close()
-	o := evidence.Options{Files: root.FS(), Version: version(), Formats: rundir.Formats(root.FS()), MustSign: given.signers != ""}
+	o := evidence.Options{Files: root.FS(), Version: w.Version, Formats: rundir.Formats(root.FS()), MustSign: given.signers != ""}
 	if o.Signer, err = signerOf(given.signers); err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -77,7 +77,7 @@ func verifyReport(ctx context.Context, w world.World, given verifyReportOptions)
 	}
 	result := evidence.Verify(o)
 	if given.json {
-		err = writeJSON(w.Out, result)
+		err = printable.WriteJSON(w.Out, result)
 	} else {
 		printVerified(w, result)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/text/printable"
 )
 
 // sourceVersion is the version of this source: that of a release in its commit, and X.Y.Z-dev,
@@ -77,7 +78,7 @@ func versionCommand(w world.World) *cli.Command {
 		Flags: []cli.Flag{jsonFlag(&json, "Print one JSON document")},
 		Action: func(*cli.Context) error {
 			if json {
-				return writeJSON(w.Out, buildVersion())
+				return printable.WriteJSON(w.Out, buildVersion())
 			}
 			return printVersion(w.Out)
 		},

@@ -296,7 +296,7 @@ func (k *worker) showNow() {
 func (k *worker) state() queue.Worker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := queue.Worker{ID: k.id, Host: k.host, Version: version(), Started: k.began, Slots: k.opts.jobs, Jobs: []queue.Running{}, Paused: k.paused, Refused: maps.Clone(k.refused)}
+	s := queue.Worker{ID: k.id, Host: k.host, Version: k.world.Version, Started: k.began, Slots: k.opts.jobs, Jobs: []queue.Running{}, Paused: k.paused, Refused: maps.Clone(k.refused)}
 	for c, since := range k.claims {
 		s.Jobs = append(s.Jobs, queue.Running{Run: c.Run.ID, Job: c.Job.ID, Delivery: c.Delivery, Since: since})
 	}
