@@ -192,7 +192,7 @@ func (s *actionStep) readKey() (string, error) {
 func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	w := world.World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy, Version: s.Version}
 	err := runLine(ctx, newApp(w), c.args, w.Getenv)
-	problems, known := problemsOf(err), w.Redactor(nil)
+	problems, known := fault.ProblemsOf(err), w.Redactor(nil)
 	for _, p := range problems { // the runner shows annotations in the log, too
 		a := s.annotation(p)
 		a.Message = known.Text(action.NameInputs(a.Message))

@@ -81,21 +81,6 @@ func (o *planOptions) parse(command string, args []string) error {
 	return nil
 }
 
-// refused is the error of invalid manifests. Its text does not include their problems.
-type refused struct {
-	problems problem.List
-	text     string
-}
-
-func (r refused) Error() string { return r.text }
-
-// problemsOf returns the problems of invalid manifests; nil for other errors.
-func problemsOf(err error) problem.List {
-	var r refused
-	errors.As(err, &r)
-	return r.problems
-}
-
 // loadPlan loads the manifests of a command line with its flags. It asks no forge.
 func loadPlan(ctx context.Context, w world.World, o planOptions) (*tasks.Plan, error) {
 	load, err := loader(ctx, w, o)
@@ -123,7 +108,7 @@ func loader(ctx context.Context, w world.World, o planOptions) (func(lists []tas
 		var problems problem.List
 		switch {
 		case errors.As(err, &problems):
-			return nil, fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"})
+			return nil, fault.Wrap(event.ExitUsage, fault.Refused{Problems: problems, Text: figures.Count(len(problems), "problem") + ": nothing was run"})
 		case err != nil:
 			return nil, notLoaded(ctx, err)
 		}

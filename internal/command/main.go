@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millhand/millhand/internal/app/excerpt"
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -25,7 +26,7 @@ func Main(ctx context.Context, args []string, w world.World) int {
 	}
 	known := w.Redactor(nil)
 	shown := excerpt.Lines{Known: known}
-	for _, p := range problemsOf(err) { // they quote the manifest
+	for _, p := range fault.ProblemsOf(err) { // they quote the manifest
 		fmt.Fprintf(w.Err, "%s\n%s", printable.Text(known.Text(p.String())), shown.Of(p))
 	}
 	for _, each := range []error{err, unwritten} {

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -26,7 +27,6 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/problem"
 )
 
 type showOptions struct {
@@ -395,7 +395,7 @@ func validate(ctx context.Context, w world.World, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
+	if err := errors.Join(policies.CheckExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
 		return err
 	}
 	printNotes(w, plan, slices.Concat(noteProfiles(plan), noteOnRunner(w, plan))...)
@@ -421,21 +421,4 @@ func printNotes(w world.World, plan *tasks.Plan, more ...string) {
 	for _, note := range slices.Concat(plan.Notes, more, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Notes()) {
 		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
 	}
-}
-
-// testExamples checks the examples of every profile that the plan uses.
-func testExamples(w world.World, plan *tasks.Plan) error {
-	judge, done, err := newJudge(w)
-	if err != nil {
-		return err
-	}
-	defer done()
-	var problems problem.List
-	for _, p := range plan.Profiles {
-		problems = append(problems, tasks.CheckExamples(p, judge.decide(p))...)
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "policy example") + " failed"})
 }

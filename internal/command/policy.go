@@ -15,66 +15,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
-	"github.com/millhand/millhand/tools"
 )
-
-// judge decides on calls, each given by its tool and subject, with the current
-// directory as the workspace.
-type judge struct {
-	env tools.Env
-}
-
-// newJudge opens the current directory; done releases it.
-func newJudge(w world.World) (j *judge, done func(), err error) {
-	space, err := workspace.Open(".")
-	if err != nil {
-		return nil, nil, fault.New(event.ExitUsage, "%w", err)
-	}
-	return &judge{tools.Env{Workspace: space, ChildEnv: proc.ChildEnv(w.Getenv, nil)}}, func() { space.Close() }, nil
-}
-
-// all decides on every permission that a call requires under a profile.
-func (j *judge) all(p permission.Profile, tool, subject string) ([]permission.Decision, error) {
-	env := j.env
-	env.Profile = p
-	return tools.Decide(&env, tool, subject)
-}
-
-// decide returns a function that makes one decision for each call under a profile.
-func (j *judge) decide(p permission.Profile) func(tool, subject string) permission.Decision {
-	return func(tool, subject string) permission.Decision {
-		decisions, err := j.all(p, tool, subject)
-		if err != nil {
-			return permission.Decision{Request: permission.Need(tool, subject), Rule: err.Error(), NoRule: true, Source: "built in"}
-		}
-		return overall(decisions)
-	}
-}
-
-// overall returns the decision on a call: the first denial, or the last decision by
-// a rule.
-func overall(decisions []permission.Decision) permission.Decision {
-	last := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", NoRule: true, Source: "built in"}
-	for _, d := range decisions {
-		switch {
-		case !d.Allowed():
-			return d
-		case !d.NoRule || last.NoRule:
-			last = d
-		}
-	}
-	return last
-}
 
 type explainOptions struct {
 	profileOptions
@@ -110,7 +60,7 @@ func testPolicy(ctx context.Context, w world.World, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := testExamples(w, plan); err != nil {
+	if err := policies.CheckExamples(w, plan); err != nil {
 		return err
 	}
 	n := 0
@@ -137,16 +87,16 @@ func explain(ctx context.Context, w world.World, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	j, done, err := newJudge(w)
+	j, done, err := policies.NewJudge(w)
 	if err != nil {
 		return err
 	}
 	defer done()
-	decisions, err := j.all(profile, o.tool, o.subject)
+	decisions, err := j.All(profile, o.tool, o.subject)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	d := overall(decisions)
+	d := policies.Overall(decisions)
 	by := d.By()
 	if d.NoRule {
 		by = d.Because()

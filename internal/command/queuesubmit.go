@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/world"
@@ -88,7 +89,7 @@ func submitRun(ctx context.Context, w world.World, o submitOptions) error {
 	if err := plan.Unqueueable(); err != nil {
 		return queueRefused(err)
 	}
-	if err := testExamples(w, plan); err != nil {
+	if err := policies.CheckExamples(w, plan); err != nil {
 		return err
 	}
 	set := models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
@@ -134,7 +135,7 @@ func withoutKeys(err error) error {
 func queueRefused(err error) error {
 	var problems problem.List
 	if errors.As(err, &problems) {
-		return fault.Wrap(event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was queued"})
+		return fault.Wrap(event.ExitUsage, fault.Refused{Problems: problems, Text: figures.Count(len(problems), "problem") + ": nothing was queued"})
 	}
 	return fault.New(event.ExitUsage, "%w; nothing was queued", err)
 }

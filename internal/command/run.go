@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/queue"
@@ -219,7 +220,7 @@ func checkPlan(ctx context.Context, w world.World, o runOptions, plan *tasks.Pla
 			return c, fault.Wrap(event.ExitUsage, err)
 		}
 	}
-	if err := testExamples(w, c.plan); err != nil {
+	if err := policies.CheckExamples(w, c.plan); err != nil {
 		return c, err
 	}
 	mode, err := sandboxMode(o.sandbox, c.plan.Policies)

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -49,7 +50,7 @@ func (o *suggestOptions) parse(args []string) error {
 }
 
 func suggestProfile(w world.World, o suggestOptions) error {
-	j, done, err := newJudge(w)
+	j, done, err := policies.NewJudge(w)
 	if err != nil {
 		return err
 	}
@@ -60,12 +61,12 @@ func suggestProfile(w world.World, o suggestOptions) error {
 			return fault.Wrap(event.ExitUsage, err)
 		}
 	}
-	record, jobs, err := j.record(&found, o.all)
+	record, jobs, err := record(j, &found, o.all)
 	if err != nil {
 		return err
 	}
 	s := suggest.From(record, func(p permission.Profile, e permission.Example) bool {
-		return j.decide(p)(e.Tool, e.Subject).Effect == e.Effect
+		return j.Decide(p)(e.Tool, e.Subject).Effect == e.Effect
 	})
 	which := "that passed"
 	if o.all {
@@ -216,8 +217,8 @@ func relativeText(s, workspace string) string {
 }
 
 // record returns what the calls of jobs need, and the number of jobs.
-func (j *judge) record(found *usage, all bool) (r suggest.Record, jobs int, err error) {
-	registry, err := tools.For(&j.env)
+func record(j *policies.Judge, found *usage, all bool) (r suggest.Record, jobs int, err error) {
+	registry, err := tools.For(&j.Env)
 	if err != nil {
 		return r, 0, fault.New(event.ExitInternal, "%w", err)
 	}
@@ -230,9 +231,9 @@ func (j *judge) record(found *usage, all bool) (r suggest.Record, jobs int, err 
 		for _, c := range job.calls {
 			switch {
 			case c.Status == event.CallCompleted && accepted:
-				r.Used = append(r.Used, j.call(registry, c))
+				r.Used = append(r.Used, callOf(j, registry, c))
 			case c.Status == event.CallDenied && c.Decision != nil && !strings.HasPrefix(c.Decision.Rule, "hook "):
-				r.Denied = append(r.Denied, j.call(registry, c))
+				r.Denied = append(r.Denied, callOf(j, registry, c))
 			}
 		}
 		for _, n := range job.network {
@@ -248,8 +249,8 @@ func (j *judge) record(found *usage, all bool) (r suggest.Record, jobs int, err 
 	return r, jobs, nil
 }
 
-// call returns what a call needs.
-func (j *judge) call(registry *tools.Registry, c usedCall) suggest.Call {
+// callOf returns what a call needs.
+func callOf(j *policies.Judge, registry *tools.Registry, c usedCall) suggest.Call {
 	out := suggest.Call{Tool: c.Tool, Count: 1}
 	if name := strings.ToLower(c.Tool); slices.Contains(permission.Tools(), name) {
 		out.Tool = name
@@ -262,7 +263,7 @@ func (j *judge) call(registry *tools.Registry, c usedCall) suggest.Call {
 	}
 	var input struct{ URL, Command string }
 	json.Unmarshal(c.input, &input) //nolint:errcheck // the tool checks its arguments
-	env := j.env
+	env := j.Env
 	env.Profile.Network = permission.Network{Allow: true}
 	if u, err := url.Parse(input.URL); err == nil && out.Tool == "webfetch" && c.Status == event.CallCompleted && u.Host != "" {
 		port, _ := strconv.Atoi(u.Port()) // 0 without a port

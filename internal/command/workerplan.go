@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/world"
@@ -178,7 +179,7 @@ func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, 
 // refusal is what others may know of why the plan of a run can't be loaded. A mistake in a file
 // that a manifest names may quote that file, and a hostile manifest names files of this worker.
 func (k *worker) refusal(r *queue.Run, err error) string {
-	problems := problemsOf(err)
+	problems := fault.ProblemsOf(err)
 	errors.As(err, &problems)
 	shown, hidden := problem.List{}, 0
 	for _, p := range problems {
@@ -206,7 +207,7 @@ func (k *worker) redacted(plan *tasks.Plan, text string) string {
 // isTemporary reports whether an error may not happen again.
 func isTemporary(err error) bool {
 	var problems problem.List
-	return !errors.As(err, &problems) && problemsOf(err) == nil
+	return !errors.As(err, &problems) && fault.ProblemsOf(err) == nil
 }
 
 // load loads the plan of a run from its inputs, bounded by the policies of both machines.
