@@ -3,6 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -196,4 +198,11 @@ func loadProfile(ctx context.Context, w world.World, o profileOptions) (permissi
 		return p, fault.Wrap(event.ExitUsage, err)
 	}
 	return opts.Policies.Under(p), nil
+}
+
+// runID returns a unique id that sorts by time.
+func runID(w world.World) string {
+	var b [4]byte
+	rand.Read(b[:])
+	return w.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(b[:])
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/text/findings"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -205,52 +201,4 @@ func below(path string) (here, rel string, err error) {
 		return here, "", nil //nolint:nilerr // two absolute paths
 	}
 	return here, rel, nil
-}
-
-// setupKey matches the key that lacks, as package envfault proposes it.
-var setupKey = regexp.MustCompile(`add setup: \[([^\[\]]+)\]`)
-
-// lacksSetup returns the flags that would run the setup commands that the reasons of failed jobs
-// propose; "" for none.
-func (o *promptOptions) lacksSetup(rep *report.Report) string {
-	for _, j := range rep.Jobs {
-		if m := setupKey.FindStringSubmatch(j.Reason); m != nil && len(o.setup) == 0 {
-			return setupFlags(m[1])
-		}
-	}
-	return ""
-}
-
-// setupFlags returns the flags for setup commands that are separated by commas.
-func setupFlags(commands string) string {
-	var flags []string
-	for command := range strings.SplitSeq(commands, ", ") {
-		flags = append(flags, "--setup "+view.Quote(command))
-	}
-	return strings.Join(flags, " ")
-}
-
-// printMessage prints the final message and nothing else: the document if there is a
-// schema. Where it is displayed, its control characters and workflow commands are made
-// visible.
-func (o *runOptions) printMessage(w world.World, rep *report.Report, dir string) {
-	for _, j := range rep.Jobs {
-		text := strings.TrimRight(j.FinalMessage, "\n")
-		if len(j.Output) > 0 {
-			text = string(j.Output)
-		}
-		if view.Displayed(w.Out, w.Getenv) {
-			text = printable.Text(text)
-		}
-		if text != "" {
-			fmt.Fprintln(w.Out, text)
-		}
-	}
-	if !o.log.Quiet {
-		report.Reasons(w.Err, rep) //nolint:errcheck // see output
-		if hint := o.prompt.lacksSetup(rep); hint != "" {
-			fmt.Fprintln(w.Err, printable.Line("no setup commands were run: add "+hint, 1000))
-		}
-		fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
-	}
 }

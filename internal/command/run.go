@@ -3,8 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -566,11 +564,4 @@ func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sand
 		return level, sandbox.State{}, fault.Wrap(event.ExitPolicy, err)
 	}
 	return level, found.State(level), nil
-}
-
-// runID returns a unique id that sorts by time.
-func runID(w world.World) string {
-	var b [4]byte
-	rand.Read(b[:])
-	return w.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(b[:])
 }

@@ -1,0 +1,97 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/money/daily"
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+// sandboxMode returns the sandbox mode, given the requested one and the policies.
+func sandboxMode(mode string, set policy.Set) (string, error) {
+	at := set.RequiresSandbox()
+	switch {
+	case at == "" || mode == string(sandbox.Require):
+		return mode, nil
+	case mode == string(sandbox.Auto):
+		return string(sandbox.Require), nil
+	}
+	return "", fault.New(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
+}
+
+// days are the reservations of a run, one for each policy with a daily budget.
+type days struct {
+	reserved []*daily.Reservation
+	before   money.USD // spent by earlier processes of the run, which is recorded in their files
+}
+
+// openDays reserves money of the daily budgets for a run, and lowers the run's
+// budget to the remaining amount.
+func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s starting) (days, error) {
+	all, name := days{before: s.history.Past.Spent()}, s.id
+	if past := s.history.Past; past != nil {
+		name = fmt.Sprintf("%s-%d", s.id, past.Last.Seq)
+	}
+	if s.queued != nil {
+		all.before = 0 // of other machines
+		name = fmt.Sprintf("%s-%s-%d", s.id, s.queued.Job.Key, s.queued.Delivery)
+	}
+	for _, p := range plan.Policies {
+		if p.Day.USD == 0 {
+			continue
+		}
+		dir, err := w.StateDir()
+		if err != nil {
+			return all, errors.Join(err, all.close())
+		}
+		dir = filepath.Join(dir, "spend", outputsOf(p.Path))
+		most := plan.Budget.CostUSD
+		if most > 0 {
+			most = max(most.Sub(all.before), 1)
+		}
+		r, err := daily.Reserve(ctx, dir, w.Now(), name, p.Day.USD, most)
+		if err != nil {
+			exit := event.ExitUsage
+			if exceeded := (*daily.Exceeded)(nil); errors.As(err, &exceeded) {
+				exit = event.ExitBudget
+			}
+			all.close() //nolint:errcheck // the run does not start
+			return all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
+		}
+		all.reserved = append(all.reserved, r)
+		if s.queued == nil {
+			plan.Budget.CostUSD = r.Limit.Add(all.before)
+			continue
+		}
+		for i := range plan.Jobs { // the budget is that of all workers, the day that of this machine
+			if limit := &plan.Jobs[i].Limits.CostUSD; *limit == 0 || r.Limit < *limit {
+				*limit = r.Limit
+			}
+		}
+	}
+	return all, nil
+}
+
+// set records the cost of the run so far.
+func (d days) set(usd money.USD) {
+	for _, r := range d.reserved {
+		r.Record(usd.Sub(d.before))
+	}
+}
+
+func (d days) close() error {
+	var errs []error
+	for _, r := range d.reserved {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
