@@ -38,6 +38,17 @@ type payload struct {
 	}
 }
 
+// maxLogin limits the login of a user, in bytes. The longest ones of GitHub have 39, with [bot] 44; it is written to logs.
+const maxLogin = 100
+
+// users are those who may have caused the event.
+func (p *payload) users() []user {
+	if p.WorkflowRun == nil {
+		return []user{p.Sender}
+	}
+	return []user{p.Sender, p.WorkflowRun.Actor, p.WorkflowRun.TriggeringActor}
+}
+
 type workflowRun struct {
 	Event           string
 	Actor           user
@@ -68,6 +79,11 @@ func TrustOf(name string, text []byte) (Trust, error) {
 	var p payload
 	if err := json.Unmarshal(text, &p); err != nil {
 		return Trust{}, fmt.Errorf("read the payload of the event %s: %w", name, err)
+	}
+	for _, u := range p.users() {
+		if len(u.Login) > maxLogin {
+			return Trust{}, fmt.Errorf("read the payload of the event %s: a login has %d bytes (maximum: %d)", name, len(u.Login), maxLogin)
+		}
 	}
 	t := p.Sender.trust()
 	if t.Writer = writersOnly(name); t.Writer {

@@ -115,6 +115,11 @@ func TestActionRefusesActors(t *testing.T) {
 		"nobody to ask":              {map[string]string{"untrusted": "false"}, "issue_comment", comment("ann", "x"), "", 3, "failure", "GITHUB_TOKEN"},
 		"not named":                  {map[string]string{"allow-actors": "bob"}, "issue_comment", comment("ann", "x"), token, 0, "skipped", "does not name ann"},
 		"a bot":                      {map[string]string{"allow-actors": "*"}, "issue_comment", comment("evil[bot]", "x"), token, 0, "skipped", "is a bot"},
+		"a hostile login":            {nil, "issue_comment", comment("eve\n::error title=owned::x\u2028\r::stop-commands::y", "x"), token, 0, "skipped", "GitHub responded 404"},
+		"a login that climbs":        {nil, "issue_comment", comment("../pulls/6?x=", "x"), token, 0, "skipped", "GitHub responded 404"},
+		"a huge login":               {nil, "issue_comment", comment(strings.Repeat("x", 1<<20), "x"), token, 3, "failure", "a login has 1048576 bytes"},
+		"a hostile label":            {map[string]string{"trigger-label": "fix"}, "issues", labeled("ann", "fix\n::error title=owned::x"), token, 0, "skipped", "is about the label"},
+		"a fork of a hostile name":   {nil, "pull_request", `{"repository": {"full_name": "acme/api"}, "sender": {"login": "eve"}, "pull_request": {"head": {"ref": "x\n::error title=owned::y", "repo": {"full_name": "eve/x\n::error title=owned::y"}}}}`, token, 0, "skipped", "nothing was run"},
 		"a fork":                     {map[string]string{"untrusted": "true"}, "pull_request_target", fork, "", 3, "failure", "GITHUB_TOKEN"},
 		"an invalid payload":         {nil, "issue_comment", "{", token, 3, "failure", "read the payload"},
 		"an invalid input":           {map[string]string{"allow-actors": "*[bot]"}, "issue_comment", comment("ann", "x"), token, 2, "failure", "allow-actors"},
@@ -133,6 +138,9 @@ func TestActionRefusesActors(t *testing.T) {
 			r := w.run(t)
 			if r.code != tt.code || r.outputs["conclusion"] != tt.conclusion || !strings.Contains(r.log, tt.log) {
 				t.Errorf("exit code %d, conclusion %q, want %d, %q and %q in the log\n%s", r.code, r.outputs["conclusion"], tt.code, tt.conclusion, tt.log, r.log)
+			}
+			if strings.Contains(r.log, "\n::error title=owned") || strings.Contains(r.log, "\r::") || strings.Contains(r.summary, "\n::") || len(r.log)+len(r.summary) > 64<<10 {
+				t.Errorf("a text of the event is a command, or %d bytes long\n%.2000s\n%.2000s", len(r.log)+len(r.summary), r.log, r.summary)
 			}
 			if tt.conclusion != "success" && (!strings.Contains(r.summary, "nothing was run") || strings.Contains(r.summary, token)) {
 				t.Errorf("the step summary is %q", r.summary)
