@@ -178,8 +178,18 @@ const retryPause = 100 * time.Millisecond
 // retry repeats a request until it does not fail for the connection or the server, or ctx
 // ends.
 func retry(ctx context.Context, request func(ctx context.Context) error) error {
+	return retryEach(ctx, patience(0), request)
+}
+
+// patience is how long a request with so many bytes may take: at least one megabyte per second.
+func patience(bytes int) time.Duration {
+	return 5*time.Second + time.Duration(bytes>>20)*time.Second
+}
+
+// retryEach is retry with a time limit of each request.
+func retryEach(ctx context.Context, limit time.Duration, request func(ctx context.Context) error) error {
 	for {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		try, cancel := context.WithTimeout(ctx, limit)
 		err := request(try)
 		cancel()
 		switch {

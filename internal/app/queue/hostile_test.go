@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/queuetest"
@@ -196,5 +199,43 @@ func TestAForeignOrderHangsNobody(t *testing.T) {
 	must(t, err)
 	if left, err := q.Cancel(t.Context(), r, "by hand"); left != 2 || err != nil {
 		t.Errorf("%d left, %v", left, err)
+	}
+}
+
+// Objects that somebody else has stored under the name of a record let nobody wait for ever.
+func TestForeignObjectsHangNobody(t *testing.T) {
+	t.Parallel()
+	s := queuetest.Start(t)
+	q, js := open(t, s), raw(t, s)
+	submit(t, q, run("r1", "a"))
+	sum := queue.HashOf([]byte("m"))
+	for name, object := range map[string]string{
+		"a link to itself":      `{"name": "NAME", "options": {"link": {"bucket": "millhand-files", "name": "NAME"}}, "bucket": "millhand-files", "nuid": "n1"}`,
+		"a link to another one": `{"name": "NAME", "options": {"link": {"bucket": "millhand-files", "name": "run/r1"}}, "bucket": "millhand-files", "nuid": "n1"}`,
+		"a link to a bucket":    `{"name": "NAME", "options": {"link": {"bucket": "x"}}, "bucket": "millhand-files", "nuid": "n1"}`,
+		"no content":            `{"name": "NAME", "bucket": "millhand-files", "nuid": "n2", "size": 10, "chunks": 1, "digest": "SHA-256=x"}`,
+		"a huge size":           `{"name": "NAME", "bucket": "millhand-files", "nuid": "n2", "size": 18446744073709551615, "chunks": 4294967295, "digest": "SHA-256=x"}`,
+		"no name":               `{"bucket": "millhand-files", "nuid": "", "size": 1}`,
+		"no record":             `[`,
+	} {
+		if name == "no content" && !nightly.On() {
+			continue // it takes half a minute to be sure
+		}
+		for _, of := range []string{"run/r1", "input/" + sum} {
+			text := strings.ReplaceAll(object, "NAME", of)
+			_, err := js.PublishMsg(t.Context(), &nats.Msg{
+				Subject: "$O.millhand-files.M." + base64.URLEncoding.EncodeToString([]byte(of)), Data: []byte(text), Header: nats.Header{"Nats-Rollup": {"sub"}},
+			})
+			must(t, err)
+		}
+		q.Forget("r1")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if _, err := q.Run(ctx, "r1"); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: the run: %v", name, err)
+		}
+		if _, err := q.Input(ctx, sum, 1<<20); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: the input: %v", name, err)
+		}
+		cancel()
 	}
 }

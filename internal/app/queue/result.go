@@ -146,7 +146,7 @@ func (c *Claim) StoreFiles(ctx context.Context, files []byte) error {
 	if len(files) == 0 || sum == c.stored {
 		return nil
 	}
-	err := retry(ctx, func(ctx context.Context) error {
+	err := retryEach(ctx, patience(len(files)), func(ctx context.Context) error {
 		_, err := c.q.files.PutBytes(ctx, c.filesOf(c.Delivery), files)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millhand/millhand/internal/event"
@@ -89,25 +90,74 @@ func (q *Queue) Input(ctx context.Context, sum string, most int) (data []byte, e
 	return data, err
 }
 
-// object returns an object of at most so many bytes. Its record may be somebody else's, with
-// another size than the object has.
+// maxStalls is how often an object is read again whose content does not arrive while the server responds.
+const maxStalls = 3
+
+// object returns an object of at most so many bytes. Its record may be somebody else's: a link, which may lead to itself, or with
+// other content than the object has, or none.
 func (q *Queue) object(ctx context.Context, name string, most int) (data []byte, err error) {
-	err = retry(ctx, func(ctx context.Context) error {
-		object, err := q.files.Get(ctx, name)
-		if err != nil {
+	for stalls := 0; stalls < maxStalls; {
+		var info *jetstream.ObjectInfo
+		err = retry(ctx, func(ctx context.Context) error {
+			info, err = q.files.GetInfo(ctx, name)
 			return err
+		})
+		switch {
+		case err != nil:
+			return nil, invalid(err)
+		case info.Opts != nil && info.Opts.Link != nil:
+			return nil, fmt.Errorf("%w: a link to another object", ErrInvalid)
+		case info.Size > uint64(most):
+			return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
+		}
+		data, err = q.content(ctx, name, int(info.Size)) //nolint:gosec // at most most
+		switch {
+		case err == nil && len(data) > most:
+			return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
+		case err == nil || ctx.Err() != nil || !temporary(err):
+			return data, invalid(err)
+		case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+			stalls++
+		default: // the connection
+			pause(ctx)
+		}
+	}
+	return nil, fmt.Errorf("%w: its content is missing: %w", ErrInvalid, err)
+}
+
+// invalid marks errors of what others have stored.
+func invalid(err error) error {
+	if errors.Is(err, jetstream.ErrBadObjectMeta) || errors.Is(err, jetstream.ErrDigestMismatch) {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return err
+}
+
+// content reads an object with so many bytes, and at most one more.
+func (q *Queue) content(ctx context.Context, name string, size int) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	try, cancel := context.WithTimeout(ctx, patience(size))
+	go func() { // a read of the object ends at its deadline, whatever becomes of its context
+		defer cancel()
+		object, err := q.files.Get(try, name)
+		if err != nil {
+			done <- result{err: err}
+			return
 		}
 		defer object.Close()
-		data, err = io.ReadAll(io.LimitReader(object, int64(most)+1))
-		return err
-	})
-	switch {
-	case err == nil && len(data) > most:
-		return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
-	case errors.Is(err, jetstream.ErrBadObjectMeta), errors.Is(err, jetstream.ErrDigestMismatch):
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		data, err := io.ReadAll(io.LimitReader(object, int64(size)+1))
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return data, err
 }
 
 // maxRecord limits the record of a run, in bytes: it grows with the jobs.

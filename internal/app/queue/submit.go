@@ -117,6 +117,14 @@ func (q *Queue) skip(ctx context.Context, r *Run, j Job, by string) error {
 	return err
 }
 
+// put stores an object.
+func (q *Queue) put(ctx context.Context, name string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, patience(len(data)))
+	defer cancel()
+	_, err := q.files.PutBytes(ctx, name, data)
+	return err
+}
+
 // store stores what workers need of a run.
 func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([]byte, error)) error {
 	stored := map[string]bool{}
@@ -137,7 +145,7 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 			err = errors.New("it has changed since the plan was loaded")
 		}
 		if err == nil {
-			_, err = q.files.PutBytes(ctx, name, data)
+			err = q.put(ctx, name, data)
 		}
 		if err != nil {
 			return fmt.Errorf("store %s: %w", path, err)
@@ -145,7 +153,7 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 	}
 	text, err := json.Marshal(r)
 	if err == nil {
-		_, err = q.files.PutBytes(ctx, runName(r.ID), text)
+		err = q.put(ctx, runName(r.ID), text)
 	}
 	if err == nil {
 		err = q.openBudget(ctx, r)
