@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -130,7 +131,7 @@ func (s *site) faultOf(line string, v ran) *event.Fault {
 	if f == nil {
 		return nil
 	}
-	if found, err := detectIn(s.space.Dir()); err == nil {
+	if found, err := preflight.DetectIn(s.space.Dir()); err == nil {
 		f.Fix = ecosystem.InDirs(f.Fix, found, []string{line})
 	}
 	return f

@@ -180,15 +180,15 @@ func (s *site) readCommitted() error {
 // foundClean sets the state that changes are compared with to that of the base, and returns its
 // tree, if the preflight has just found the job's own tree so; "" if not.
 func (s *site) foundClean(j *job) (tree string, err error) {
-	clean := j.start.clean
-	if !s.first || s.base == "" || clean.commit != s.base || j.opts.Now().Sub(clean.at) >= freshStatus {
+	clean := j.start.Clean
+	if !s.first || s.base == "" || clean.Commit != s.base || j.opts.Now().Sub(clean.At) >= freshStatus {
 		return "", nil
 	}
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
 	if s.Before = s.Committed; s.below == "" {
-		s.Ignored = clean.left
+		s.Ignored = clean.Left
 	}
 	return s.Tree.RootTree(s.base)
 }

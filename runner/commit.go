@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -183,7 +184,7 @@ func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 		}
 	}
 	if err == nil {
-		l.patch, l.digest = name, digest(string(patch))
+		l.patch, l.digest = name, fmt.Sprintf("%x", sha256.Sum256(patch))
 	}
 	return err
 }
@@ -302,13 +303,13 @@ func (l *landed) record(ctx context.Context, message string) error {
 	var sign func(context.Context, []byte) (string, error)
 	if l.job.spec.Commit.Signed() {
 		sign = func(ctx context.Context, commit []byte) (_ string, err error) {
-			signature, err = l.job.opts.Preflight.signing.Sign(ctx, commit)
+			signature, err = l.job.opts.Preflight.Signing.Sign(ctx, commit)
 			return signature, err
 		}
 	}
 	done, err := l.site.Tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
-		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
+		Replaces: l.job.start.Tip, MustNotExist: branch != "" && l.job.start.Tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
 		Force:     branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
 		Discarded: l.site.linked() && !l.job.opts.Keep && l.site.hooks == nil,
 	})
@@ -332,7 +333,7 @@ func (j *job) signatures() (author, committer gitops.Signature) {
 	if j.spec.Commit != nil && j.spec.Commit.Author != (tasks.Person{}) {
 		author.Name, author.Email = j.spec.Commit.Author.Name, j.spec.Commit.Author.Email
 	}
-	if c := j.opts.Preflight.signing.Committer; j.spec.Commit.Signed() && c.Name != "" && c.Email != "" {
+	if c := j.opts.Preflight.Signing.Committer; j.spec.Commit.Signed() && c.Name != "" && c.Email != "" {
 		committer.Name, committer.Email = c.Name, c.Email
 	}
 	return author, committer
@@ -356,7 +357,7 @@ func (l *landed) message(unfinished event.Outcome) string {
 // message returns the message of the job's commit on a base. final is the final message of the agent, "" before it is known.
 func (j *job) message(base, final string, unfinished event.Outcome) string {
 	return landing.Message{
-		Run: j.opts.RunID, Plan: j.plan, Job: j.spec, Base: base, Own: j.start.onto.text, Asked: j.history.Asked(),
+		Run: j.opts.RunID, Plan: j.plan, Job: j.spec, Base: base, Own: j.start.Onto.Text, Asked: j.history.Asked(),
 		Final: final, Unfinished: unfinished, Redact: j.opts.Redact,
 	}.String()
 }

@@ -128,7 +128,7 @@ func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	if end = ending.OfGit(ctx, "commit", os.ErrExist); end.Code != event.CodeInterrupted {
 		t.Errorf("after a signal: %+v", end)
 	}
-	l.job.start.tip = git(t, s.repo, "rev-parse", "millhand/a")
+	l.job.start.Tip = git(t, s.repo, "rev-parse", "millhand/a")
 	if end = l.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
 		t.Errorf("a branch that is to be replaced: %+v", end)
 	}

@@ -103,7 +103,7 @@ func (j *job) hidden(s *site) []string {
 			list = append(list, filepath.Join(s.Tree.Root(), millhandPrefix(rel)))
 		}
 	}
-	if file := j.opts.Preflight.signing.KeyFile; file != "" { // a rule of the profile may allow its directory
+	if file := j.opts.Preflight.Signing.KeyFile; file != "" { // a rule of the profile may allow its directory
 		list = append(list, file)
 	}
 	return list
@@ -118,7 +118,7 @@ func (j *job) outputs() *files.Dir { return j.opts.Dir.Sub(path.Join("outputs", 
 // elsewhere until the end.
 func (j *job) private(s *site) []string {
 	paths := slices.Clone(j.opts.Private)
-	if file := j.opts.Preflight.signing.KeyFile; file != "" {
+	if file := j.opts.Preflight.Signing.KeyFile; file != "" {
 		paths = append(paths, file)
 	}
 	return slices.DeleteFunc(paths, func(dir string) bool {

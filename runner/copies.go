@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,10 +71,4 @@ func (c *copies) name(repo string) string {
 	}
 	c.names[name] = true
 	return name
-}
-
-// digest returns the hexadecimal SHA-256 of a text.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

@@ -86,7 +86,7 @@ func (e early) possible(s *site) bool {
 	if s.InPlace && sandbox.OfOther(s.origin.Root()) && (&confinement.Env{Level: j.opts.Level}).Confines() {
 		return false // only the sandbox itself shows whether commands of that user can start
 	}
-	return e.onlyCalls() && j.start.below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.start.base != "")
+	return e.onlyCalls() && j.start.Below == "" && j.spec.Repo.Kind != tasks.RepoCopy && (s.InPlace || j.start.Base != "")
 }
 
 // onlyCalls reports whether nothing but the calls of models runs commands in the job, except filters

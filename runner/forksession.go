@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -198,7 +199,7 @@ func (f *Fork) NextBranch(plan *tasks.Plan, refused error) bool {
 	if f == nil || f.named {
 		return false
 	}
-	exists := slices.ContainsFunc(Refusals(refused), func(r *Refusal) bool { return r.Code == event.CodeBranchExists })
+	exists := slices.ContainsFunc(preflight.Refusals(refused), func(r *preflight.Refusal) bool { return r.Code == event.CodeBranchExists })
 	j := &plan.Jobs[0]
 	prefix, number, found := cutLast(j.Commit.Branch, "-fork-")
 	n, err := strconv.Atoi(number)

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -18,7 +19,7 @@ type job struct {
 	opts    *Options // of the run
 	plan    *tasks.Plan
 	spec    tasks.Job
-	start   start                   // what preflight found
+	start   preflight.Start         // what preflight found
 	history history.Job             // what earlier processes did of it, and what this one does
 	end     context.CancelCauseFunc // ends the job; see stopped for the causes
 	slot    func()                  // frees the job's slot when only its publishing is left
@@ -49,7 +50,7 @@ type progress struct {
 
 // phases lists the phases of a job. They run in order until one returns a stop.
 func (j *job) phases(p *progress) []phase {
-	if j.start.earlier.Hash != "" {
+	if j.start.Earlier.Hash != "" {
 		return []phase{{
 			name: "publish", run: func(ctx context.Context) *ending.Stop {
 				l := j.landEarlier()
@@ -178,15 +179,15 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	switch {
 	case end != nil:
 		sum = end.Code.End(end.Detail)
-	case j.start.earlier.Hash != "" && !j.start.own:
-		sum.Reason = pushedEarlier(j.start.earlier)
+	case j.start.Earlier.Hash != "" && !j.start.Own:
+		sum.Reason = pushedEarlier(j.start.Earlier)
 	}
 	sum.Attempts, sum.FinalMessage, sum.Output = p.result.attempts, p.result.final, p.result.output
 	t := p.result.totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if p.landing != nil {
 		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()
-	} else if j.start.own {
+	} else if j.start.Own {
 		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}
 	if p.site != nil {

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
@@ -66,13 +69,13 @@ func (l *landed) publish(ctx context.Context) *ending.Stop {
 // publication returns what is published of the job.
 func (l *landed) publication() *publish.Publication {
 	p := &publish.Publication{
-		PushOptions: remote.PushOptions{Remote: l.job.start.remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.lease},
+		PushOptions: remote.PushOptions{Remote: l.job.start.Remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.Lease},
 		From:        l.site.origin.Git, OnBase: l.site.InPlace, Base: l.site.base, Saved: "saved as a patch", Emit: l.job.emit,
 	}
-	if l.job.start.earlier.Hash != "" {
+	if l.job.start.Earlier.Hash != "" {
 		p.Saved = "on the branch"
 	}
-	if target := l.job.start.pull; target.Client != nil {
+	if target := l.job.start.Pull; target.Client != nil {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
 		known := l.job.history.Pull()
 		p.Pull.Earlier = publish.Earlier(known.Earlier)
@@ -135,7 +138,7 @@ func (j *job) landing(s *site) *event.Landing {
 		return nil
 	}
 	l := &event.Landing{
-		Publish: string(j.spec.Publish), Lease: j.start.lease, OnBase: s.InPlace, Below: s.below,
+		Publish: string(j.spec.Publish), Lease: j.start.Lease, OnBase: s.InPlace, Below: s.below,
 		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
 	}
 	if s.InPlace {
@@ -158,7 +161,7 @@ func (j *job) landing(s *site) *event.Landing {
 	}
 	if pr := j.spec.Pull; pr != nil {
 		l.PullRequest = &event.PullRequestSpec{
-			Fork: forkOf(j.start.pull), Base: cmp.Or(j.start.pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
+			Fork: forkOf(j.start.Pull), Base: cmp.Or(j.start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
 			Labels: pr.Labels, Reviewers: pr.Reviewers, Assignees: pr.Assignees, Exists: string(pr.IfExists),
 		}
 	}
@@ -171,4 +174,21 @@ func forkOf(t publish.Target) string {
 		return ""
 	}
 	return t.Fork.String()
+}
+
+// landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
+// this one, has committed.
+func (j *job) landEarlier() *landed {
+	c := j.start.Earlier
+	j.emit(event.Event{Type: event.Committed, Commit: &c})
+	l := &landed{job: j, site: &site{origin: j.start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if j.start.Own && j.history.Facts != nil {
+		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
+	}
+	return l
+}
+
+// pushedEarlier returns the reason of a job that only pushed.
+func pushedEarlier(c event.Commit) string {
+	return fmt.Sprintf("branch %s (%.10s) of an earlier run was pushed", c.Branch, c.Hash)
 }

@@ -12,19 +12,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
-
-// remote creates a bare repository with the stage's branch main and adds it as the
-// origin of the stage's repository.
-func (s *stage) remote() (url string) {
-	s.t.Helper()
-	dir := s.t.TempDir()
-	git(s.t, dir, "init", "-q", "--bare", "-b", "main")
-	git(s.t, s.repo, "remote", "add", "origin", "file://"+dir)
-	git(s.t, s.repo, "push", "-q", "origin", "main")
-	return "file://" + dir
-}
 
 // at returns the commit of a remote's branch, "" if it does not exist.
 func at(t *testing.T, url, branch string) string {
@@ -67,7 +57,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	if end == nil || end.Code != event.CodeLease || !strings.Contains(end.Detail, "push branch millhand/a to ") || !strings.HasSuffix(end.Detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
-	j.start.earlier.Hash = hash
+	j.start.Earlier.Hash = hash
 	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.Detail, "the changes are on the branch") {
 		t.Errorf("of an earlier run: %+v", end)
 	}
@@ -108,10 +98,10 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	s.opts.OpenModel, s.events, spec.Publish = nil, nil, tasks.PublishPush
 	anew := spec
 	anew.Commit = &tasks.Commit{Branch: spec.Commit.Branch, IfExists: tasks.ReplaceIfExists}
-	if ready, refused := s.look(PreflightOptions{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
+	if ready, refused := s.look(preflight.Options{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
 		t.Errorf("work that is to be replaced is pushed: %v", refused)
 	}
-	ready, _ := s.look(PreflightOptions{}, &tasks.Plan{}, spec)
+	ready, _ := s.look(preflight.Options{}, &tasks.Plan{}, spec)
 	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{spec}})
 	hash := git(t, s.repo, "rev-parse", "millhand/a")
 	if exit != event.ExitOK || at(t, url, "millhand/a") != hash {
@@ -232,4 +222,27 @@ func TestInterruptedQueueKeepsCommits(t *testing.T) {
 			t.Errorf("job %s: %s", id, end)
 		}
 	}
+}
+
+// look runs a preflight of jobs and returns its refusals by job.
+func (s *stage) look(look preflight.Options, plan *tasks.Plan, jobs ...tasks.Job) (*preflight.Result, map[string]event.Code) {
+	s.t.Helper()
+	plan.Jobs = jobs
+	look.Git = s.opts.Git
+	if look.Mirrors == "" {
+		look.Mirrors = filepath.Join(s.opts.Work, "mirrors")
+	}
+	ready, err := preflight.Check(s.t.Context(), plan, look)
+	codes := map[string]event.Code{}
+	for _, r := range preflight.Refusals(err) {
+		codes[r.Job] = r.Code
+	}
+	return ready, codes
+}
+
+// far creates a job on a remote repository.
+func (s *stage) far(id, url string) tasks.Job {
+	j := s.job(id)
+	j.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: url}
+	return j
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -14,68 +15,22 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
-// rebase is a job whose commits are applied to the current base of its pull request.
-type rebase struct {
-	commit string // the last one of the job; "" for no rebase
-	before string // commit that the job's first one is on
-	text   string // message of the job's first commit, without trailers
-	turn   int    // last turn of the job's sessions before
-}
-
-// apply applies the job's changes to a worktree of the new base. Conflicts stay in its files.
-func (r rebase) apply(ctx context.Context, s *site) error {
-	if r.commit == "" {
+// applyRebase applies the job's changes to a worktree of the new base. Conflicts stay in its files.
+func applyRebase(ctx context.Context, r preflight.Rebase, s *site) error {
+	if r.Commit == "" {
 		return nil
 	}
-	err := gitops.Merge(ctx, s.Tree, s.base, r.before, r.commit)
+	err := gitops.Merge(ctx, s.Tree, s.base, r.Before, r.Commit)
 	if errors.Is(err, gitops.ErrMerge) {
 		return nil
 	}
 	return err
-}
-
-// onto completes the start of a job that is rebased.
-func (p *preflight) onto(ctx context.Context, j tasks.Job, o *origin, s start, err error) (start, error) {
-	past := p.History.Job(j.ID)
-	do, rebases := past.Intent.(history.Rebase)
-	if err != nil || s.skip != nil || !rebases || s.earlier.Hash != "" || p.Local {
-		return s, err
-	}
-	if do.Replacing == "" {
-		s.onto.commit, s.onto.turn = s.base, past.LastTurn()
-		if s.base, err = p.newBase(ctx, j, o, s, past.Start.Landing.PullRequest.Base); err != nil {
-			s.skip, err = cannotAsk(err)
-			return s, err
-		}
-	} else { // killed
-		s.onto.commit, s.onto.turn, s.base = past.Start.Onto, past.Rebased, past.Start.Base
-	}
-	line, text, err := landing.OwnCommits(o.repo, s.onto.commit, p.History.Past.Run.ID, j.ID)
-	if err != nil {
-		return s, refuse(event.CodeBranchForeign, "%w", err)
-	}
-	s.onto.before, s.onto.text = line[len(line)-1], text
-	return s, nil
-}
-
-// newBase returns the current commit of the base of a job's pull request.
-func (p *preflight) newBase(ctx context.Context, j tasks.Job, o *origin, s start, branch string) (string, error) {
-	if j.Repo.Kind == tasks.RepoURL {
-		if tip := fetchedTip(o.repo, branch); tip != "" {
-			return tip, nil
-		}
-		return "", refuse(event.CodeBase, "branch %s, the base of the pull request, not found on %s", branch, s.remote)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
-	defer cancel()
-	return remote.Fetch(ctx, o.repo.Git, s.remote, branch)
 }
 
 // rebasedAfter reports whether the saved states of a job's worktree are older than its base.
@@ -88,7 +43,7 @@ func rebasedAfter(j *job, from *continuation) bool {
 			}
 		}
 	}
-	return j.start.onto.commit != "" && saved <= j.start.onto.turn || j.history.Facts != nil && j.history.Rebased > 0 && saved <= j.history.Rebased
+	return j.start.Onto.Commit != "" && saved <= j.start.Onto.Turn || j.history.Facts != nil && j.history.Rebased > 0 && saved <= j.history.Rebased
 }
 
 // maxMarked is the maximum size of a file that is searched for conflict markers, in bytes.
@@ -96,7 +51,7 @@ const maxMarked = 4 << 20
 
 // conflicts returns the files in which a job that is rebased has left conflict markers.
 func (w *work) conflicts(ctx context.Context) (marked []string, end *ending.Stop) {
-	if w.job.start.onto.commit == "" {
+	if w.job.start.Onto.Commit == "" {
 		return nil, nil
 	}
 	paths, _, err := w.site.Tree.ChangedPaths(ctx, w.site.Before)
@@ -134,12 +89,12 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 		return done, fmt.Errorf("job %s is not in the plan", o.History.Only())
 	}
 	j := r.job(plan.Jobs[at])
-	switch from := j.start.onto; {
-	case j.start.skip != nil:
-		return done, errors.New(j.start.skip.Detail)
-	case from.commit == "":
+	switch from := j.start.Onto; {
+	case j.start.Skip != nil:
+		return done, errors.New(j.start.Skip.Detail)
+	case from.Commit == "":
 		return done, errors.New("the branch of the job has another commit")
-	case from.before == j.start.base:
+	case from.Before == j.start.Base:
 		return Rebased{Current: true}, nil
 	case j.spec.Commit.ByForge():
 		return done, errors.New("its commits are made by the forge (commit.sign: api)")
@@ -171,8 +126,8 @@ func Rebase(ctx context.Context, plan *tasks.Plan, o Options) (done Rebased, err
 
 // replay makes the commits of the job again, on top of the new base, and returns the last one.
 func replay(ctx context.Context, j *job) (*event.Commit, error) {
-	repo, c := j.start.origin, &event.Commit{Hash: j.start.base, Branch: j.spec.Commit.Branch}
-	line, _, err := landing.OwnCommits(repo, j.start.onto.commit, j.opts.RunID, j.spec.ID)
+	repo, c := j.start.Origin, &event.Commit{Hash: j.start.Base, Branch: j.spec.Commit.Branch}
+	line, _, err := landing.OwnCommits(repo, j.start.Onto.Commit, j.opts.RunID, j.spec.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +140,17 @@ func replay(ctx context.Context, j *job) (*event.Commit, error) {
 		o := gitops.CommitOptions{Parent: c.Hash, Message: c.Message, Author: author, Committer: committer}
 		if j.spec.Commit.Signed() {
 			o.Sign = func(ctx context.Context, commit []byte) (_ string, err error) {
-				c.Signature, err = j.opts.Preflight.signing.Sign(ctx, commit)
+				c.Signature, err = j.opts.Preflight.Signing.Sign(ctx, commit)
 				return c.Signature, err
 			}
 		}
-		hash, err := pick(ctx, repo, filepath.Join(j.opts.Work, "rebase-"+digest(j.spec.ID)[:12]), line[i+1], line[i], o)
+		hash, err := pick(ctx, repo, filepath.Join(j.opts.Work, fmt.Sprintf("rebase-%x", sha256.Sum256([]byte(j.spec.ID)))[:19]), line[i+1], line[i], o)
 		if err != nil {
 			return nil, err
 		}
 		c.Hash = cmp.Or(hash, c.Hash) // "": the new base has the change
 	}
-	if c.Hash == j.start.base {
+	if c.Hash == j.start.Base {
 		return nil, errors.New("the base has all changes of the job")
 	}
 	return c, nil
@@ -229,8 +184,8 @@ func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops
 // landRebased verifies the rebased commit of the job and publishes it. failed is what verify
 // reported.
 func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *ending.Stop) {
-	from := j.start.onto
-	j.start.base = c.Hash
+	from := j.start.Onto
+	j.start.Base = c.Hash
 	s, end := j.prepare(ctx)
 	if s != nil {
 		defer j.releaseSite(context.WithoutCancel(ctx), s, false)
@@ -261,8 +216,8 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		return "", nil
 	}
 	_, by := j.signatures()
-	if err := j.start.origin.MoveBranch(context.WithoutCancel(ctx), c.Branch, from.commit, c.Hash, by); err != nil {
-		j.warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.start.origin.Root(), err))
+	if err := j.start.Origin.MoveBranch(context.WithoutCancel(ctx), c.Branch, from.Commit, c.Hash, by); err != nil {
+		j.warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.start.Origin.Root(), err))
 	}
 	return "", nil
 }

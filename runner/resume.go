@@ -204,7 +204,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 	}
 	tree = cmp.Or(tree, w.job.history.FirstTree())
 	if rebasedAfter(w.job, from) {
-		return w.job.start.onto.apply(ctx, w.site)
+		return applyRebase(ctx, w.job.start.Onto, w.site)
 	}
 	if tree == "" {
 		return nil

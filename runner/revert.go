@@ -10,10 +10,7 @@ import (
 	"strconv"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
@@ -58,69 +55,6 @@ func listedTurns(state *journal.State) string {
 	return listed(names)
 }
 
-// reverting determines what a revert changes: the branch or the working tree, which must be as
-// the job left them.
-func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
-	past := p.History.Job(j.ID)
-	own := inPlace(j, o.head)
-	var err error
-	if s.base, err = o.repo.Git.Resolve(past.First); err != nil {
-		return s, &Refusal{Code: event.CodeBase, Err: err}
-	}
-	if past.Commit == nil {
-		if own && o.head.Hash != past.Start.Base {
-			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to revert the job", o.repo.Root(), o.head.Hash, past.Start.Base)
-		}
-		return s, nil
-	}
-	s.tip = past.Commit.Hash
-	branch := past.Commit.Branch
-	tip, _, err := o.repo.Git.Branch(branch)
-	if err != nil {
-		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
-	}
-	switch {
-	case tip == "":
-		return s, refuse(event.CodeBranchForeign, "branch %s was deleted from %s; it was at %s", branch, o.repo.Root(), s.tip)
-	case tip != s.tip:
-		return s, refuse(event.CodeBranchForeign, "branch %s has moved: it is at %.10s, and the commit of the job is %.10s; nothing was changed", branch, tip, s.tip)
-	case own && o.head.Branch != branch:
-		return s, refuse(event.CodeBase, "%s has another branch checked out: check out %s to revert the job", o.repo.Root(), branch)
-	}
-	if dir := checkedOut(o, branch, p.Git); dir != "" {
-		return s, refuse(event.CodeDirty, "branch %s is checked out in %s: check out another branch there", branch, dir)
-	}
-	if o.head.Branch == branch {
-		found, err := o.status()
-		if err != nil {
-			return s, err
-		}
-		if len(found.dirty) > 0 {
-			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), textcut.List(found.dirty))
-		}
-		if what := o.repo.Git.OperationInProgress(); what != "" {
-			return s, refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
-		}
-		s.checkedOut = true
-	}
-	return s, p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+branch)
-}
-
-// checkedOut returns the directory of another worktree of the repository in which a branch is
-// checked out; "" for none.
-func checkedOut(o *origin, branch string, env gitdir.Env) string {
-	for _, dir := range o.repo.Worktrees() {
-		tree, err := gitops.Open(dir, env)
-		if err != nil || tree.Git.Own == o.repo.Git.Own {
-			continue // removed, or damaged
-		}
-		if head, err := tree.Git.Head(); err == nil && head.Branch == branch {
-			return dir
-		}
-	}
-	return ""
-}
-
 // Revert gives the branch or the working tree of a job the state that [RevertTo] has
 // found. It calls no model. The events are those of a run that is resumed and ended as
 // before.
@@ -161,7 +95,7 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.history.Published.Remote
 	}
 	if j.spec.Repo.Kind == tasks.RepoCopy && j.history.Commit != nil {
-		j.start.base, j.start.tip = j.history.First, j.history.Commit.Hash
+		j.start.Base, j.start.Tip = j.history.First, j.history.Commit.Hash
 	}
 	if j.spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
 		if err := v.files(ctx, &done); err != nil {
@@ -179,7 +113,7 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 	if j.spec.Commit != nil {
 		commit := *j.spec.Commit
 		commit.Message = fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn)
-		if j.start.checkedOut {
+		if j.start.CheckedOut {
 			commit.Branch = tasks.CurrentBranch
 		}
 		j.spec.Commit = &commit
@@ -194,7 +128,7 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 	if _, end := j.openSandbox(ctx, s); end != nil {
 		return errors.New(end.Detail)
 	}
-	if !s.linked() && j.start.tip != "" {
+	if !s.linked() && j.start.Tip != "" {
 		return v.checkedOut(ctx, s, done)
 	}
 	w := newWork(j, s)
@@ -224,7 +158,7 @@ func (v reverting) tree(s *site) (string, error) {
 	j := v.job
 	tree := v.to.Tree
 	if tree == "" {
-		return s.Tree.RootTree(cmp.Or(j.start.base, s.base))
+		return s.Tree.RootTree(cmp.Or(j.start.Base, s.base))
 	}
 	if !s.saved(j.opts).Has(tree) {
 		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", v.to.Turn)
@@ -247,13 +181,13 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	if l.patch == "" && end == nil {
 		j.opts.Dir.Remove(path.Join("patches", j.spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
 	}
-	if j.start.tip == "" {
+	if j.start.Tip == "" {
 		return nil // nothing is committed: what can't be is only the files of the next prompt
 	}
 	if end != nil {
 		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.Detail)
 	}
-	before, err := s.Tree.SnapshotOf(j.start.tip)
+	before, err := s.Tree.SnapshotOf(j.start.Tip)
 	if err != nil {
 		return err
 	}
@@ -270,8 +204,8 @@ func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
 	if len(l.changes.Changes)+len(l.changes.Refused) == 0 {
 		return nil
 	}
-	s.base = j.start.tip
-	if err := l.record(ctx, j.message(j.start.tip, "", v.unfinished())); err != nil {
+	s.base = j.start.Tip
+	if err := l.record(ctx, j.message(j.start.Tip, "", v.unfinished())); err != nil {
 		return err
 	}
 	done.Commit = l.made.Hash
@@ -291,11 +225,11 @@ func (v reverting) unfinished() event.Outcome {
 // state can't be committed, the tree is as before.
 func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) error {
 	j := v.job
-	base, err := s.Tree.SnapshotOf(j.start.base)
+	base, err := s.Tree.SnapshotOf(j.start.Base)
 	if err != nil {
 		return err
 	}
-	before, err := s.Tree.RootTree(j.start.tip)
+	before, err := s.Tree.RootTree(j.start.Tip)
 	if err != nil {
 		return err
 	}

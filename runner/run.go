@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -53,9 +54,9 @@ type Options struct {
 	Work      string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
 	Keep      bool   // do not remove worktrees
 	Git       gitdir.Env
-	Preflight *PreflightResult // result of the plan's preflight
-	Level     sandbox.Level    // of all commands
-	Sandbox   sandbox.State    // description of Level
+	Preflight *preflight.Result // result of the plan's preflight
+	Level     sandbox.Level     // of all commands
+	Sandbox   sandbox.State     // description of Level
 	Getenv    func(string) string
 	Redact    *redact.Redactor // for files, events and tool results; nil for none
 	Now       func() time.Time
@@ -398,7 +399,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		ends[jobs[m.index].ID] = *m.end
 		failures += failed(*m.end)
 		delete(busy, r.ownTree(jobs[m.index]))
-		r.opts.Preflight.ended(jobs[m.index].ID)
+		r.opts.Preflight.Ended(jobs[m.index].ID)
 	}
 	for _, j := range jobs {
 		all = append(all, ends[j.ID])
@@ -423,7 +424,7 @@ func (r *run) ownTree(j tasks.Job) string {
 	if j.Repo.Kind != tasks.RepoPath || j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch {
 		return ""
 	}
-	if origin := r.opts.Preflight.start(j.ID).origin; origin != nil {
+	if origin := r.opts.Preflight.Start(j.ID).Origin; origin != nil {
 		return origin.Root() // shared by repositories of the plan that are its directories
 	}
 	return j.Repo.Dir
@@ -442,7 +443,7 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 	if _, out := r.opts.History.Job(j.ID).Intent.(history.LeaveOut); out {
 		return &ending.Stop{Code: event.CodeNotRun, Detail: "the task has changed since the run was started"}
 	}
-	if skip := r.opts.Preflight.start(j.ID).skip; skip != nil {
+	if skip := r.opts.Preflight.Start(j.ID).Skip; skip != nil {
 		return skip
 	}
 	for _, id := range j.Needs {
@@ -480,9 +481,9 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	start := r.opts.Preflight.start(spec.ID)
-	if start.noWorkflows != "" {
-		spec = withoutWorkflows(spec, start.noWorkflows)
+	start := r.opts.Preflight.Start(spec.ID)
+	if start.NoWorkflows != "" {
+		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
 	}
 	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, history: r.opts.History.Job(spec.ID)}
 }
@@ -498,7 +499,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *ending.Stop) *end
 		return &ending.Stop{Code: event.CodeInternal, Detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
-	case r.opts.Preflight.start(j.ID).earlier.Hash != "":
+	case r.opts.Preflight.Start(j.ID).Earlier.Hash != "":
 		return nil // only a push, which costs nothing
 	}
 	if err := r.budget.CanStart(ctx, j.Model); err != nil {

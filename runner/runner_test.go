@@ -25,6 +25,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -77,7 +78,7 @@ func setUp(t *testing.T) *stage {
 // command.
 func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	s.t.Helper()
-	ready, err := Preflight(ctx, plan, PreflightOptions{Git: s.opts.Git})
+	ready, err := preflight.Check(ctx, plan, preflight.Options{Git: s.opts.Git})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	s.t.Helper()
 	plan.Jobs = []tasks.Job{spec}
-	ready, err := Preflight(s.t.Context(), plan, PreflightOptions{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	ready, err := preflight.Check(s.t.Context(), plan, preflight.Options{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
 	if err != nil {
 		s.t.Fatal(err)
 	}

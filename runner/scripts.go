@@ -75,6 +75,6 @@ func (w *work) program(s tasks.Scripts) (*jsprogram.Program, error) {
 	if !s.OfWorkspace() {
 		return j.run.compiled()
 	}
-	base := cmp.Or(j.start.target, w.site.base)
+	base := cmp.Or(j.start.Target, w.site.base)
 	return jsprogram.Compile(s, w.site.Tree.Root(), func(name string) ([]byte, error) { return w.site.Tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
 }

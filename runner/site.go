@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -107,7 +108,7 @@ func (j *job) confine(ctx context.Context, s *site) *ending.Stop {
 func (j *job) started(s *site, tree string) {
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.onto.commit,
+		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.Onto.Commit,
 		Landing: j.landing(s), Remote: originOf(j, s),
 	}})
 }
@@ -122,7 +123,7 @@ func originOf(j *job, s *site) string {
 
 // remoteOf returns the remote of the repository; the zero value without one.
 func remoteOf(j *job, s *site) remote.Repo {
-	at := j.start.remote
+	at := j.start.Remote
 	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
 		at.URL, _ = remote.PushURL(s.origin.Git, "origin")
 	}
@@ -205,7 +206,7 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 	if s.InPlace {
 		s.Tree = s.origin
 		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
-		err = s.takeTree(ctx, &j.start, j.plan.AllowDirty || onlyReads(j.plan, j.spec))
+		err = s.takeTree(ctx, &j.start, j.plan.AllowDirty || preflight.OnlyReads(j.plan, j.spec))
 	} else {
 		err = s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
 	}
@@ -233,7 +234,7 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 // locate returns the site of the job without a tree, and the HEAD of its repository; that is zero
 // for a remote one.
 func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
-	s = &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
+	s = &site{base: j.start.Base, origin: j.start.Origin, below: j.start.Below, unlock: func() {}}
 	s.diff = &changes.Differences{At: &s.Place, Emit: j.emit}
 	if c := j.spec.Commit; c != nil {
 		s.diff.Include = c.Include
@@ -254,7 +255,7 @@ func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error)
 			return nil, head, err
 		}
 	}
-	s.InPlace = inPlace(j.spec, head)
+	s.InPlace = preflight.InPlace(j.spec, head)
 	return s, head, nil
 }
 
@@ -272,7 +273,7 @@ func refOf(spec tasks.Job, head gitdir.Head, base string) string {
 
 // takeTree uses the repository's own tree, which is locked, as the workspace. If it may be dirty, the
 // start of the job gets whether it is clean.
-func (s *site) takeTree(ctx context.Context, at *start, allowDirty bool) error {
+func (s *site) takeTree(ctx context.Context, at *preflight.Start, allowDirty bool) error {
 	head, err := s.origin.Git.Head() // read again: an earlier job may have committed
 	if err != nil {
 		return err
@@ -281,11 +282,11 @@ func (s *site) takeTree(ctx context.Context, at *start, allowDirty bool) error {
 	switch {
 	case !allowDirty:
 	case s.first:
-		var found status
-		found, err = statusOf(ctx, s.Tree, s.below)
-		s.dirty, at.clean = found.dirty, found.clean
+		var found preflight.Status
+		found, err = preflight.StatusOf(ctx, s.Tree, s.below)
+		s.dirty, at.Clean = found.Dirty, found.Clean
 	default: // an earlier job may have changed the index
-		s.dirty, err = dirtyBelow(ctx, s.Tree, s.below)
+		s.dirty, err = preflight.DirtyBelow(ctx, s.Tree, s.below)
 	}
 	return err
 }
@@ -293,7 +294,7 @@ func (s *site) takeTree(ctx context.Context, at *start, allowDirty bool) error {
 // addTree creates a linked worktree in dir and uses it as the workspace.
 func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err error) {
 	if s.base == "" { // of a copy
-		if s.base, err = s.origin.Git.Resolve(baseOf(spec)); err != nil {
+		if s.base, err = s.origin.Git.Resolve(preflight.BaseOf(spec)); err != nil {
 			return err
 		}
 	}

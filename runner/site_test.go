@@ -231,7 +231,7 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	spec = s.job("b")
 	spec.Repo.Dir = s.repo
 	j = s.begin(&tasks.Plan{}, spec)
-	j.start.below = "nowhere"
+	j.start.Below = "nowhere"
 	if p, end = j.prepare(t.Context()); p != nil || end == nil {
 		t.Fatalf("%+v, %+v", p, end)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -91,7 +92,7 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 // so that the prompts of all runs of a task are identical, for caches and recordings.
 func (w *work) gitState() string {
 	if !w.site.InPlace {
-		state := "a separate worktree, created from " + baseOf(w.job.spec)
+		state := "a separate worktree, created from " + preflight.BaseOf(w.job.spec)
 		if branch := w.job.branch(w.site); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}

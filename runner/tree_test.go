@@ -10,88 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
-
-func TestInPlaceJobs(t *testing.T) {
-	for _, c := range []struct {
-		commit *tasks.Commit
-		head   gitdir.Head
-		want   bool
-	}{
-		{nil, gitdir.Head{}, true},
-		{&tasks.Commit{Branch: "b"}, gitdir.Head{}, false},
-		{&tasks.Commit{Branch: tasks.CurrentBranch}, gitdir.Head{}, true},
-		{&tasks.Commit{Branch: "b"}, gitdir.Head{Unborn: true}, true},
-	} {
-		if got := inPlace(tasks.Job{Commit: c.commit}, c.head); got != c.want {
-			t.Errorf("%+v, %+v: %t", c.commit, c.head, got)
-		}
-	}
-	if baseOf(tasks.Job{}) != "HEAD" || baseOf(tasks.Job{Repo: tasks.Repo{Ref: "v1"}}) != "v1" {
-		t.Error("the base is not the one of the manifest")
-	}
-}
-
-func TestDirtyPathsAreThoseOfTheWorkspace(t *testing.T) {
-	s := setUp(t)
-	for _, name := range []string{"web/a", "website", "top"} {
-		mkdirFor(t, filepath.Join(s.repo, name))
-		writeFile(t, filepath.Join(s.repo, name), "x\n")
-	}
-	repo, err := gitops.Open(s.repo, s.opts.Git)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for below, want := range map[string][]string{"web": {"web/a"}, "": {"top", "web/a", "website"}, "docs": {}} {
-		got, err := dirtyBelow(t.Context(), repo, below)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%q: %v (-want +got):\n%s", below, err, diff)
-		}
-	}
-}
-
-func TestExistingBranch(t *testing.T) {
-	s := setUp(t)
-	repo, err := gitops.Open(s.repo, s.opts.Git)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs := git(t, s.repo, "rev-parse", "HEAD")
-	ours := git(t, s.repo, "commit-tree", "-m", "x\n\nMillhand-Task: 1", "HEAD^{tree}")
-	for name, c := range map[string]struct {
-		ifExists tasks.IfExists
-		at       branchAt
-		want     start
-		code     event.Code
-	}{
-		"none":                    {"", branchAt{}, start{base: "b"}, ""},
-		"fail":                    {"", branchAt{tip: ours}, start{base: "b"}, event.CodeBranchExists},
-		"replace ours":            {tasks.ReplaceIfExists, branchAt{tip: ours}, start{base: "b", tip: ours}, ""},
-		"replace ours, elsewhere": {tasks.ReplaceIfExists, branchAt{tip: ours, remote: true}, start{base: "b", lease: ours}, ""},
-		"append to ours":          {tasks.AppendIfExists, branchAt{tip: ours}, start{base: ours, tip: ours}, ""},
-		"replace theirs":          {tasks.ReplaceIfExists, branchAt{tip: theirs}, start{base: "b"}, event.CodeBranchForeign},
-		"append to theirs":        {tasks.AppendIfExists, branchAt{tip: theirs}, start{base: "b"}, event.CodeBranchForeign},
-	} {
-		st := start{base: "b", origin: repo}
-		err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: c.ifExists}}, c.at)
-		var r *Refusal
-		if errors.As(err, &r) != (c.code != "") || r != nil && r.Code != c.code {
-			t.Errorf("%s: %v, want %q", name, err, c.code)
-		}
-		if st.base != c.want.base || st.tip != c.want.tip || st.lease != c.want.lease || st.skip != nil {
-			t.Errorf("%s: %+v", name, st)
-		}
-	}
-	st := start{origin: repo}
-	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (ending.Stop{Code: event.CodeBranchExists, Detail: "branch x already exists here"}) {
-		t.Errorf("skip: %v, %+v", err, st.skip)
-	}
-}
 
 func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 	c := &copies{names: map[string]bool{}}
@@ -107,7 +30,7 @@ func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
-	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &ending.Stop{Code: event.CodeCondition, Detail: "no"}}}}, 2, func() error { return broken }
+	s.opts.Preflight, s.opts.Stops.MaxFailures, s.opts.Broken = &preflight.Result{Starts: map[string]preflight.Start{"left": {Skip: &ending.Stop{Code: event.CodeCondition, Detail: "no"}}}}, 2, func() error { return broken }
 	r := newRun(&tasks.Plan{}, s.opts)
 	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
 	for name, c := range map[string]struct {
@@ -135,7 +58,7 @@ func TestReasonOfSkippedJob(t *testing.T) {
 	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.Detail, ": bad key") {
 		t.Errorf("a refused provider: %+v", got)
 	}
-	r.opts.Preflight.starts["a"] = start{earlier: event.Commit{Hash: "x"}}
+	r.opts.Preflight.Starts["a"] = preflight.Start{Earlier: event.Commit{Hash: "x"}}
 	if got := r.skip(t.Context(), spec, nil); got != nil {
 		t.Errorf("a push asks no provider, and: %+v", got)
 	}
@@ -146,13 +69,6 @@ func TestReasonOfSkippedJob(t *testing.T) {
 	if err := (&run{}).broken(); err != nil {
 		t.Error(err)
 	}
-}
-
-func codeOf(s *ending.Stop) event.Code {
-	if s == nil {
-		return ""
-	}
-	return s.Code
 }
 
 func TestTheStartOfARunNamesItsJobs(t *testing.T) {

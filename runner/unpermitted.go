@@ -39,7 +39,7 @@ func (l *landed) unpermitted(changes *state.ChangeSet) *ending.Stop {
 func (l *landed) mayChange() bool {
 	j := l.job
 	p := (&work{job: j}).ownSpec().task.Profile
-	return p.MayChange() || j.spec.Script != nil || j.start.onto.commit != "" || j.history.Inherits() ||
+	return p.MayChange() || j.spec.Script != nil || j.start.Onto.Commit != "" || j.history.Inherits() ||
 		slices.ContainsFunc(j.plan.Grants(), func(g tasks.Grant) bool {
 			return g.Workspace && confinement.MayGrant(p) || slices.ContainsFunc(g.Dirs, func(dir string) bool { return confinement.Overlap(dir, l.site.dir) })
 		})

@@ -173,7 +173,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 func needsNoFiles(w *work) bool {
 	s := w.site
 	return s.opening != nil && !s.opening.own && !s.complete() && w.sessions.totals().Calls == 0 && alone(w) &&
-		w.job.start.onto.commit == "" && !w.job.opts.Keep
+		w.job.start.Onto.Commit == "" && !w.job.opts.Keep
 }
 
 // idle informs the plugins that the main session waits for what verify finds.

@@ -26,7 +26,7 @@ func knotted() map[string]knot {
 	return map[string]knot{
 		"internal/command":       {12000, 11800, 59},
 		"tasks":                  {11500, 11500, 112},
-		"runner":                 {9500, 9400, 133},
+		"runner":                 {7500, 7300, 87},
 		"tools":                  {6700, 6500, 35},
 		"tools/shell":            {5100, 4900, 25},
 		"report":                 {5100, 4700, 34},
@@ -204,7 +204,7 @@ func crowded() map[string]int {
 		"runner/work":                     55,
 		"tasks/form/Value":                52,
 		"internal/session/Session":        50,
-		"runner/preflight":                50,
+		"runner/preflight/checker":        50,
 		"internal/app/queue/Queue":        49,
 		"internal/app/opencode/converter": 49,
 		"internal/app/models/Set":         48,

@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type forked struct {
 }
 
 // fork returns the fork that a job with publish.fork pushes to; nil for another job.
-func (p *preflight) fork(ctx context.Context, j tasks.Job, of remote.Repo) *forked {
+func (p *checker) fork(ctx context.Context, j tasks.Job, of remote.Repo) *forked {
 	if j.Pull == nil || j.Pull.Fork == "" || p.Local {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (p *preflight) fork(ctx context.Context, j tasks.Job, of remote.Repo) *fork
 	return f
 }
 
-func (p *preflight) findFork(ctx context.Context, f *forked, into string) (err error) {
+func (p *checker) findFork(ctx context.Context, f *forked, into string) (err error) {
 	if p.Forge == nil {
 		return refuse(event.CodeRemote, "publish.fork: no forge is known")
 	}
@@ -73,7 +73,7 @@ func (p *preflight) findFork(ctx context.Context, f *forked, into string) (err e
 
 // remote returns where the branch of a job on a path repository is pushed to, and the
 // branches there.
-func (p *preflight) remote(ctx context.Context, j tasks.Job, o *origin) (remote.Repo, map[string]string, error) {
+func (p *checker) remote(ctx context.Context, j tasks.Job, o *origin) (remote.Repo, map[string]string, error) {
 	at, branches, err := o.remote(ctx)
 	if err != nil {
 		return at, branches, err
@@ -92,32 +92,32 @@ func (p *preflight) remote(ctx context.Context, j tasks.Job, o *origin) (remote.
 
 // mirroredTip sets where the branch of a job on a url repository is pushed to, and returns
 // the commit of the branch there, which is in the mirror; "" for none.
-func (p *preflight) mirroredTip(ctx context.Context, j tasks.Job, o *origin, s *start) (tip string, err error) {
-	f := p.fork(ctx, j, s.remote)
+func (p *checker) mirroredTip(ctx context.Context, j tasks.Job, o *origin, s *Start) (tip string, err error) {
+	f := p.fork(ctx, j, s.Remote)
 	switch {
 	case f == nil:
 		return fetchedTip(o.repo, j.Commit.Branch), nil
 	case f.err != nil:
-		s.skip, err = cannotAsk(f.err)
+		s.Skip, err = cannotAsk(f.err)
 		return "", err
 	case f.fork == (publish.Fork{}):
 		return fetchedTip(o.repo, j.Commit.Branch), nil
 	}
-	s.remote = f.remote
+	s.Remote = f.remote
 	if f.branches[j.Commit.Branch] == "" {
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 	defer cancel()
 	if tip, err = remote.Fetch(ctx, o.repo.Git, f.remote, j.Commit.Branch); err != nil {
-		s.skip, err = cannotAsk(err)
+		s.Skip, err = cannotAsk(err)
 	}
 	return tip, err
 }
 
 // pullRepository returns the repository of a job's pull request, and the fork of its branch.
-func (p *preflight) pullRepository(ctx context.Context, j tasks.Job, s *start) (publish.Target, forge.Repository, error) {
-	of := s.remote
+func (p *checker) pullRepository(ctx context.Context, j tasks.Job, s *Start) (publish.Target, forge.Repository, error) {
+	of := s.Remote
 	if j.Pull.Fork != "" {
 		if of = p.at(j.Repo.URL); j.Repo.Kind != tasks.RepoURL {
 			of, _, _ = p.origins[key(j.Repo)].remote(ctx) // s.remote has its error
@@ -129,7 +129,7 @@ func (p *preflight) pullRepository(ctx context.Context, j tasks.Job, s *start) (
 	if p.Forge == nil {
 		return publish.Target{}, forge.Repository{}, refuse(event.CodeRemote, "publish: pr: no forge is known")
 	}
-	client, at, err := p.Forge(s.remote.URL)
+	client, at, err := p.Forge(s.Remote.URL)
 	if err != nil {
 		return publish.Target{}, forge.Repository{}, refuse(event.CodeRemote, "publish: pr: %w", err)
 	}

@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -19,48 +19,48 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// start is the state that a job starts from.
-type start struct {
-	origin     *gitops.Repo // nil for a copy, which is created when its first job starts
-	below      string       // the workspace in the work tree, slash separated; "" for the root
-	base       string       // commit; "" in place and for a copy, where it is found when the job begins
-	target     string       // commit of the target branch; base may be another, of the branch that the job appends to
-	tip        string       // commit that the job's branch is at before, in origin; "" for none
-	remote     remote.Repo
+// Start is the state that a job starts from.
+type Start struct {
+	Origin     *gitops.Repo // nil for a copy, which is created when its first job starts
+	Below      string       // the workspace in the work tree, slash separated; "" for the root
+	Base       string       // commit; "" in place and for a copy, where it is found when the job begins
+	Target     string       // commit of the target branch; base may be another, of the branch that the job appends to
+	Tip        string       // commit that the job's branch is at before, in origin; "" for none
+	Remote     remote.Repo
 	branch     string          // that the job creates, with the repository or remote where it does; "" for none
-	lease      string          // commit that the remote's branch is at before; "" for none
+	Lease      string          // commit that the remote's branch is at before; "" for none
 	locked     string          // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
-	checkedOut bool            // the job's branch, in a clean tree: a revert changes that
-	clean      cleanTree       // of the user's own tree
+	CheckedOut bool            // the job's branch, in a clean tree: a revert changes that
+	Clean      CleanTree       // of the user's own tree
 	files      *state.Snapshot // of the base, if the preflight has read them and the job is one of the first: keeps them in memory
-	skip       *ending.Stop    // why the job is not started; nil if it is
+	Skip       *ending.Stop    // why the job is not started; nil if it is
 
-	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
-	own     bool                  // earlier is of this run
-	onto    rebase                // the zero value unless the job's commits are applied to base
-	comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
-	pull    publish.Target        // where its pull request goes; the zero value for none
-	signer  publish.Signing       // of commits that the forge makes; the zero value for others
+	Earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
+	Own     bool                  // earlier is of this run
+	Onto    Rebase                // the zero value unless the job's commits are applied to base
+	Comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
+	Pull    publish.Target        // where its pull request goes; the zero value for none
+	Signer  publish.Signing       // of commits that the forge makes; the zero value for others
 	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
 	// or it is unknown.
-	noWorkflows string
+	NoWorkflows string
 }
 
 // job determines the state that a job starts from.
-func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
+func (p *checker) job(ctx context.Context, j tasks.Job) (Start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
 	case j.Skip != "":
-		return start{skip: &ending.Stop{Code: event.CodeCondition, Detail: j.Skip}}, nil
+		return Start{Skip: &ending.Stop{Code: event.CodeCondition, Detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:
 		return p.copied(j)
 	case o == nil: // not checked
-		return start{}, nil
+		return Start{}, nil
 	case j.Repo.Kind == tasks.RepoURL:
 		s, err := p.mirrored(ctx, j, o)
 		return p.onto(ctx, j, o, s, err)
 	case o.err != nil:
-		return start{}, unsupported(o.err)
+		return Start{}, unsupported(o.err)
 	}
 	s, err := p.local(ctx, j, o)
 	return p.onto(ctx, j, o, s, err)
@@ -76,7 +76,7 @@ func unsupported(err error) error {
 }
 
 // copied checks a directory of which the run creates a repository.
-func (p *preflight) copied(j tasks.Job) (start, error) {
+func (p *checker) copied(j tasks.Job) (Start, error) {
 	skip, err := condition(j, func(path string) (bool, error) {
 		_, err := os.Lstat(filepath.Join(j.Repo.Dir, filepath.FromSlash(path)))
 		if errors.Is(err, os.ErrNotExist) {
@@ -84,19 +84,19 @@ func (p *preflight) copied(j tasks.Job) (start, error) {
 		}
 		return err == nil, err
 	})
-	return start{skip: skip}, err
+	return Start{Skip: skip}, err
 }
 
 // mirrored checks a remote repository.
-func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start, error) {
+func (p *checker) mirrored(ctx context.Context, j tasks.Job, o *origin) (Start, error) {
 	var u *gitdir.UnsupportedError
 	switch {
 	case errors.As(o.err, &u):
-		return start{}, unsupported(o.err)
+		return Start{}, unsupported(o.err)
 	case o.err != nil:
-		return start{skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
+		return Start{Skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
 	}
-	s := start{origin: o.repo, remote: p.at(j.Repo.URL)}
+	s := Start{Origin: o.repo, Remote: p.at(j.Repo.URL)}
 	if err := p.resolve(j, &s); err != nil {
 		return s, err
 	}
@@ -107,14 +107,14 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 		return s, nil
 	}
 	tip, err := p.mirroredTip(ctx, j, o, &s)
-	if err != nil || s.skip != nil || p.finishedOnRemote(j, o, &s, tip) {
+	if err != nil || s.Skip != nil || p.finishedOnRemote(j, o, &s, tip) {
 		return s, err
 	}
-	if above := branchAbove(o.repo, j.Commit.Branch); above != "" && s.remote.URL == j.Repo.URL {
-		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
+	if above := branchAbove(o.repo, j.Commit.Branch); above != "" && s.Remote.URL == j.Repo.URL {
+		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.Remote)
 	}
-	s.branch = s.remote.URL + "\x00" + j.Commit.Branch
-	return s, s.take(j, branchAt{tip: tip, where: "on " + s.remote.String(), remove: removeOnRemote(s.remote, j.Commit.Branch), remote: true})
+	s.branch = s.Remote.URL + "\x00" + j.Commit.Branch
+	return s, s.take(j, branchAt{tip: tip, where: "on " + s.Remote.String(), remove: removeOnRemote(s.Remote, j.Commit.Branch), remote: true})
 }
 
 // notFetched returns the stop of a job whose repository can't be fetched.
@@ -123,15 +123,15 @@ func notFetched(what string, err error) *ending.Stop {
 }
 
 // local checks a repository on this machine.
-func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, error) {
-	s := start{origin: o.repo, below: o.below}
+func (p *checker) local(ctx context.Context, j tasks.Job, o *origin) (Start, error) {
+	s := Start{Origin: o.repo, Below: o.below}
 	if err := writable(j, o.repo, o.head); err != nil {
 		return s, err
 	}
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
 		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
 	}
-	if inPlace(j, o.head) {
+	if InPlace(j, o.head) {
 		if _, err := o.repo.Git.Index(); err != nil {
 			return s, unsupported(fmt.Errorf("open repository %s: %w", o.repo.Root(), err))
 		}
@@ -140,14 +140,14 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if _, reverts := p.History.Job(j.ID).Intent.(history.Revert); reverts {
 		return p.reverting(ctx, j, o, s)
 	}
-	if inPlace(j, o.head) {
+	if InPlace(j, o.head) {
 		return p.inPlace(ctx, j, o, s)
 	}
 	if err := p.resolve(j, &s); err != nil {
 		return s, err
 	}
-	if dir, err := o.repo.HasDir(s.base, s.below); err != nil || !dir {
-		return s, refuse(event.CodeBase, "%s is not a directory in commit %.10s of %s: commit it first, or work in place (commit: false)", s.below, s.base, o.repo.Root())
+	if dir, err := o.repo.HasDir(s.Base, s.Below); err != nil || !dir {
+		return s, refuse(event.CodeBase, "%s is not a directory in commit %.10s of %s: commit it first, or work in place (commit: false)", s.Below, s.Base, o.repo.Root())
 	}
 	if done, err := p.decides(ctx, j, o, &s); done || err != nil || j.Publish == tasks.PublishPatch {
 		return s, err
@@ -166,12 +166,12 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		return p.afterCommit(ctx, j, o, s, c)
 	}
 	if p.unfinished(j, o.repo, tip) {
-		s.tip, tip = tip, ""
+		s.Tip, tip = tip, ""
 	}
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
-	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), remove: "git -C " + inShell(o.repo.Root()) + " branch -D " + inShell(j.Commit.Branch), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.skip != nil {
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root(), remove: "git -C " + inShell(o.repo.Root()) + " branch -D " + inShell(j.Commit.Branch), current: !o.head.Detached && o.head.Branch == j.Commit.Branch}); err != nil || s.Skip != nil {
 		return s, err
 	}
 	if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+j.Commit.Branch); err != nil || !j.Publish.Pushes() || p.Local {
@@ -182,12 +182,12 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 
 // resolve resolves the commit that the job starts from: of a job that is resumed, the same
 // as before.
-func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
-	name := baseOf(j)
+func (p *checker) resolve(j tasks.Job, s *Start) (err error) {
+	name := BaseOf(j)
 	if base := p.History.Past.Job(j.ID).Base(); base != "" {
 		name = base
 	}
-	if s.base, err = s.origin.Git.Resolve(name); err != nil {
+	if s.Base, err = s.Origin.Git.Resolve(name); err != nil {
 		return &Refusal{Code: event.CodeBase, Err: err}
 	}
 	return nil
@@ -195,12 +195,12 @@ func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
 
 // decides determines whether the job is skipped, and refuses repositories whose files it
 // could not commit correctly.
-func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *start) (done bool, err error) {
-	s.skip, err = condition(j, func(name string) (bool, error) { return o.repo.Has(s.base, path.Join(s.below, name)) })
-	if err != nil || s.skip != nil {
+func (p *checker) decides(ctx context.Context, j tasks.Job, o *origin, s *Start) (done bool, err error) {
+	s.Skip, err = condition(j, func(name string) (bool, error) { return o.repo.Has(s.Base, path.Join(s.Below, name)) })
+	if err != nil || s.Skip != nil {
 		return true, err
 	}
-	return false, p.filters(ctx, j, o, s.base)
+	return false, p.filters(ctx, j, o, s.Base)
 }
 
 // condition evaluates the parts of a job's if that depend on the repository.

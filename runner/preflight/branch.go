@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -43,14 +43,14 @@ func removeOnRemote(r remote.Repo, branch string) string {
 // take applies commit.if_exists to a branch that exists: the run is refused, the job is
 // skipped, or it appends to the branch or replaces it. The latter two require that
 // millhand made the branch.
-func (s *start) take(j tasks.Job, b branchAt) error {
-	s.target = s.base
+func (s *Start) take(j tasks.Job, b branchAt) error {
+	s.Target = s.Base
 	if b.tip == "" {
 		return nil
 	}
 	switch j.Commit.IfExists {
 	case tasks.SkipIfExists:
-		s.skip = &ending.Stop{
+		s.Skip = &ending.Stop{
 			Code:   event.CodeBranchExists,
 			Detail: fmt.Sprintf("branch %s already exists %s", j.Commit.Branch, b.where),
 		}
@@ -61,21 +61,21 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 		switch {
 		case b.current:
 			fix = "choose another commit.branch, or @current to commit on this one, which is checked out"
-		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && landing.Ours(s.origin, b.tip) == nil: // nothing of the user is lost
+		case strings.HasPrefix(j.Commit.Branch, tasks.BranchPrefix) && landing.Ours(s.Origin, b.tip) == nil: // nothing of the user is lost
 			fix = "delete it (" + b.remove + "), " + fix
 		}
 		return refuse(event.CodeBranchExists, "branch %s already exists %s: %s", j.Commit.Branch, b.where, fix)
 	}
-	if err := landing.Ours(s.origin, b.tip); err != nil {
+	if err := landing.Ours(s.Origin, b.tip); err != nil {
 		return refuse(event.CodeBranchForeign, "branch %s %s can't be changed: %w", j.Commit.Branch, b.where, err)
 	}
 	if b.remote {
-		s.lease = b.tip
+		s.Lease = b.tip
 	} else {
-		s.tip = b.tip
+		s.Tip = b.tip
 	}
 	if j.Commit.IfExists == tasks.AppendIfExists {
-		s.base = b.tip
+		s.Base = b.tip
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 // unlocked refuses a job whose commit would fail because of a lock file of git, which
 // most likely a killed process has left. Locks that killed runs have left on the job's branch are
 // removed: now if it was this run, or by removeLocks.
-func (p *preflight) unlocked(ctx context.Context, j tasks.Job, o *origin, s *start, branch string, files ...string) error {
+func (p *checker) unlocked(ctx context.Context, j tasks.Job, o *origin, s *Start, branch string, files ...string) error {
 	git := o.repo.Git
 	if commit := git.LockedFor(branch); commit != "" {
 		if _, ours := p.madeIn(j, o.repo, commit); ours { // by a process that was killed: this one holds the run's lock
@@ -112,17 +112,17 @@ func waitUnlocked(ctx context.Context, git *gitdir.Dir, files ...string) error {
 
 // removeLocks removes locks that killed runs have left on branches. The branches are reserved, so
 // no other run is about to move them.
-func (p *preflight) removeLocks(ctx context.Context, ready *PreflightResult) (refused []error) {
+func (p *checker) removeLocks(ctx context.Context, ready *Result) (refused []error) {
 	for _, j := range p.plan.Jobs {
-		s := ready.starts[j.ID]
-		if s.locked == "" || s.skip != nil {
+		s := ready.Starts[j.ID]
+		if s.locked == "" || s.Skip != nil {
 			continue
 		}
 		var err error
 		if ready.reserved != nil {
-			err = p.removeLock(s.origin.Git.LockOf(s.locked))
+			err = p.removeLock(s.Origin.Git.LockOf(s.locked))
 		} else {
-			err = waitUnlocked(ctx, s.origin.Git, branchFile(s.origin.Git, s.locked))
+			err = waitUnlocked(ctx, s.Origin.Git, branchFile(s.Origin.Git, s.locked))
 		}
 		if err != nil {
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
@@ -133,7 +133,7 @@ func (p *preflight) removeLocks(ctx context.Context, ready *PreflightResult) (re
 
 // removeStale removes the incomplete objects that killed runs have left in the repositories of
 // this machine.
-func (p *preflight) removeStale() {
+func (p *checker) removeStale() {
 	for _, o := range p.origins {
 		if o.repo != nil {
 			gitdir.RemoveStale(o.repo.Git.Objects.Dir)
@@ -141,7 +141,7 @@ func (p *preflight) removeStale() {
 	}
 }
 
-func (p *preflight) removeLock(file string) error {
+func (p *checker) removeLock(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the lock that a killed run has left: %w", err)
 	}
@@ -176,19 +176,19 @@ func branchAbove(mirror *gitops.Repo, branch string) string {
 }
 
 // onRemote checks the branch on the remote that a path repository pushes to.
-func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
+func (p *checker) onRemote(ctx context.Context, j tasks.Job, o *origin, s Start) (Start, error) {
 	var branches map[string]string
 	var err error
-	if s.remote, branches, err = p.remote(ctx, j, o); err != nil {
-		s.skip, err = cannotAsk(err)
+	if s.Remote, branches, err = p.remote(ctx, j, o); err != nil {
+		s.Skip, err = cannotAsk(err)
 		return s, err
 	}
-	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remove: removeOnRemote(s.remote, j.Commit.Branch), remote: true}
+	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.Remote.String(), remove: removeOnRemote(s.Remote, j.Commit.Branch), remote: true}
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
 		ctx, cancel := context.WithTimeoutCause(ctx, remote.FetchTimeout, fmt.Errorf("timed out after %s", remote.FetchTimeout))
 		defer cancel()
-		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.remote, j.Commit.Branch); err != nil {
-			s.skip, err = cannotAsk(err)
+		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.Remote, j.Commit.Branch); err != nil {
+			s.Skip, err = cannotAsk(err)
 			return s, err
 		}
 	}

@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 	if j.Commit != nil {
 		dirs = append(dirs, repo.Git.Common)
 	}
-	if inPlace(j, head) {
+	if InPlace(j, head) {
 		dirs = append(dirs, j.Repo.Dir)
 	}
 	for _, dir := range dirs {
@@ -31,40 +31,40 @@ func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 	return nil
 }
 
-// inPlace reports whether a job works in the repository's own tree instead of
+// InPlace reports whether a job works in the repository's own tree instead of
 // a linked worktree.
-func inPlace(j tasks.Job, head gitdir.Head) bool {
+func InPlace(j tasks.Job, head gitdir.Head) bool {
 	return j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch || head.Unborn
 }
 
-func baseOf(j tasks.Job) string {
+func BaseOf(j tasks.Job) string {
 	if j.Repo.Ref != "" {
 		return j.Repo.Ref
 	}
 	return "HEAD"
 }
 
-// status is how a directory of a work tree compares with HEAD.
-type status struct {
-	dirty []string // paths with uncommitted changes
-	clean cleanTree
+// Status is how a directory of a work tree compares with HEAD.
+type Status struct {
+	Dirty []string // paths with uncommitted changes
+	Clean CleanTree
 	files *state.Snapshot // keeps the listing of HEAD in use; may be nil
 }
 
-// cleanTree is a commit that a work tree was exactly at, and when. The zero value is
+// CleanTree is a commit that a work tree was exactly at, and when. The zero value is
 // no commit.
-type cleanTree struct {
-	commit string
-	at     time.Time
-	left   *state.LeftOut
+type CleanTree struct {
+	Commit string
+	At     time.Time
+	Left   *state.LeftOut
 }
 
-func statusOf(ctx context.Context, repo *gitops.Repo, below string) (s status, err error) {
+func StatusOf(ctx context.Context, repo *gitops.Repo, below string) (s Status, err error) {
 	found, err := repo.Status(ctx)
 	if now := repo.Git.Env.Now; now != nil && found.AtHead {
-		s.clean = cleanTree{found.Head, now(), found.Left}
+		s.Clean = CleanTree{found.Head, now(), found.Left}
 	}
-	s.dirty, s.files = inDirectory(found.Dirty, below), found.Files
+	s.Dirty, s.files = inDirectory(found.Dirty, below), found.Files
 	return s, err
 }
 
@@ -72,9 +72,9 @@ func inDirectory(paths []string, below string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return !state.IsBelow(path, below) })
 }
 
-// dirtyBelow returns the paths with uncommitted changes in a directory of a work tree;
+// DirtyBelow returns the paths with uncommitted changes in a directory of a work tree;
 // "" is the root.
-func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
+func DirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
 	all, err := repo.Dirty(ctx)
 	return inDirectory(all, below), err
 }

@@ -1,22 +1,18 @@
-package runner
+package preflight
 
 import (
 	"context"
-	"path"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
 )
 
 // committed returns the commit that the resumed run has made for a job, if tip is it.
-func (p *preflight) committed(j tasks.Job, repo *gitops.Repo, tip string) (event.Commit, bool) {
+func (p *checker) committed(j tasks.Job, repo *gitops.Repo, tip string) (event.Commit, bool) {
 	message, ours := p.madeIn(j, repo, tip)
 	if !ours || trailers.Read(message).Unfinished() {
 		return event.Commit{}, false
@@ -26,13 +22,13 @@ func (p *preflight) committed(j tasks.Job, repo *gitops.Repo, tip string) (event
 
 // unfinished reports whether a commit has the partial work of a job of the resumed run,
 // which is replaced.
-func (p *preflight) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool {
+func (p *checker) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool {
 	message, ours := p.madeIn(j, repo, tip)
 	return ours && trailers.Read(message).Unfinished()
 }
 
 // madeIn returns the message of a commit, and whether the resumed run made it for a job.
-func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message string, ours bool) {
+func (p *checker) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message string, ours bool) {
 	if p.History.Past.Job(j.ID) == nil || tip == "" {
 		return "", false
 	}
@@ -45,31 +41,31 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 
 // afterCommit returns the start of a job whose commit the resumed run has made: it only
 // pushes it, or adds another commit for a follow-up prompt.
-func (p *preflight) afterCommit(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
+func (p *checker) afterCommit(ctx context.Context, j tasks.Job, o *origin, s Start, c event.Commit) (Start, error) {
 	s, err := p.finishPush(ctx, j, o, s, c)
 	if err == nil && p.History.Job(j.ID).AddsTo(c.Hash) {
-		s.earlier, s.own, s.base, s.tip = event.Commit{}, false, c.Hash, c.Hash
+		s.Earlier, s.Own, s.Base, s.Tip = event.Commit{}, false, c.Hash, c.Hash
 	}
 	return s, err
 }
 
 // finishPush makes the job only push the commit that the resumed run has made for it.
-func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
-	s.earlier, s.own = c, true
+func (p *checker) finishPush(ctx context.Context, j tasks.Job, o *origin, s Start, c event.Commit) (Start, error) {
+	s.Earlier, s.Own = c, true
 	if !j.Publish.Pushes() || p.Local {
 		return s, nil
 	}
 	remote, branches, err := p.remote(ctx, j, o)
 	if err != nil {
-		s.skip, err = cannotAsk(err)
+		s.Skip, err = cannotAsk(err)
 		return s, err
 	}
-	s.remote, s.lease = remote, branches[c.Branch]
-	if s.lease == "" || s.lease == c.Hash || p.History.Past.Made(j.ID, s.lease) {
+	s.Remote, s.Lease = remote, branches[c.Branch]
+	if s.Lease == "" || s.Lease == c.Hash || p.History.Past.Made(j.ID, s.Lease) {
 		return s, nil
 	}
 	line, err := o.repo.FirstParents(c.Hash, landing.MaxBehind)
-	if err != nil || slices.Contains(line, s.lease) {
+	if err != nil || slices.Contains(line, s.Lease) {
 		return s, err
 	}
 	return p.onRemote(ctx, j, o, s)
@@ -77,40 +73,13 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 
 // finishedOnRemote reports whether the resumed run has pushed the job's commit to its url
 // repository, whose branch is at tip. It then sets s.
-func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start, tip string) bool {
+func (p *checker) finishedOnRemote(j tasks.Job, o *origin, s *Start, tip string) bool {
 	c, found := p.committed(j, o.repo, tip)
 	if found {
-		s.earlier, s.own, s.lease = c, true, tip
+		s.Earlier, s.Own, s.Lease = c, true, tip
 	}
 	if found && p.History.Job(j.ID).AddsTo(c.Hash) {
-		s.earlier, s.own, s.base = event.Commit{}, false, tip
+		s.Earlier, s.Own, s.Base = event.Commit{}, false, tip
 	}
 	return found
-}
-
-// resultOf returns what earlier processes did of a job's sessions. schema is that of its
-// final message, nil for none.
-func resultOf(past *history.Facts, schema map[string]any) *result {
-	r := noResult()
-	if past == nil {
-		return r
-	}
-	r.attempts, r.final = past.Attempts, past.Final
-	if schema != nil && past.Final != "" {
-		r.output = session.Document(schema, past.Final)
-	}
-	for _, s := range past.Sessions {
-		totals, _ := s.Totals()
-		r.totals = r.totals.Plus(totals)
-	}
-	return r
-}
-
-// savedPatch returns the path of the patch that an earlier process has saved; "" for none.
-func savedPatch(dir *files.Dir, job string) string {
-	name := path.Join("patches", job+".patch")
-	if !dir.Exists(name) {
-		return ""
-	}
-	return name
 }

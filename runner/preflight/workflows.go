@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 // GitHub's workflows, if the job may make some: GitHub requires a permission of the token
 // for them. A job whose tools may change workflows is refused without it; one whose
 // commands could gets a rule that denies it.
-func (p *preflight) workflows(ctx context.Context, j tasks.Job, s *start) error {
-	if p.Forge == nil || !strings.HasPrefix(s.remote.URL, "http") && !j.Commit.ByForge() || s.below != "" || s.earlier.Hash != "" || !mayInclude(j.Change.Paths, forge.WorkflowFiles) {
+func (p *checker) workflows(ctx context.Context, j tasks.Job, s *Start) error {
+	if p.Forge == nil || !strings.HasPrefix(s.Remote.URL, "http") && !j.Commit.ByForge() || s.Below != "" || s.Earlier.Hash != "" || !mayInclude(j.Change.Paths, forge.WorkflowFiles) {
 		return nil // keys of ssh need no permission
 	}
 	root := "/repository"
-	if s.origin != nil && s.origin.Root() != "" {
-		root = s.origin.Root()
+	if s.Origin != nil && s.Origin.Root() != "" {
+		root = s.Origin.Root()
 	}
-	e := landing.EditsOf(j, root, s.below)
+	e := landing.EditsOf(j, root, s.Below)
 	tools := slices.ContainsFunc([]string{".yml", ".yaml"}, func(ext string) bool {
 		return e.Profile.MayEdit(e.Names(forge.WorkflowFiles + "/\x00" + ext)...)
 	})
@@ -33,12 +33,12 @@ func (p *preflight) workflows(ctx context.Context, j tasks.Job, s *start) error 
 	if !tools && !commands {
 		return nil
 	}
-	client, at, err := p.Forge(s.remote.URL)
+	client, at, err := p.Forge(s.Remote.URL)
 	if err != nil {
 		return nil //nolint:nilerr // a server of unknown kind
 	}
-	if s.pull.Client != nil {
-		at = s.pull.Repo // the fork may be missing
+	if s.Pull.Client != nil {
+		at = s.Pull.Repo // the fork may be missing
 	}
 	missing, known, err := client.Workflows(ctx, at)
 	const what = "changes of " + forge.WorkflowFiles
@@ -49,7 +49,7 @@ func (p *preflight) workflows(ctx context.Context, j tasks.Job, s *start) error 
 	case known && tools:
 		return refuse(event.CodeRemote, "publish: %s: the profile %s allows %s, and %s refuses to push them: %s; or deny edits of them in the profile", j.Publish, j.Profile.Name, what, client.Host(), missing)
 	case known:
-		s.noWorkflows = missing
+		s.NoWorkflows = missing
 	case tools:
 		why := client.Host() + " does not report whether the token may push them"
 		if err != nil {
@@ -72,9 +72,9 @@ func mayInclude(globs []string, dir string) bool {
 	})
 }
 
-// withoutWorkflows returns a job that may not change GitHub's workflows, because the token
+// WithoutWorkflows returns a job that may not change GitHub's workflows, because the token
 // of its push may not.
-func withoutWorkflows(j tasks.Job, missing string) tasks.Job {
+func WithoutWorkflows(j tasks.Job, missing string) tasks.Job {
 	rules := []permission.Rule{permission.Protect(forge.WorkflowFiles, "its push would be refused: "+missing)}
 	j.Profile, j.Protect = j.Profile.Narrowed("token of the push", rules), slices.Concat(rules, j.Protect)
 	return j

@@ -1,13 +1,10 @@
-package runner
+package preflight
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/trailers"
 	"github.com/millhand/millhand/tasks"
@@ -18,7 +15,7 @@ import (
 //
 // With if_exists: replace it always returns false. With fail the earlier work must have
 // the same base commit as the job.
-func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *start, tip string) (found bool, err error) {
+func (p *checker) unpushed(ctx context.Context, j tasks.Job, o *origin, s *Start, tip string) (found bool, err error) {
 	if tip == "" || !j.Publish.Pushes() || j.Commit.IfExists == tasks.ReplaceIfExists {
 		return false, nil
 	}
@@ -30,7 +27,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if len(line) > 1 {
 		base = line[1]
 	}
-	if j.Commit.IfExists != tasks.SkipIfExists && j.Commit.IfExists != tasks.AppendIfExists && base != s.base {
+	if j.Commit.IfExists != tasks.SkipIfExists && j.Commit.IfExists != tasks.AppendIfExists && base != s.Base {
 		return false, nil
 	}
 	message, err := o.repo.Message(tip)
@@ -49,36 +46,19 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if !p.Local {
 		remote, branches, err := p.remote(ctx, j, o)
 		if err != nil {
-			s.skip, err = cannotAsk(err)
+			s.Skip, err = cannotAsk(err)
 			return true, err
 		}
 		at := branches[j.Commit.Branch]
 		if at == tip || at != "" && !slices.Contains(line, at) {
 			return false, nil
 		}
-		s.remote, s.lease = remote, at
+		s.Remote, s.Lease = remote, at
 	}
-	s.earlier = event.Commit{Hash: tip, Branch: j.Commit.Branch, Message: message}
+	s.Earlier = event.Commit{Hash: tip, Branch: j.Commit.Branch, Message: message}
 	return true, nil
 }
 
 // Earlier returns the commit of an earlier run that a job only pushes; the zero value if
 // the job runs.
-func (r *PreflightResult) Earlier(job string) event.Commit { return r.starts[job].earlier }
-
-// landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
-// this one, has committed.
-func (j *job) landEarlier() *landed {
-	c := j.start.earlier
-	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landed{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if j.start.own && j.history.Facts != nil {
-		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
-	}
-	return l
-}
-
-// pushedEarlier returns the reason of a job that only pushed.
-func pushedEarlier(c event.Commit) string {
-	return fmt.Sprintf("branch %s (%.10s) of an earlier run was pushed", c.Branch, c.Hash)
-}
+func (r *Result) Earlier(job string) event.Commit { return r.Starts[job].Earlier }

@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ type origin struct {
 
 	remote    func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
 	asked     bool                                                          // the remote is being asked, or fetched from
-	status    func() (status, error)                                        // of path repositories
+	status    func() (Status, error)                                        // of path repositories
 	converted map[string][]state.Converted                                  // by commit and edit rules
 }
 
@@ -46,7 +46,7 @@ func key(r tasks.Repo) string {
 }
 
 // open opens every repository of the plan that is on this machine.
-func (p *preflight) open(ctx context.Context) {
+func (p *checker) open(ctx context.Context) {
 	for _, j := range p.plan.Jobs {
 		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.origins[key(j.Repo)] != nil {
 			continue
@@ -60,7 +60,7 @@ func (p *preflight) open(ctx context.Context) {
 }
 
 // pushes reports whether a job pushes from a repository on this machine.
-func (p *preflight) pushes(j tasks.Job) bool {
+func (p *checker) pushes(j tasks.Job) bool {
 	if j.Skip != "" || j.Repo.Kind != tasks.RepoPath || !j.Publish.Pushes() {
 		return false
 	}
@@ -70,7 +70,7 @@ func (p *preflight) pushes(j tasks.Job) bool {
 
 // authorize finds out which remote gets which credentials, before any is asked
 // anything.
-func (p *preflight) authorize() (err error) {
+func (p *checker) authorize() (err error) {
 	if p.Local || p.Auth == nil {
 		p.auth = func(string) remote.Auth { return remote.Auth{} }
 		return nil
@@ -92,7 +92,7 @@ func (p *preflight) authorize() (err error) {
 
 // reach fetches what is elsewhere, and asks the remotes that are pushed to for
 // their branches, as many in parallel as the plan allows.
-func (p *preflight) reach(ctx context.Context) {
+func (p *checker) reach(ctx context.Context) {
 	limit := make(chan struct{}, max(p.plan.Clones, 1))
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -123,7 +123,7 @@ func (p *preflight) reach(ctx context.Context) {
 	}
 }
 
-func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
+func (p *checker) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
 		return
 	}
@@ -133,12 +133,12 @@ func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.head, o.err = o.repo.Git.Head(); o.err == nil {
 		o.secrets, o.err = credentials.Secrets(o.repo.Git)
 	}
-	o.status = sync.OnceValues(func() (status, error) { return statusOf(ctx, o.repo, o.below) })
+	o.status = sync.OnceValues(func() (Status, error) { return StatusOf(ctx, o.repo, o.below) })
 	o.remote = p.remoteOf(o)
 }
 
 // secrets are those of all repositories on this machine.
-func (p *preflight) secrets() []string {
+func (p *checker) secrets() []string {
 	var all []string
 	for _, o := range p.origins {
 		all = append(all, o.secrets...)
@@ -149,7 +149,7 @@ func (p *preflight) secrets() []string {
 // fetch brings the mirror of a url repository up to date. The remote is asked
 // for its branches first, for which it has less time: one that does not answer
 // is to keep the others waiting for no longer.
-func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
+func (p *checker) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 	p.serialize(func() {
 		if p.Fetching != nil {
 			p.Fetching(r.Name)
@@ -174,7 +174,7 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 }
 
 // answers checks whether a remote responds.
-func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
+func (p *checker) answers(ctx context.Context, r tasks.Repo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, referenceTimeout, fmt.Errorf("no response within %s", referenceTimeout))
 	defer cancel()
 	_, _, err := remote.Branches(ctx, p.at(r.URL))
@@ -182,19 +182,19 @@ func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
 }
 
 // serialize calls one of the functions that must not overlap.
-func (p *preflight) serialize(f func()) {
+func (p *checker) serialize(f func()) {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	f()
 }
 
 // at is a remote with the credentials that it gets.
-func (p *preflight) at(url string) remote.Repo {
+func (p *checker) at(url string) remote.Repo {
 	return remote.Repo{URL: url, Auth: p.auth(url), Proxy: p.Proxy}
 }
 
 // remoteOf finds, once, where a path repository's pushes go and what is there.
-func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
+func (p *checker) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
 	var once sync.Once
 	var at remote.Repo
 	var branches map[string]string

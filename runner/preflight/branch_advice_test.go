@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestAdviceAboutExistingBranches(t *testing.T) {
 	} {
 		j := s.job("a")
 		j.Commit.Branch = branch
-		_, err := Preflight(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, PreflightOptions{Git: s.opts.Git})
+		_, err := Check(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, Options{Git: s.git})
 		if err == nil || !strings.Contains(err.Error(), "branch "+branch+" already exists in "+s.repo+": "+want+" (") && !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("%s: %v, want %s", branch, err, want)
 		}

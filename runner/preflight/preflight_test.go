@@ -1,9 +1,7 @@
-package runner
+package preflight
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,18 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
-
-// git runs git in a directory.
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	s := setUp(t)
@@ -58,7 +44,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{
 		s.job("fine"), s.job("taken"), base, foreign, nowhere, at("lfs", filtered), protected, at("sha256", sha256), at("config", config), at("none", t.TempDir()),
 	}}
-	_, err := Preflight(t.Context(), plan, PreflightOptions{Git: s.opts.Git})
+	_, err := Check(t.Context(), plan, Options{Git: s.git})
 	got := map[string]event.Code{}
 	for _, r := range Refusals(err) {
 		got[r.Job] = r.Code
@@ -92,7 +78,7 @@ func TestIfUsesBaseCommit(t *testing.T) {
 	for i := range plan.Jobs {
 		plan.Jobs[i].If = condition
 	}
-	ready, err := Preflight(t.Context(), plan, PreflightOptions{Git: s.opts.Git})
+	ready, err := Check(t.Context(), plan, Options{Git: s.git})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,19 +102,4 @@ func loadCondition(t *testing.T, manifest string) *tasks.Condition {
 		t.Fatal("the condition does not ask for the repository")
 	}
 	return plan.Jobs[0].If
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// mkdirFor creates the parent directory of a file.
-func mkdirFor(t *testing.T, file string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
 }

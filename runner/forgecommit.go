@@ -11,44 +11,13 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// byForge checks before a job costs anything that the forge can make its commit.
-func (p *preflight) byForge(ctx context.Context, j tasks.Job, s *start) error {
-	if !j.Commit.ByForge() {
-		return nil
-	}
-	if p.Forge == nil {
-		return refuse(event.CodeRemote, "commit.sign: api: no forge is known")
-	}
-	client, at, err := p.Forge(s.remote.URL)
-	if err == nil {
-		err = publish.CanSign(client)
-	}
-	if err != nil {
-		return refuse(event.CodeRemote, "commit.sign: api: %w", err)
-	}
-	s.signer = publish.Signing{Client: client, Repo: at}
-	if s.pull.Client != nil {
-		return nil // it was asked for the pull request
-	}
-	repo, err := client.Repo(ctx, at)
-	switch {
-	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
-		s.skip = notFetched("prepare the commit of the forge", err)
-	case err != nil:
-		return refuse(event.CodeRemote, "commit.sign: api: %w", err)
-	case !repo.Push && !repo.PushUnknown:
-		return refuse(event.CodeRemote, "commit.sign: api: the token can't push to %s: use one that can", at)
-	}
-	return nil
-}
-
 // signing returns how the forge makes the job's commit; nil if it does not.
 func (l *landed) signing() (*publish.Signing, error) {
 	repo, made := l.site.origin, l.made.Hash
-	if !l.job.spec.Commit.ByForge() || l.job.start.signer.Client == nil {
+	if !l.job.spec.Commit.ByForge() || l.job.start.Signer.Client == nil {
 		return nil, nil //nolint:nilnil // the usual case
 	}
-	s := l.job.start.signer
+	s := l.job.start.Signer
 	s.Branch = publish.SigningPrefix + l.job.opts.RunID + "/" + l.job.spec.ID
 	if signed, err := repo.Signed(made); err != nil || signed { // an earlier process has fetched it
 		return &s, err

@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -13,31 +13,31 @@ import (
 
 // pullRequest checks before the job costs anything that its pull request can be created: the
 // forge is known, the token can push, and no open one is in the way.
-func (p *preflight) pullRequest(ctx context.Context, j tasks.Job, s *start) error {
+func (p *checker) pullRequest(ctx context.Context, j tasks.Job, s *Start) error {
 	target, repo, err := p.pullRepository(ctx, j, s)
 	if errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited) {
-		s.skip = notFetched("prepare the pull request", err)
+		s.Skip = notFetched("prepare the pull request", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	target.Base = p.pullBase(j, s, repo)
-	s.pull = target
-	if err := s.pull.Check(j.Commit.Branch); err != nil {
+	s.Pull = target
+	if err := s.Pull.Check(j.Commit.Branch); err != nil {
 		return refusal(err)
 	}
-	if s.own || p.History.Job(j.ID).FollowsUp() || j.Pull.IfExists != tasks.FailIfExists && j.Pull.IfExists != tasks.SkipIfExists {
+	if s.Own || p.History.Job(j.ID).FollowsUp() || j.Pull.IfExists != tasks.FailIfExists && j.Pull.IfExists != tasks.SkipIfExists {
 		return nil // an open one may be of this run
 	}
-	url, err := s.pull.Open(ctx, j.Commit.Branch)
+	url, err := s.Pull.Open(ctx, j.Commit.Branch)
 	switch {
 	case err != nil:
 		return refusal(err)
 	case url == "":
 		return nil
 	case j.Pull.IfExists == tasks.SkipIfExists:
-		s.skip = &ending.Stop{Code: event.CodeBranchExists, Detail: "pull request " + url + " is open"}
+		s.Skip = &ending.Stop{Code: event.CodeBranchExists, Detail: "pull request " + url + " is open"}
 		return nil
 	}
 	return refuse(event.CodeBranchExists, "pull request %s is open: merge or close it, or set publish.if_exists", url)
@@ -54,11 +54,11 @@ func refusal(err error) error {
 
 // pullBase returns the branch that a pull request is for: that of the manifest, the one
 // that the job started from, or the default one.
-func (p *preflight) pullBase(j tasks.Job, s *start, repo forge.Repository) string {
+func (p *checker) pullBase(j tasks.Job, s *Start, repo forge.Repository) string {
 	switch {
 	case j.Pull.Base != "":
 		return j.Pull.Base
-	case j.Repo.Ref != "" && j.Repo.Kind == tasks.RepoURL && fetchedTip(s.origin, j.Repo.Ref) != "":
+	case j.Repo.Ref != "" && j.Repo.Kind == tasks.RepoURL && fetchedTip(s.Origin, j.Repo.Ref) != "":
 		return j.Repo.Ref
 	}
 	return repo.DefaultBranch

@@ -1,8 +1,7 @@
-package runner
+package preflight
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,29 +17,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// look runs a preflight of jobs and returns its refusals by job.
-func (s *stage) look(look PreflightOptions, plan *tasks.Plan, jobs ...tasks.Job) (*PreflightResult, map[string]event.Code) {
-	s.t.Helper()
-	plan.Jobs = jobs
-	look.Git = s.opts.Git
-	if look.Mirrors == "" {
-		look.Mirrors = filepath.Join(s.opts.Work, "mirrors")
-	}
-	ready, err := Preflight(s.t.Context(), plan, look)
-	codes := map[string]event.Code{}
-	for _, r := range Refusals(err) {
-		codes[r.Job] = r.Code
-	}
-	return ready, codes
-}
-
-// far creates a job on a remote repository.
-func (s *stage) far(id, url string) tasks.Job {
-	j := s.job(id)
-	j.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: url}
-	return j
-}
-
 func TestInPlaceTreeMustNotBeInUse(t *testing.T) {
 	s := setUp(t)
 	inPlace, current, ref := s.job("in-place"), s.job("current"), s.job("ref")
@@ -48,9 +24,9 @@ func TestInPlaceTreeMustNotBeInUse(t *testing.T) {
 	current.Commit.Branch, ref.Repo.Ref = tasks.CurrentBranch, "main"
 	own := s.job("own") // its worktree is its own
 	all := []tasks.Job{inPlace, current, ref, own}
-	check := func(when string, plan *tasks.Plan, want map[string]event.Code) *PreflightResult {
+	check := func(when string, plan *tasks.Plan, want map[string]event.Code) *Result {
 		t.Helper()
-		ready, got := s.look(PreflightOptions{}, plan, all...)
+		ready, got := s.look(Options{}, plan, all...)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: refusals (-want +got):\n%s", when, diff)
 		}
@@ -76,11 +52,11 @@ func TestBranchBelongsToOneJob(t *testing.T) {
 	s := setUp(t)
 	one, two := s.job("one"), s.job("two")
 	two.Commit.Branch = one.Commit.Branch
-	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, one, two)
+	ready, got := s.look(Options{}, &tasks.Plan{}, one, two)
 	if diff := cmp.Diff(map[string]event.Code{"two": event.CodeBranchExists}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if st := ready.starts["one"]; st.base != git(t, s.repo, "rev-parse", "HEAD") || st.tip != "" || st.skip != nil {
+	if st := ready.Starts["one"]; st.Base != git(t, s.repo, "rev-parse", "HEAD") || st.Tip != "" || st.Skip != nil {
 		t.Errorf("%+v", st)
 	}
 }
@@ -92,7 +68,7 @@ func TestUncommittedDirectoryHasNoBase(t *testing.T) {
 	if err := os.Mkdir(spec.Repo.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, got := s.look(PreflightOptions{}, &tasks.Plan{}, spec); got["a"] != event.CodeBase {
+	if _, got := s.look(Options{}, &tasks.Plan{}, spec); got["a"] != event.CodeBase {
 		t.Errorf("%v", got)
 	}
 }
@@ -101,7 +77,7 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 	s := setUp(t)
 	url := "file://" + s.repo
 	var told []string
-	l := PreflightOptions{Fetching: func(name string) { told = append(told, "fetch "+name) }, Fetched: func(name string, err error) {
+	l := Options{Fetching: func(name string) { told = append(told, "fetch "+name) }, Fetched: func(name string, err error) {
 		told = append(told, "fetched "+name+map[bool]string{true: ": failed"}[err != nil])
 	}}
 	patch, twice := s.far("patch", url), s.far("twice", url)
@@ -110,7 +86,7 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 	if len(got) != 0 {
 		t.Errorf("refusals %v", got)
 	}
-	if st := ready.starts["a"]; st.base != git(t, s.repo, "rev-parse", "HEAD") || st.remote.URL != url || st.origin == nil || st.skip != nil {
+	if st := ready.Starts["a"]; st.Base != git(t, s.repo, "rev-parse", "HEAD") || st.Remote.URL != url || st.Origin == nil || st.Skip != nil {
 		t.Errorf("%+v", st)
 	}
 	if diff := cmp.Diff([]string{"fetch far", "fetched far"}, told); diff != "" {
@@ -118,13 +94,13 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 	}
 	deep := s.far("deep", url)
 	deep.Repo.Depth = 1
-	if ready, got = s.look(PreflightOptions{Mirrors: t.TempDir()}, &tasks.Plan{Clones: 1}, s.far("a", url), deep); len(got) != 0 || ready.starts["deep"].base != ready.starts["a"].base {
-		t.Errorf("one after the other: %v, %+v", got, ready.starts)
+	if ready, got = s.look(Options{Mirrors: t.TempDir()}, &tasks.Plan{Clones: 1}, s.far("a", url), deep); len(got) != 0 || ready.Starts["deep"].Base != ready.Starts["a"].Base {
+		t.Errorf("one after the other: %v, %+v", got, ready.Starts)
 	}
 	told = nil
 	ready, got = s.look(l, &tasks.Plan{}, s.far("a", url+"x"), s.job("here"))
-	if st := ready.starts["a"]; len(got) != 0 || st.skip == nil || st.skip.Code != event.CodeClone || !strings.HasPrefix(st.skip.Detail, "fetch the repository: ") {
-		t.Errorf("refusals %v, %+v", got, st.skip)
+	if st := ready.Starts["a"]; len(got) != 0 || st.Skip == nil || st.Skip.Code != event.CodeClone || !strings.HasPrefix(st.Skip.Detail, "fetch the repository: ") {
+		t.Errorf("refusals %v, %+v", got, st.Skip)
 	}
 	if end := ready.Skip("a"); end.Outcome != event.Error || end.ExitCode != event.ExitFailed || ready.Skip("here").Reason != "" {
 		t.Errorf("%+v", end)
@@ -133,7 +109,7 @@ func TestPreflightFetchesRemotes(t *testing.T) {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	l.Local, told = true, nil
-	if ready, got = s.look(l, &tasks.Plan{}, s.far("a", url)); len(got)+len(told) != 0 || ready.starts["a"].origin != nil {
+	if ready, got = s.look(l, &tasks.Plan{}, s.far("a", url)); len(got)+len(told) != 0 || ready.Starts["a"].Origin != nil {
 		t.Errorf("it was looked at: %v, %v", got, told)
 	}
 }
@@ -148,12 +124,12 @@ func TestRemoteBranch(t *testing.T) {
 	replace.Commit.IfExists = tasks.ReplaceIfExists
 	below, base := s.far("below", "file://"+s.repo), s.far("base", "file://"+s.repo)
 	below.Commit.Branch, base.Repo.Ref = "main/sub", "gone"
-	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, s.far("taken", "file://"+s.repo), skip, replace, below, base)
+	ready, got := s.look(Options{}, &tasks.Plan{}, s.far("taken", "file://"+s.repo), skip, replace, below, base)
 	want := map[string]event.Code{"taken": event.CodeBranchExists, "below": event.CodeBranchExists, "base": event.CodeBase}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
-	if st := ready.starts["replace"]; st.lease != ours || st.tip != "" {
+	if st := ready.Starts["replace"]; st.Lease != ours || st.Tip != "" {
 		t.Errorf("%+v", st)
 	}
 	if end := ready.Skip("skip"); end.Outcome != event.Skipped || end.Code != event.CodeBranchExists || !strings.Contains(end.Reason, "on file://") {
@@ -174,27 +150,27 @@ func TestPushBranchOfPathRepository(t *testing.T) {
 	}
 	appends, current := push("append"), push("current")
 	appends.Commit.IfExists, current.Commit.Branch = tasks.AppendIfExists, tasks.CurrentBranch
-	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, push("new"), push("taken"), appends, current)
+	ready, got := s.look(Options{}, &tasks.Plan{}, push("new"), push("taken"), appends, current)
 	if diff := cmp.Diff(map[string]event.Code{"taken": event.CodeBranchExists}, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
-	if st := ready.starts["append"]; st.base != ours || st.lease != ours || st.remote.URL != url {
+	if st := ready.Starts["append"]; st.Base != ours || st.Lease != ours || st.Remote.URL != url {
 		t.Errorf("%+v", st)
 	}
-	if st := ready.starts["new"]; st.remote.URL != url || st.lease != "" {
+	if st := ready.Starts["new"]; st.Remote.URL != url || st.Lease != "" {
 		t.Errorf("%+v", st)
 	}
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "not pushed")
-	if _, got := s.look(PreflightOptions{}, &tasks.Plan{}, current); got["current"] != event.CodeBranchForeign {
+	if _, got := s.look(Options{}, &tasks.Plan{}, current); got["current"] != event.CodeBranchForeign {
 		t.Errorf("not in step: %v", got)
 	}
-	if _, got := s.look(PreflightOptions{Local: true}, &tasks.Plan{}, current, push("taken")); len(got) != 0 {
+	if _, got := s.look(Options{Local: true}, &tasks.Plan{}, current, push("taken")); len(got) != 0 {
 		t.Errorf("without a look at remotes: %v", got)
 	}
 	git(t, s.repo, "remote", "set-url", "origin", url+"x")
-	ready, got = s.look(PreflightOptions{}, &tasks.Plan{}, push("new"), current)
-	if len(got) != 0 || codeOf(ready.starts["new"].skip) != event.CodeClone || codeOf(ready.starts["current"].skip) != event.CodeClone {
-		t.Errorf("no answer: %v, %+v", got, ready.starts)
+	ready, got = s.look(Options{}, &tasks.Plan{}, push("new"), current)
+	if len(got) != 0 || codeOf(ready.Starts["new"].Skip) != event.CodeClone || codeOf(ready.Starts["current"].Skip) != event.CodeClone {
+		t.Errorf("no answer: %v, %+v", got, ready.Starts)
 	}
 }
 
@@ -204,7 +180,7 @@ func TestCredentialsAreSentToTheirServer(t *testing.T) {
 	push, skipped, plain := s.job("push"), s.far("skipped", "file:///nowhere"), s.job("plain")
 	push.Publish, skipped.Skip = tasks.PublishPush, "not today"
 	var asked []string
-	l := PreflightOptions{Auth: func(urls []string) (func(string) remote.Auth, error) {
+	l := Options{Auth: func(urls []string) (func(string) remote.Auth, error) {
 		asked = slices.Clone(urls)
 		return func(url string) remote.Auth { return remote.Auth{User: "for " + url} }, nil
 	}}
@@ -213,7 +189,7 @@ func TestCredentialsAreSentToTheirServer(t *testing.T) {
 	if diff := cmp.Diff([]string{url, "file://" + s.repo}, asked); diff != "" || len(got) != 0 {
 		t.Errorf("%v; asked for (-want +got):\n%s", got, diff)
 	}
-	if user := ready.starts["far"].remote.Auth.User; user != "for file://"+s.repo {
+	if user := ready.Starts["far"].Remote.Auth.User; user != "for file://"+s.repo {
 		t.Errorf("the mirror gets %q", user)
 	}
 	if end := ready.Skip("skipped"); end.Code != event.CodeCondition || end.Reason != "not today" {
@@ -221,37 +197,8 @@ func TestCredentialsAreSentToTheirServer(t *testing.T) {
 	}
 	refused := errors.New("several servers")
 	l.Auth = func([]string) (func(string) remote.Auth, error) { return nil, refused }
-	if _, err := Preflight(t.Context(), &tasks.Plan{Jobs: []tasks.Job{plain}}, l); !errors.Is(err, refused) || Refusals(err) != nil {
+	if _, err := Check(t.Context(), &tasks.Plan{Jobs: []tasks.Job{plain}}, l); !errors.Is(err, refused) || Refusals(err) != nil {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
-	s := setUp(t)
-	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:key-of-the-checkout"))
-	git(t, s.repo, "config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic "+secret)
-	spec := s.job("a")
-	j := s.begin(&tasks.Plan{}, spec)
-	if got := strings.Join(s.opts.Preflight.Secrets(), "\n"); got != "key-of-the-checkout" {
-		t.Errorf("secrets %q", got)
-	}
-	s.prepared(j)
-	config := func() string {
-		text, err := os.ReadFile(filepath.Join(s.repo, ".git", "config"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	if strings.Contains(config(), secret) {
-		t.Errorf("commands can read it:\n%s", config())
-	}
-	if err := j.run.headers.Hide(t.Context(), j.start.origin.Git); err != nil {
-		t.Errorf("a second job: %v", err)
-	}
-	j.run.restoreHeaders(t.Context())
-	if !strings.Contains(config(), secret) || s.warnings() != "" {
-		t.Errorf("it is not put back (%s):\n%s", s.warnings(), config())
 	}
 }
 
@@ -259,7 +206,7 @@ func TestAPreflightEndsWithItsContext(t *testing.T) {
 	s := setUp(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, PreflightOptions{Git: s.opts.Git, Mirrors: t.TempDir()})
+	_, err := Check(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, Options{Git: s.git, Mirrors: t.TempDir()})
 	if !errors.Is(err, ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt}) {
 		t.Errorf("%v", err)
 	}

@@ -1,8 +1,10 @@
-package runner
+package preflight
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +111,7 @@ func (r *reservations) add(ctx context.Context, run string, digests []string) (*
 // reserve reserves the branches of all jobs that run, and refuses or skips jobs whose
 // branch another run in progress has reserved: only one of them could create it. If
 // branches can't be reserved, it only warns.
-func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refused []error) {
+func (p *checker) reserve(ctx context.Context, ready *Result) (refused []error) {
 	if p.Reserve == "" {
 		return nil
 	}
@@ -121,8 +123,8 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 	defer r.close()
 	var digests []string
 	for _, j := range p.plan.Jobs {
-		s := ready.starts[j.ID]
-		if s.branch == "" || s.skip != nil {
+		s := ready.Starts[j.ID]
+		if s.branch == "" || s.Skip != nil {
 			continue
 		}
 		other := r.runs[digest(s.branch)]
@@ -131,8 +133,8 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 		case other == "":
 			digests = append(digests, digest(s.branch))
 		case j.Commit.IfExists == tasks.SkipIfExists:
-			s.skip = &ending.Stop{Code: event.CodeBranchExists, Detail: what}
-			ready.starts[j.ID] = s
+			s.Skip = &ending.Stop{Code: event.CodeBranchExists, Detail: what}
+			ready.Starts[j.ID] = s
 		default:
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeBranchExists, Err: fmt.Errorf("%s: wait for it, choose another commit.branch, or set commit.if_exists: skip", what)})
 		}
@@ -146,7 +148,7 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 }
 
 // Close releases the branches that the preflight reserved.
-func (r *PreflightResult) Close() {
+func (r *Result) Close() {
 	if r != nil && r.reserved != nil {
 		os.Remove(r.reserved.Name())
 		r.reserved.Close()
@@ -159,4 +161,10 @@ func unreserved(err error) string {
 }
 
 // Warnings returns what the run should warn of when it starts.
-func (r *PreflightResult) Warnings() []string { return r.warnings }
+func (r *Result) Warnings() []string { return r.warnings }
+
+// digest returns the hexadecimal SHA-256 of a text.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

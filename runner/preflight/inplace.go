@@ -1,4 +1,4 @@
-package runner
+package preflight
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // inPlace checks the working tree of the user that the job changes.
-func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
+func (p *checker) inPlace(ctx context.Context, j tasks.Job, o *origin, s Start) (Start, error) {
 	if c, found := p.committed(j, o.repo, o.head.Hash); found {
 		return p.afterCommit(ctx, j, o, s, c)
 	}
@@ -26,13 +26,13 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 		return s, err
 	}
 	var err error
-	s.skip, err = condition(j, func(name string) (bool, error) {
+	s.Skip, err = condition(j, func(name string) (bool, error) {
 		if o.head.Unborn {
 			return false, nil
 		}
-		return o.repo.Has(o.head.Hash, path.Join(s.below, name))
+		return o.repo.Has(o.head.Hash, path.Join(s.Below, name))
 	})
-	if err != nil || s.skip != nil {
+	if err != nil || s.Skip != nil {
 		return s, err
 	}
 	if j.Commit != nil {
@@ -48,48 +48,48 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 
 // inStep checks that the remote's branch is at the checked-out commit, so that a push
 // adds only the job's commit.
-func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, error) {
+func (p *checker) inStep(ctx context.Context, o *origin, s Start) (Start, error) {
 	var branches map[string]string
 	var err error
-	if s.remote, branches, err = o.remote(ctx); err != nil {
-		s.skip, err = cannotAsk(err)
+	if s.Remote, branches, err = o.remote(ctx); err != nil {
+		s.Skip, err = cannotAsk(err)
 		return s, err
 	}
 	if tip := branches[o.head.Branch]; tip != "" && tip != o.head.Hash {
-		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the checked-out commit: push or pull first", o.head.Branch, s.remote)
+		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the checked-out commit: push or pull first", o.head.Branch, s.Remote)
 	}
 	return s, nil
 }
 
 // free refuses a tree with uncommitted changes of the user, unless the manifest allows it.
-func (p *preflight) free(j tasks.Job, o *origin, s *start) error {
+func (p *checker) free(j tasks.Job, o *origin, s *Start) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
 		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
 	}
 	if what := o.repo.Git.OperationInProgress(); what != "" {
 		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
 	}
-	if p.plan.AllowDirty || o.head.Unborn || onlyReads(p.plan, j) {
+	if p.plan.AllowDirty || o.head.Unborn || OnlyReads(p.plan, j) {
 		return nil
 	}
 	found, err := o.status()
 	if err != nil {
 		return err
 	}
-	dirty, err := withoutArtifacts(o, found.dirty)
+	dirty, err := withoutArtifacts(o, found.Dirty)
 	if err != nil {
 		return err
 	}
 	if len(dirty) > 0 {
 		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), textcut.List(dirty))
 	}
-	s.clean = found.clean
+	s.Clean = found.Clean
 	return nil
 }
 
-// onlyReads reports whether nothing that a job runs may change the tree, so that the user's own changes are
+// OnlyReads reports whether nothing that a job runs may change the tree, so that the user's own changes are
 // never among the job's.
-func onlyReads(p *tasks.Plan, j tasks.Job) bool {
+func OnlyReads(p *tasks.Plan, j tasks.Job) bool {
 	return !j.Profile.MayChange() && j.Script == nil && len(j.Setup)+len(j.Verify)+len(p.Hooks)+len(p.Grants()) == 0
 }
 

@@ -1,0 +1,24 @@
+package runner
+
+import (
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/ending"
+)
+
+// remote creates a bare repository with the stage's branch main and adds it as the
+// origin of the stage's repository.
+func (s *stage) remote() (url string) {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	git(s.t, dir, "init", "-q", "--bare", "-b", "main")
+	git(s.t, s.repo, "remote", "add", "origin", "file://"+dir)
+	git(s.t, s.repo, "push", "-q", "origin", "main")
+	return "file://" + dir
+}
+
+func codeOf(s *ending.Stop) event.Code {
+	if s == nil {
+		return ""
+	}
+	return s.Code
+}
