@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/reportschema"
 )
 
 var update = flag.Bool("update", false, "regenerate the golden files")
@@ -78,7 +79,7 @@ func render(tb testing.TB, write func(io.Writer, *report.Report) error, r *repor
 
 func compileSchema(tb testing.TB) *jsonschema.Schema {
 	tb.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(report.Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(reportschema.Schema()))
 	if err != nil {
 		tb.Fatal(err)
 	}

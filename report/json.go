@@ -2,19 +2,12 @@ package report
 
 import (
 	"bytes"
-	_ "embed" // report.schema.json
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/millhand/millhand/internal/text/printable"
 )
-
-//go:embed report.schema.json
-var schema string
-
-// Schema returns the JSON Schema (draft 2020-12) of report.json.
-func Schema() []byte { return []byte(schema) }
 
 // openDepth is the number of levels of report.json that are indented: down to the
 // elements of a job's lists. Each call, change and verify is one line, and a model's

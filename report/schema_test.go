@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,11 +12,62 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/reportschema"
 )
+
+// TestSchemaFile compares report.schema.json with what is made from the types.
+func TestSchemaFile(t *testing.T) {
+	if *update {
+		if err := os.WriteFile("report.schema.json", reportschema.Schema(), 0o644); err != nil { //nolint:gosec // it is a source file
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(reportschema.Schema()), string(got)); diff != "" {
+		t.Errorf("report.schema.json differs; run make golden:\n%s", diff)
+	}
+}
+
+// TestDescriptionsAreUsed fails for a description of a field that no type has any more.
+func TestDescriptionsAreUsed(t *testing.T) {
+	text, err := os.ReadFile("reportschema/fields.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(reportschema.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	addDescribed(described, "report", schema)
+	for name, def := range schema["$defs"].(map[string]any) {
+		addDescribed(described, name, def.(map[string]any))
+	}
+	for line := range strings.Lines(string(text)) {
+		if path, _, _ := strings.Cut(strings.TrimSpace(line), ": "); path != "" && !described[path] {
+			t.Errorf("fields.txt describes %s, which the schema lacks", path)
+		}
+	}
+}
+
+// addDescribed adds the paths of a definition and its fields that have a description.
+func addDescribed(all map[string]bool, path string, def map[string]any) {
+	all[path] = all[path] || def["description"] != nil
+	if items, ok := def["items"].(map[string]any); ok {
+		addDescribed(all, path, items)
+	}
+	properties, _ := def["properties"].(map[string]any)
+	for name, field := range properties {
+		addDescribed(all, path+"."+name, field.(map[string]any))
+	}
+}
 
 func TestSchemaDescribesEveryField(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(report.Schema(), &schema); err != nil {
+	if err := json.Unmarshal(reportschema.Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	optional := map[string][]string{

@@ -16,14 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/reportschema"
 )
 
 // TestEventsSchemaOfTheDocs compares docs/events.schema.json with the output of the command.
 func TestEventsSchemaOfTheDocs(t *testing.T) {
 	_, out := command(t, "schema", "events")
 	compareFile(t, "events.schema.json", out)
-	for name, text := range map[string][]byte{"urn:millhand:events:1": []byte(out), "urn:millhand:report:1": report.Schema()} {
+	for name, text := range map[string][]byte{"urn:millhand:events:1": []byte(out), "urn:millhand:report:1": reportschema.Schema()} {
 		var doc struct {
 			ID string `json:"$id"`
 		}
@@ -82,7 +82,7 @@ func reportPage(t *testing.T) string {
 	t.Helper()
 	var page strings.Builder
 	page.WriteString(reportPageStart)
-	doc := parseSchema(t, report.Schema())
+	doc := parseSchema(t, reportschema.Schema())
 	fmt.Fprintf(&page, "%s\n\n", doc.Description)
 	doc.write(t, &page, "Report", nil)
 	page.WriteString(eventsPageStart)
@@ -96,7 +96,7 @@ func reportPage(t *testing.T) string {
 	}
 	doc = parseSchema(t, text)
 	notes := declarations(t, "../event", "../money")
-	notes.others = parseSchema(t, report.Schema()).Defs.all
+	notes.others = parseSchema(t, reportschema.Schema()).Defs.all
 	doc.write(t, &page, "Event", notes)
 	return strings.TrimRight(page.String(), "\n") + "\n"
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/findings"
-	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/reportschema"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 )
@@ -37,7 +37,7 @@ func schemaCommand(w world.World) *cli.Command {
 			case in.NArg() > 1 || name != "" && !slices.Contains(schemas(), name):
 				return fault.New(event.ExitUsage, "schema accepts one of %s%s", strings.Join(schemas(), ", "), near(name, schemas()))
 			case name == "report":
-				_, err := w.Out.Write(report.Schema())
+				_, err := w.Out.Write(reportschema.Schema())
 				return err
 			case name == "events":
 				return writeSchema(w.Out, event.Schema())
