@@ -73,6 +73,7 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	optional := map[string][]string{
 		"run":           {"rollout"},
 		"job":           {"script"},
+		"sandbox":       {"reason"},
 		"baseline":      {"timeout_ms", "output_path"},
 		"verify":        {"timeout_ms", "output_path"},
 		"call":          {"extension", "input_given", "metadata"},
@@ -131,6 +132,7 @@ func TestSchemaRejectsInvalidReports(t *testing.T) {
 		"any output":                   {`"fixed": true`, `"fixed": {"deep": [1]}`, true},
 		"any input":                    {`{"filePath": "cart.go"}`, `17`, true},
 		"a matrix value of other type": {`"matrix": {}`, `"matrix": {"x": 1}`, false},
+		"why a sandbox is weaker":      {`"pid": true`, `"pid": true, "reason": "no user namespaces"`, true},
 		"an unknown field of the run":  {`"plan_hash":`, `"x": 1, "plan_hash":`, false},
 		"an unknown field of a call":   {`"tool": "grep"`, `"tool": "grep", "x": 1`, false},
 		"a missing field":              {`"plan_hash": "9b1c6d04",`, ``, false},

@@ -65,7 +65,7 @@ func describedInPlace(t reflect.Type) bool {
 
 // eventOnly reports whether a field of an event is never in a report.
 func eventOnly(path string) bool {
-	return path == "sandbox.reason" || path == "commit.author" || path == "commit.committer" || path == "commit.signature"
+	return path == "commit.author" || path == "commit.committer" || path == "commit.signature"
 }
 
 // enums are the values of texts that have only some, by field or definition.
