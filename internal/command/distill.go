@@ -214,10 +214,10 @@ func (d *distillery) load(past *history.Past) error {
 	if err != nil {
 		return fault.New(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
 	}
-	if o.prompt.text != nil {
+	if o.prompt.Text != nil {
 		return fault.New(event.ExitUsage, "distill %s: the run has no manifest, whose task could use a script; nothing was run", d.dir)
 	}
-	o.plan.sources.only = false // another task may have changed
+	o.plan.Sources.Only = false // another task may have changed
 	o.plan.Only, o.plan.Limit, o.plan.Sample, o.plan.Shard = nil, 0, 0, tasks.Shard{}
 	o.record, o.noBaseline, o.maxFailures, o.failOn = "", true, 0, ""
 	if g.opts.plan.Model != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -82,7 +83,7 @@ func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) error {
 	if at < 0 {
 		return fmt.Errorf("job %s of the run is not in its manifest any more", first.Job)
 	}
-	opts, err := surroundings(ctx, d.world, d.options.plan.policyOptions)
+	opts, err := load.TaskOptions(ctx, d.world, d.options.plan.PolicyOptions)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (d *distillery) execute(ctx context.Context, o runOptions, dir string, chan
 	if err != nil {
 		return nil, err
 	}
-	id := runID(d.world)
+	id := load.NewRunID(d.world)
 	var rep *report.Report
 	err = start(ctx, d.world, o, c, starting{
 		id: id, log: log,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/doctor"
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -41,7 +42,7 @@ func runDoctor(ctx context.Context, w world.World, o doctorOptions) error {
 	options := doctor.Options{Mode: sandbox.Mode(o.mode), Fix: o.fix}
 	if o.manifest != "" {
 		var err error
-		if options.Plan, err = loadPlan(ctx, w, planOptions{manifests: []string{o.manifest}}); err != nil {
+		if options.Plan, err = load.Plan(ctx, w, load.Options{Manifests: []string{o.manifest}}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -24,7 +25,7 @@ import (
 
 // followOptions are the options of "millhand follow".
 type followOptions struct {
-	policyOptions
+	load.PolicyOptions
 	of     string   // manifest, or id or directory of a run
 	jobs   []string // ids; all for none
 	dir    string   // of runs; "" for the default
@@ -39,7 +40,7 @@ func followCommand(w world.World) *cli.Command {
 		Name: "follow", Usage: "Rebase open pull requests, fix their failed checks and respond to reviews, once", ArgsUsage: "MANIFEST|RUN [JOB...]",
 		UsageText: "millhand follow millhand.yaml\nmillhand follow 20260102-030405-1a2b3c4d --dry-run\nmillhand follow .millhand/runs/20260102-030405-1a2b3c4d fix-tests-api",
 		Flags: []cli.Flag{
-			jsonFlag(&o.json, "Print one JSON document"), flagOf(o.policyField("")),
+			jsonFlag(&o.json, "Print one JSON document"), flagOf(o.PolicyField("")),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, DefaultText: ".millhand/runs", Usage: "Find the runs of MANIFEST in `DIR`"},
 			&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be done, and do nothing"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &o.quiet, Usage: "Print errors and the result only"},
@@ -75,8 +76,8 @@ func followPulls(ctx context.Context, w world.World, o followOptions) error {
 	if err != nil {
 		return err
 	}
-	for i, file := range o.policies { // a run changes the directory
-		if o.policies[i], err = filepath.Abs(file); err != nil {
+	for i, file := range o.Policies { // a run changes the directory
+		if o.Policies[i], err = filepath.Abs(file); err != nil {
 			return fault.Wrap(event.ExitUsage, err)
 		}
 	}

@@ -117,7 +117,7 @@ func (p *followedPull) finish(ctx context.Context) error {
 
 // by returns what sessions of this command have in common. cost is the limit of one.
 func (r *followedRun) by(cost money.USD) *following {
-	return &following{costUSD: cost, policies: r.options.policies}
+	return &following{costUSD: cost, policies: r.options.Policies}
 }
 
 // session continues the run with a follow-up prompt. Its result is in the run.
@@ -170,7 +170,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err != nil {
 		return done, err
 	}
-	o.plan.policies = append(slices.Clone(o.plan.policies), p.options.policies...)
+	o.plan.Policies = append(slices.Clone(o.plan.Policies), p.options.Policies...)
 	c, err := checkRun(ctx, p.World, o)
 	defer c.settle()
 	if err != nil {

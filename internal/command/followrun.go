@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/follow"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -49,7 +50,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 			return nil, err
 		}
 	}
-	if r.Run, err = openPublished(ctx, w, publishedOptions{policyOptions: o.policyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
+	if r.Run, err = openPublished(ctx, w, publishedOptions{PolicyOptions: o.PolicyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {
@@ -79,8 +80,8 @@ func (r *followedRun) load(ctx context.Context, w world.World) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	set := tasks.DefaultFollow()
-	if !slices.Contains(own.plan.manifests, "-") && own.prompt.text == nil {
-		plan, err := loadPlan(ctx, w, own.plan)
+	if !slices.Contains(own.plan.Manifests, "-") && own.prompt.Text == nil {
+		plan, err := load.Plan(ctx, w, own.plan)
 		if err != nil {
 			return err
 		}

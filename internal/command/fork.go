@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -91,10 +92,10 @@ func forkSession(ctx context.Context, w world.World, given forkOptions) error {
 	if o, err = resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
-	id := runID(w)
-	o.reportDir, o.record, o.plan.run = reports, "", id
-	if o.prompt.text != nil {
-		if o.plan.prompt, err = rundir.SavedManifest(dir); err != nil {
+	id := load.NewRunID(w)
+	o.reportDir, o.record, o.plan.Run = reports, "", id
+	if o.prompt.Text != nil {
+		if o.plan.Prompt, err = rundir.SavedManifest(dir); err != nil {
 			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/opencode"
 	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/app/world"
@@ -47,7 +48,7 @@ func initCommand(w world.World) *cli.Command {
 				return fault.New(event.ExitUsage, "init: %w", err)
 			}
 			if o.opencode { // what it refers to may be invalid
-				return validate(in.Context, w, planOptions{manifests: []string{filepath.Join(o.dir, usualManifest)}})
+				return validate(in.Context, w, load.Options{Manifests: []string{filepath.Join(o.dir, load.UsualManifest)}})
 			}
 			return nil
 		},
@@ -116,7 +117,7 @@ func (o initOptions) files(w world.World) (all []starter.File, next string, err 
 	} else {
 		manifest, next, err = o.fitting(w)
 	}
-	return []starter.File{{Path: usualManifest, Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
+	return []starter.File{{Path: load.UsualManifest, Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
 }
 
 // converted returns a manifest that is converted from OpenCode's configuration.
@@ -132,7 +133,7 @@ func (o initOptions) converted(w world.World) (manifest []byte, next string, err
 	for _, note := range notes {
 		fmt.Fprintln(w.Err, printable.Text(note))
 	}
-	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, usualManifest), err
+	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, load.UsualManifest), err
 }
 
 // fitting returns a manifest that fits the project in the directory.
@@ -155,7 +156,7 @@ func (o initOptions) fitting(w world.World) (manifest []byte, next string, err e
 	if clouded {
 		id, set = cloud.Model, true
 	}
-	path := filepath.Join(o.dir, usualManifest)
+	path := filepath.Join(o.dir, load.UsualManifest)
 	if next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n", path); !set {
 		next += fmt.Sprintf("  export %s=...\n", key)
 	}

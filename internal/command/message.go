@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
@@ -16,9 +17,9 @@ var setupKey = regexp.MustCompile(`add setup: \[([^\[\]]+)\]`)
 
 // lacksSetup returns the flags that would run the setup commands that the reasons of failed jobs
 // propose; "" for none.
-func lacksSetup(o promptOptions, rep *report.Report) string {
+func lacksSetup(o load.Prompt, rep *report.Report) string {
 	for _, j := range rep.Jobs {
-		if m := setupKey.FindStringSubmatch(j.Reason); m != nil && len(o.setup) == 0 {
+		if m := setupKey.FindStringSubmatch(j.Reason); m != nil && len(o.Setup) == 0 {
 			return setupFlags(m[1])
 		}
 	}

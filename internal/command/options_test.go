@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -41,15 +42,15 @@ func TestOptionsOfRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := runOptions{
-		plan: planOptions{
-			policyOptions: policyOptions{
-				policies: []string{"f"}, untrusted: true, maxProfile: "q", paths: []flagPath{{"--report-dir", "r"}, {"--record", "e"}, {"--sources", ""}},
+		plan: load.Options{
+			PolicyOptions: load.PolicyOptions{
+				Policies: []string{"f"}, Untrusted: true, MaxProfile: "q", Paths: []load.Path{{Flag: "--report-dir", Path: "r"}, {Flag: "--record", Path: "e"}, {Flag: "--sources", Path: ""}},
 			},
 			Overrides: tasks.Overrides{
 				Model: "m", Profile: "p", Only: []string{"a,b", "c"}, Vars: map[string]string{"x": "1=2", "y": ""}, Parallel: 3, MaxTurns: 4, MaxCost: 5 * money.Dollar / 2,
 				MaxTime: 90 * time.Minute, Limit: 5, Sample: 6, Shard: tasks.Shard{Index: 2, Total: 5}, Publish: tasks.PublishPush,
 			},
-			manifests: []string{"a.yaml", "b.yaml"},
+			Manifests: []string{"a.yaml", "b.yaml"},
 		},
 		reportDir: "r", record: "e", sandbox: "off", keep: true, maxFailures: 7, failOn: event.FailOnVerify,
 		log: view.Options{Format: "json", Level: "warn", Quiet: true},

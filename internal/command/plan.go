@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/planned"
@@ -30,7 +31,7 @@ import (
 )
 
 type showOptions struct {
-	plan   planOptions
+	plan   load.Options
 	format string   // table, json or github-matrix
 	shards int      // of a matrix; 0 for one per job
 	check  bool     // contact remotes, and fail if a job would be refused
@@ -41,9 +42,9 @@ func planCommand(w world.World) *cli.Command {
 	o := &showOptions{}
 	return &cli.Command{
 		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "[MANIFEST...]",
-		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.\n" + orUsual,
+		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.\n" + load.OrUsual,
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
-		Flags: append(flagsOf(o.plan.jobFields()),
+		Flags: append(flagsOf(o.plan.JobFields()),
 			&cli.StringFlag{Name: "format", Category: option.Outputs, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
 			&cli.GenericFlag{Name: "shards", Category: option.Outputs, Value: option.Of(&o.shards, option.AtLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
 			flagOf(afterField(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
@@ -60,12 +61,12 @@ func (o *showOptions) parse(args []string) error {
 	if o.shards > maxMatrix {
 		return fmt.Errorf("--shards %d: must be from 1 to %d", o.shards, maxMatrix)
 	}
-	o.plan.paths = []flagPath{{"--sources", o.plan.sources.file}}
-	return o.plan.parse("plan", args)
+	o.plan.Paths = []load.Path{{Flag: "--sources", Path: o.plan.Sources.File}}
+	return o.plan.Parse("plan", args)
 }
 
 func showPlan(ctx context.Context, w world.World, o showOptions) error {
-	plan, err := loadListed(ctx, w, o.plan, false)
+	plan, err := load.Listed(ctx, w, o.plan, false)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func showPlan(ctx context.Context, w world.World, o showOptions) error {
 		err = printable.WriteJSON(w.Out, doc)
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))); err == nil {
 		err = waves.print(w.Out)
-		printSources(w.Out, plan)
+		load.PrintSources(w.Out, plan)
 		printScripts(w.Out, plan)
 		err = errors.Join(err, planned.PrintExtensions(w.Out, planned.Extensions(plan, w.Getenv)), planned.PrintGrants(w.Out, plan.Grants()), printSetups(w.Out, plan, setups))
 	}
@@ -378,20 +379,20 @@ func limitOf(d time.Duration) string {
 }
 
 func validateCommand(w world.World) *cli.Command {
-	o := &planOptions{}
+	o := &load.Options{}
 	return &cli.Command{
 		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "[MANIFEST...]",
-		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.\n" + orUsual,
+		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.\n" + load.OrUsual,
 		UsageText:   "millhand validate millhand.yaml",
-		Flags:       flagsOf(o.fields()),
-		Action: act(func(args []string) error { return o.parse("validate", args) }, checks(func(ctx context.Context) error {
+		Flags:       flagsOf(o.Fields()),
+		Action: act(func(args []string) error { return o.Parse("validate", args) }, checks(func(ctx context.Context) error {
 			return validate(ctx, w, *o)
 		})),
 	}
 }
 
-func validate(ctx context.Context, w world.World, o planOptions) error {
-	plan, err := loadPlan(ctx, w, o)
+func validate(ctx context.Context, w world.World, o load.Options) error {
+	plan, err := load.Plan(ctx, w, o)
 	if err != nil {
 		return err
 	}
@@ -406,7 +407,7 @@ func validate(ctx context.Context, w world.World, o planOptions) error {
 			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("%s: login with %s, not tried", l.Model, l.Source)))
 		}
 	}
-	noteUnlisted(w, plan)
+	load.NoteUnlisted(w, plan)
 	proposeSetup(w, plan)
 	if len(plan.Unlisted()) > 0 {
 		fmt.Fprintf(w.Out, "%s: no problems found\n", strings.Join(plan.Manifests, ", "))

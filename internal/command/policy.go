@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -27,26 +28,26 @@ import (
 )
 
 type explainOptions struct {
-	profileOptions
+	load.ProfileOptions
 	tool, subject string
 }
 
 func policyCommand(w world.World) *cli.Command {
-	explained, tested := &explainOptions{}, &planOptions{}
+	explained, tested := &explainOptions{}, &load.Options{}
 	return &cli.Command{
 		Name: "policy", Usage: "Explain and test permission rules, and suggest a profile",
 		Subcommands: []*cli.Command{
 			{
 				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
 				UsageText: "millhand policy explain --profile build bash 'git push'",
-				Flags:     flagsOf(explained.fields("")),
+				Flags:     flagsOf(explained.Fields("")),
 				Action:    act(explained.parse, checks(func(ctx context.Context) error { return explain(ctx, w, *explained) })),
 			},
 			{
 				Name: "test", Usage: "Test the policy examples of manifests", ArgsUsage: "[MANIFEST...]",
-				Description: "Test the policy examples of manifests.\n" + orUsual,
+				Description: "Test the policy examples of manifests.\n" + load.OrUsual,
 				UsageText:   "millhand policy test millhand.yaml",
-				Action: act(func(args []string) error { return tested.parse("policy test", args) }, checks(func(ctx context.Context) error {
+				Action: act(func(args []string) error { return tested.Parse("policy test", args) }, checks(func(ctx context.Context) error {
 					return testPolicy(ctx, w, *tested)
 				})),
 			},
@@ -55,8 +56,8 @@ func policyCommand(w world.World) *cli.Command {
 	}
 }
 
-func testPolicy(ctx context.Context, w world.World, o planOptions) error {
-	plan, err := loadPlan(ctx, w, o)
+func testPolicy(ctx context.Context, w world.World, o load.Options) error {
+	plan, err := load.Plan(ctx, w, o)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (o *explainOptions) parse(args []string) error {
 	if len(args) != 2 {
 		return errors.New("policy explain requires a tool and its subject: millhand policy explain --profile build bash 'git push'")
 	}
-	if o.profile == "" {
+	if o.Profile == "" {
 		return fmt.Errorf("policy explain requires --profile: %s, or a profile of --manifest", strings.Join(permission.Presets(), ", "))
 	}
 	o.tool, o.subject = args[0], args[1]
@@ -83,7 +84,7 @@ func (o *explainOptions) parse(args []string) error {
 }
 
 func explain(ctx context.Context, w world.World, o explainOptions) error {
-	profile, err := loadProfile(ctx, w, o.profileOptions)
+	profile, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func publishRun(ctx context.Context, w world.World, o publishOptions) error {
 	defer p.Close()
 	if p.Pending() {
 		dir, run := p.Saved()
-		access, err := accessOf(ctx, w, dir, o.policyOptions)
+		access, err := accessOf(ctx, w, dir, o.PolicyOptions)
 		if err != nil {
 			return err
 		}

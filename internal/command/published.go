@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -52,7 +53,7 @@ func openPublished(ctx context.Context, w world.World, o publishedOptions, order
 	if err != nil {
 		return nil, err
 	}
-	access, err := accessOf(ctx, w, saved.Dir, o.policyOptions)
+	access, err := accessOf(ctx, w, saved.Dir, o.PolicyOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func openPublished(ctx context.Context, w world.World, o publishedOptions, order
 
 // accessOf returns a plan that has only the policies and the git hosts of a saved run: those
 // of its manifests as they are now.
-func accessOf(ctx context.Context, w world.World, dir string, po policyOptions) (*tasks.Plan, error) {
+func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOptions) (*tasks.Plan, error) {
 	past := &history.Past{}
 	f, err := rundir.OpenEvents(dir)
 	if err == nil {
@@ -71,23 +72,23 @@ func accessOf(ctx context.Context, w world.World, dir string, po policyOptions) 
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	for i, file := range po.policies { // invoked changes the directory
-		if po.policies[i], err = filepath.Abs(file); err != nil {
+	for i, file := range po.Policies { // invoked changes the directory
+		if po.Policies[i], err = filepath.Abs(file); err != nil {
 			return nil, fault.Wrap(event.ExitUsage, err)
 		}
 	}
 	own, unreadable := invoked(past.Run)
-	own.plan.policies = slices.Concat(own.plan.policies, po.policies)
-	opts, err := surroundings(ctx, w, own.plan.policyOptions)
+	own.plan.Policies = slices.Concat(own.plan.Policies, po.Policies)
+	opts, err := load.TaskOptions(ctx, w, own.plan.PolicyOptions)
 	if err != nil {
 		return nil, err
 	}
 	plan := &tasks.Plan{Policies: opts.Policies}
-	if unreadable == nil && slices.Contains(own.plan.manifests, "-") {
+	if unreadable == nil && slices.Contains(own.plan.Manifests, "-") {
 		unreadable = errors.New("one was standard input")
 	}
 	if unreadable == nil {
-		plan.Forges, unreadable = tasks.LoadForges(ctx, own.plan.manifests, opts)
+		plan.Forges, unreadable = tasks.LoadForges(ctx, own.plan.Manifests, opts)
 	}
 	if unreadable != nil {
 		fmt.Fprintln(w.Err, printable.Text(w.Redactor(nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))

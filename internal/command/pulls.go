@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
@@ -60,14 +61,14 @@ func pullCommands(w world.World) []*cli.Command {
 
 // publishedOptions select pull requests of a saved run.
 type publishedOptions struct {
-	policyOptions
+	load.PolicyOptions
 	run  string
 	jobs []string // ids; all for none
 	json bool
 }
 
 func (o *publishedOptions) flags() []cli.Flag {
-	return []cli.Flag{jsonFlag(&o.json, "Print one JSON document"), flagOf(o.policyField(""))}
+	return []cli.Flag{jsonFlag(&o.json, "Print one JSON document"), flagOf(o.PolicyField(""))}
 }
 
 func (o *publishedOptions) parse(args []string) error {

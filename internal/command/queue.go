@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -20,7 +21,7 @@ func queueCommand(w world.World) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "submit", Usage: "Queue the jobs of manifests for workers, and print the id of the run", ArgsUsage: "[MANIFEST...]",
-				Description: "Queue the jobs of manifests for workers, and print the id of the run.\n" + orUsual,
+				Description: "Queue the jobs of manifests for workers, and print the id of the run.\n" + load.OrUsual,
 				UsageText:   "millhand queue submit millhand.yaml --url nats://queue.example.com:4222\nmillhand queue submit --max-cost 50 --only migrate millhand.yaml",
 				Flags:       submit.flags(),
 				Action:      act(submit.parse, func(ctx context.Context) error { return submitRun(ctx, w, *submit) }),

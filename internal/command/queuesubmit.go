@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
@@ -33,7 +34,7 @@ import (
 
 type submitOptions struct {
 	server     queueOptions
-	plan       planOptions
+	plan       load.Options
 	deliveries int
 	lease      time.Duration
 	noBaseline bool
@@ -53,11 +54,11 @@ const shortestLease = time.Second
 
 func (o *submitOptions) flags() []cli.Flag {
 	o.deliveries, o.lease = 3, time.Minute
-	chosen := slices.DeleteFunc(o.plan.jobFields(), func(f option.Field) bool {
+	chosen := slices.DeleteFunc(o.plan.JobFields(), func(f option.Field) bool {
 		return slices.Contains([]string{"shard", "jobs"}, f.Name) // that is what workers decide
 	})
 	return append(slices.Concat(o.server.flags(), flagsOf(chosen)),
-		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: fromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
+		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: load.FromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
 		&cli.GenericFlag{Name: "max-deliveries", Category: option.Limits, Value: option.Of(&o.deliveries, option.AtLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
 		&cli.GenericFlag{Name: "lease", Category: option.Limits, Value: option.Of(&o.lease, option.Period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
 		&cli.BoolFlag{Name: "no-baseline", Category: option.Limits, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
@@ -66,8 +67,8 @@ func (o *submitOptions) flags() []cli.Flag {
 }
 
 func (o *submitOptions) parse(args []string) error {
-	o.plan.paths = []flagPath{{"--sources", o.plan.sources.file}}
-	if err := cmp.Or(o.plan.parse("queue submit", args), o.server.check("queue submit")); err != nil {
+	o.plan.Paths = []load.Path{{Flag: "--sources", Path: o.plan.Sources.File}}
+	if err := cmp.Or(o.plan.Parse("queue submit", args), o.server.check("queue submit")); err != nil {
 		return err
 	}
 	if o.lease < shortestLease {
@@ -78,11 +79,11 @@ func (o *submitOptions) parse(args []string) error {
 
 // submitRun queues the jobs of manifests, and prints the id of their run.
 func submitRun(ctx context.Context, w world.World, o submitOptions) error {
-	ctx, cancel := timed(ctx, o.plan.MaxTime)
+	ctx, cancel := load.Timed(ctx, o.plan.MaxTime)
 	defer cancel()
-	id := runID(w)
-	o.plan.run = id
-	plan, err := loadListed(ctx, w, o.plan, o.quiet)
+	id := load.NewRunID(w)
+	o.plan.Run = id
+	plan, err := load.Listed(ctx, w, o.plan, o.quiet)
 	if err != nil {
 		return err
 	}
@@ -162,13 +163,13 @@ func queueRun(w world.World, o submitOptions, plan *tasks.Plan, set *models.Set,
 	if err != nil {
 		return nil, nil, err
 	}
-	options, err := json.Marshal(queuedOptions{Overrides: o.plan.Overrides, MaxProfile: o.plan.maxProfile, Untrusted: o.plan.untrusted, NoBaseline: o.noBaseline})
+	options, err := json.Marshal(queuedOptions{Overrides: o.plan.Overrides, MaxProfile: o.plan.MaxProfile, Untrusted: o.plan.Untrusted, NoBaseline: o.noBaseline})
 	if err != nil {
 		return nil, nil, err
 	}
 	r := &queue.Run{
 		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.deliveries, Lease: o.lease,
-		Manifests: o.plan.manifests, Dir: dir, Event: plan.Event(), Options: options,
+		Manifests: o.plan.Manifests, Dir: dir, Event: plan.Event(), Options: options,
 		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
 	}
 	if limit := plan.Budget.Time; limit > 0 {
@@ -203,7 +204,7 @@ func queueRun(w world.World, o submitOptions, plan *tasks.Plan, set *models.Set,
 		add(path, data)
 		r.Policies = append(r.Policies, path)
 	}
-	if path := resolve(dir, o.plan.maxProfile); isRegular(path) {
+	if path := resolve(dir, o.plan.MaxProfile); isRegular(path) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the maximum profile: %w", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -68,15 +69,15 @@ func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (er
 	if o, err = resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
-	if o.prompt.text != nil {
-		if o.plan.prompt, err = out.Manifest(); err != nil {
+	if o.prompt.Text != nil {
+		if o.plan.Prompt, err = out.Manifest(); err != nil {
 			return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 		}
 	}
 	if by := o.followUp.by; by != nil {
-		o.plan.policies = append(slices.Clone(o.plan.policies), by.policies...)
+		o.plan.Policies = append(slices.Clone(o.plan.Policies), by.policies...)
 	}
-	ctx, cancel := timed(ctx, o.plan.MaxTime)
+	ctx, cancel := load.Timed(ctx, o.plan.MaxTime)
 	defer cancel()
 	c, err := checkRun(ctx, w, o)
 	defer c.settle()
@@ -172,9 +173,9 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	if err != nil {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
 	}
-	own.log, own.json, own.invocation, own.plan.run = o.log, o.json, run.Invocation, run.ID
+	own.log, own.json, own.invocation, own.plan.Run = o.log, o.json, run.Invocation, run.ID
 	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
-	own.plan.sources.recorded, own.plan.sources.only = run, !o.acceptChanges
+	own.plan.Sources.Recorded, own.plan.Sources.Only = run, !o.acceptChanges
 	if run.ForkedFrom != nil {
 		own.record = "" // of the other run
 	}
@@ -184,8 +185,8 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	if o.plan.MaxCost > 0 {
 		own.plan.MaxCost = o.plan.MaxCost
 	}
-	if len(o.plan.manifests) > 0 {
-		own.plan.manifests = o.plan.manifests
+	if len(o.plan.Manifests) > 0 {
+		own.plan.Manifests = o.plan.Manifests
 		return own, nil
 	}
 	if err := os.Chdir(run.Invocation.Dir); err != nil {

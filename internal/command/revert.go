@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -139,15 +140,15 @@ func revertSession(ctx context.Context, w world.World, given revertOptions) erro
 // options returns those that the run was started with.
 func (r reopened) options() (runOptions, error) {
 	o, err := resumed(*newRunOptions(), r.past.Run)
-	if err == nil && o.prompt.text != nil {
-		o.plan.prompt, err = r.out.Manifest()
+	if err == nil && o.prompt.Text != nil {
+		o.plan.Prompt, err = r.out.Manifest()
 	}
 	return o, err
 }
 
 // plan loads the plan of the run, which must be as it was.
 func (r reopened) plan(ctx context.Context, w world.World, o runOptions) (*tasks.Plan, error) {
-	plan, err := loadPlan(ctx, w, o.plan)
+	plan, err := load.Plan(ctx, w, o.plan)
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,7 @@ func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
 func again(w world.World, o runOptions, dir string) runOptions {
 	plain := *newRunOptions()
 	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose
-	plain.plan.manifests = o.plan.manifests
+	plain.plan.Manifests = o.plan.Manifests
 	plain.plan.Parallel, plain.plan.MaxCost = o.plan.Parallel, o.plan.MaxCost
 	if !o.log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))

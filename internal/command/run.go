@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
@@ -43,8 +44,8 @@ import (
 )
 
 type runOptions struct {
-	plan        planOptions
-	prompt      promptOptions
+	plan        load.Options
+	prompt      load.Prompt
 	id          string // of the run; "" for a new one
 	reportDir   string // "" for the default
 	record      string // "" for no recording
@@ -74,14 +75,14 @@ func runCommand(w world.World) *cli.Command {
 	o := newRunOptions()
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
-		Description: "Run the tasks in one or more manifests, or a prompt.\n" + orUsual,
+		Description: "Run the tasks in one or more manifests, or a prompt.\n" + load.OrUsual,
 		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
 		Flags:       flagsOf(usualFirst(o.fields())),
 		Action: act(o.parse, checks(func(ctx context.Context) error {
-			ctx, cancel := timed(ctx, o.plan.MaxTime)
+			ctx, cancel := load.Timed(ctx, o.plan.MaxTime)
 			defer cancel()
 			if err := o.usePrompt(ctx, w); err != nil {
-				return notLoaded(ctx, err)
+				return load.NotLoaded(ctx, err)
 			}
 			if o.dryRun {
 				return showPlan(ctx, w, o.dry())
@@ -112,8 +113,8 @@ func newRunOptions() *runOptions {
 
 // fields are the options that the command line and the saved invocation of a run set.
 func (o *runOptions) fields() []option.Field {
-	return slices.Concat(o.plan.jobFields(), o.prompt.fields(), o.logFields(), []option.Field{
-		{Name: "max-time", Group: option.Limits, To: option.Of(&o.plan.MaxTime, option.Period), Default: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
+	return slices.Concat(o.plan.JobFields(), o.prompt.Fields(), o.logFields(), []option.Field{
+		{Name: "max-time", Group: option.Limits, To: option.Of(&o.plan.MaxTime, option.Period), Default: load.FromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
 		sandboxField(&o.sandbox, option.Permissions),
 		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
 		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.maxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
@@ -142,25 +143,25 @@ func (o *runOptions) parse(args []string) error {
 	if o.verbose {
 		o.log.Level = "debug"
 	}
-	o.plan.paths = []flagPath{{"--report-dir", o.reportDir}, {"--record", o.record}, {"--sources", o.plan.sources.file}}
+	o.plan.Paths = []load.Path{{Flag: "--report-dir", Path: o.reportDir}, {Flag: "--record", Path: o.record}, {Flag: "--sources", Path: o.plan.Sources.File}}
 	if o.resume != "" {
-		o.plan.manifests = args
+		o.plan.Manifests = args
 		return nil
 	}
-	if err := o.prompt.check(args, o.json); err != nil || o.prompt.text != nil {
-		o.plan.paths = append(o.plan.paths, flagPath{"--output-schema", o.prompt.schemaFile()}, flagPath{"--output-file", o.prompt.output})
+	if err := o.prompt.Check(args, o.json); err != nil || o.prompt.Text != nil {
+		o.plan.Paths = append(o.plan.Paths, load.Path{Flag: "--output-schema", Path: o.prompt.SchemaFile()}, load.Path{Flag: "--output-file", Path: o.prompt.Output})
 		return err
 	}
-	return o.plan.parse("run", args)
+	return o.plan.Parse("run", args)
 }
 
 // usePrompt makes a manifest of the flags of -p, if there are any.
 func (o *runOptions) usePrompt(ctx context.Context, w world.World) (err error) {
-	if o.prompt.text == nil || o.resume != "" { // that of a run is in its report directory
+	if o.prompt.Text == nil || o.resume != "" { // that of a run is in its report directory
 		return nil
 	}
-	o.id = runID(w)
-	o.plan.prompt, err = o.prompt.manifest(ctx, w, o.id, o.plan)
+	o.id = load.NewRunID(w)
+	o.plan.Prompt, err = o.prompt.Manifest(ctx, w, o.id, o.plan)
 	return err
 }
 
@@ -197,7 +198,7 @@ func checkRun(ctx context.Context, w world.World, o runOptions) (c checked, err 
 		return c, err
 	}
 	probe := probing(ctx, o.sandbox)
-	plan, err := loadListed(ctx, w, o.plan, o.log.Quiet)
+	plan, err := load.Listed(ctx, w, o.plan, o.log.Quiet)
 	if err != nil {
 		probe.end()
 		return c, err
@@ -210,7 +211,7 @@ func checkRun(ctx context.Context, w world.World, o runOptions) (c checked, err 
 func checkPlan(ctx context.Context, w world.World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
 	c.plan, c.probe = plan, probe
 	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
-	if err := o.prompt.deliver(c.plan, o.plan.untrusted); err != nil {
+	if err := o.prompt.Deliver(c.plan, o.plan.Untrusted); err != nil {
 		return c, fault.Wrap(event.ExitUsage, err)
 	}
 	if o.change != nil {
@@ -276,8 +277,8 @@ func run(ctx context.Context, w world.World, o runOptions) error {
 	if o.resume != "" {
 		return resume(ctx, w, o, log)
 	}
-	o.id = cmp.Or(o.id, runID(w))
-	o.plan.run = o.id
+	o.id = cmp.Or(o.id, load.NewRunID(w))
+	o.plan.Run = o.id
 	c, err := checkRun(ctx, w, o)
 	defer c.settle()
 	if err != nil {
@@ -328,7 +329,7 @@ func start(ctx context.Context, w world.World, o runOptions, c checked, s starti
 	if text := out.Unfinished(s.id); text != "" && !o.log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
 	}
-	ctx, cancel := timed(ctx, plan.Budget.Time)
+	ctx, cancel := load.Timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan, c.key.Secret())
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
@@ -344,10 +345,10 @@ func start(ctx context.Context, w world.World, o runOptions, c checked, s starti
 	trees := ready.Trees(plan)
 	print := printText
 	switch {
-	case o.plan.prompt != nil:
+	case o.plan.Prompt != nil:
 		print = o.printMessage
 		if s.history.Past == nil || s.fork != nil {
-			out.KeepManifest(known.JSON(o.plan.prompt))
+			out.KeepManifest(known.JSON(o.plan.Prompt))
 		}
 	case s.print != nil:
 		print = s.print

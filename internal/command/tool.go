@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -69,7 +70,7 @@ type attachmentDocument struct {
 }
 
 type toolOptions struct {
-	profileOptions
+	load.ProfileOptions
 	name, dir, model, sandbox string
 	json                      bool // the result is always JSON
 }
@@ -80,7 +81,7 @@ func toolCommand(w world.World) *cli.Command {
 		Name: "tool", Usage: "List the tools that a model is offered, or run one call", ArgsUsage: "list | NAME --dir DIR",
 		Description: "List the tools that a model is offered; or run one tool call, as a session would,\nand print its result as JSON. The arguments of the call are a JSON object on standard\ninput.",
 		UsageText:   "millhand tool list --profile readonly\necho '{\"filePath\": \"go.mod\"}' | millhand tool read --dir .",
-		Flags: append(flagsOf(o.fields("full")),
+		Flags: append(flagsOf(o.Fields("full")),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required for a call)"},
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document; a call always does"),
@@ -88,7 +89,7 @@ func toolCommand(w world.World) *cli.Command {
 		),
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.lists() {
-				return listTools(ctx, w, toolsOptions{o.profileOptions, o.model, o.sandbox, o.json})
+				return listTools(ctx, w, toolsOptions{o.ProfileOptions, o.model, o.sandbox, o.json})
 			}
 			return runTool(ctx, w, *o)
 		}),
@@ -106,19 +107,19 @@ func (o *toolOptions) parse(args []string) error {
 	if len(args) != 1 || o.dir == "" {
 		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
-	if o.name = args[0]; tools.Unsupported(o.name) && o.manifest == "" {
+	if o.name = args[0]; tools.Unsupported(o.name) && o.Manifest == "" {
 		return fmt.Errorf("the tool %s requires --manifest, with language servers (lsp)", o.name)
 	}
-	o.paths = []flagPath{{"--dir", o.dir}}
+	o.Paths = []load.Path{{Flag: "--dir", Path: o.dir}}
 	return nil
 }
 
 func runTool(ctx context.Context, w world.World, o toolOptions) error {
-	profile, err := loadProfile(ctx, w, o.profileOptions)
+	profile, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
-	settings, err := readToolSettings(ctx, w, o.model, o.profileOptions)
+	settings, err := readToolSettings(ctx, w, o.model, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
@@ -151,18 +152,18 @@ func runTool(ctx context.Context, w world.World, o toolOptions) error {
 	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, w.Redactor(settings.plan, known...)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
+	served, stop, err := serveTools(ctx, w, o.ProfileOptions, o.sandbox, &env, settings, end, o.name)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	hooks, release, err := hookTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end)
+	hooks, release, err := hookTools(ctx, w, o.ProfileOptions, o.sandbox, &env, settings, end)
 	if err != nil {
 		return err
 	}
 	defer release()
 	env.Hooks = append(env.Hooks, hooks...) // they see the arguments that plugins have made
-	closeLanguages, err := serveLanguages(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
+	closeLanguages, err := serveLanguages(ctx, w, o.ProfileOptions, o.sandbox, &env, settings, end, o.name)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func runTool(ctx context.Context, w world.World, o toolOptions) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	if settings.runs(o.name) {
-		done, err := confineTool(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
+		done, err := confineTool(ctx, w, o.ProfileOptions, o.sandbox, &env, settings, end, o.name)
 		if err != nil {
 			return err
 		}
@@ -273,7 +274,7 @@ func (s *toolSettings) granted(name string) bool {
 
 // confineTool gives a single call the sandbox of a session's commands. A violation
 // that the level can't prevent ends the call. done removes the sandbox.
-func confineTool(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (done func(), err error) {
+func confineTool(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (done func(), err error) {
 	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
 	if err != nil {
 		return nil, err
@@ -308,11 +309,11 @@ func confineTool(ctx context.Context, w world.World, o profileOptions, mode stri
 
 // toolGround returns what a single call's commands are confined to, and the directory with
 // their private ones, which the caller removes.
-func toolGround(ctx context.Context, w world.World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g confinement.Env, base string, err error) {
+func toolGround(ctx context.Context, w world.World, o load.ProfileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g confinement.Env, base string, err error) {
 	if err := machine.Check(w); err != nil {
 		return g, "", err
 	}
-	opts, err := surroundings(ctx, w, o.policyOptions)
+	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
 	if err != nil {
 		return g, "", err
 	}
@@ -383,7 +384,7 @@ func ignored(dir string, w world.World) ignore.Tree {
 }
 
 type toolsOptions struct {
-	profileOptions
+	load.ProfileOptions
 	model, sandbox string // of the model "" is every tool
 	json           bool
 }
@@ -394,7 +395,7 @@ func toolsCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "tools", Usage: "List the tools that are offered to a model", Hidden: true,
 		UsageText: "millhand tool list --profile readonly\nmillhand tool list --model openai/gpt-5-mini --json",
-		Flags: append(flagsOf(o.fields("full")),
+		Flags: append(flagsOf(o.Fields("full")),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
 			flagOf(sandboxField(&o.sandbox, "")),
@@ -414,11 +415,11 @@ type specDocument struct {
 }
 
 func listTools(ctx context.Context, w world.World, o toolsOptions) error {
-	profile, err := loadProfile(ctx, w, o.profileOptions)
+	profile, err := load.Profile(ctx, w, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
-	settings, err := readToolSettings(ctx, w, o.model, o.profileOptions)
+	settings, err := readToolSettings(ctx, w, o.model, o.ProfileOptions)
 	if err != nil {
 		return err
 	}
@@ -434,7 +435,7 @@ func listTools(ctx context.Context, w world.World, o toolsOptions) error {
 	if settings.plan != nil && settings.plan.LSP != nil {
 		env.Languages = &tools.Languages{} // nothing is called
 	}
-	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, "")
+	served, stop, err := serveTools(ctx, w, o.ProfileOptions, o.sandbox, &env, settings, end, "")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/world"
@@ -51,11 +52,11 @@ type toolSettings struct {
 
 // readToolSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
-func readToolSettings(ctx context.Context, w world.World, model string, o profileOptions) (*toolSettings, error) {
+func readToolSettings(ctx context.Context, w world.World, model string, o load.ProfileOptions) (*toolSettings, error) {
 	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
-	if o.manifest != "" {
+	if o.Manifest != "" {
 		plan, err := s.fromManifest(ctx, w, o)
 		if err != nil {
 			return nil, err
@@ -72,15 +73,15 @@ func readToolSettings(ctx context.Context, w world.World, model string, o profil
 	return s, nil
 }
 
-func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o profileOptions) (*tasks.Plan, error) {
-	opts, err := surroundings(ctx, w, o.policyOptions)
+func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o load.ProfileOptions) (*tasks.Plan, error) {
+	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
+	plan, err := tasks.Load(ctx, []string{o.Manifest}, opts)
 	var problems problem.List
 	if errors.As(err, &problems) {
-		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
+		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", o.Manifest, figures.Count(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)

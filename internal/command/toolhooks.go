@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension/hook"
@@ -26,7 +27,7 @@ func (s *toolSettings) hooks() []tasks.Hook {
 }
 
 // hookTools returns the hooks around a single call. stop releases them.
-func hookTools(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (around []tools.Hook, stop func(), err error) {
+func hookTools(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (around []tools.Hook, stop func(), err error) {
 	hooks := settings.hooks()
 	if len(hooks) == 0 {
 		return nil, func() {}, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -20,7 +21,7 @@ import (
 
 // serveLanguages gives a call the language servers of a manifest, which start as in a job. stop
 // ends them.
-func serveLanguages(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (stop func(), err error) {
+func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (stop func(), err error) {
 	uses := []string{"lsp", "edit", "write", "apply_patch", "batch"}
 	if settings.plan == nil || settings.plan.LSP == nil || !slices.Contains(uses, strings.ToLower(strings.TrimSpace(call))) {
 		return func() {}, nil

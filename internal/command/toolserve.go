@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
@@ -71,7 +72,7 @@ func openScripts(w world.World, s tasks.Scripts, g confinement.Env, base string)
 // serveTools starts the MCP servers, tool files and plugins of a manifest as a job would, returns
 // their tools, and adds their hooks: for a call only the servers whose tool it can be, without a
 // call ("") all that the profile needs. stop ends them.
-func serveTools(ctx context.Context, w world.World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
+func serveTools(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
 	needed := slices.DeleteFunc(slices.Clone(settings.servers()), func(s tasks.MCPServer) bool {
 		return call != "" && !strings.EqualFold(call, "batch") && !strings.HasPrefix(strings.ToLower(call), strings.ToLower(s.Name)+"_")
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/world"
@@ -27,7 +28,7 @@ import (
 
 type workerOptions struct {
 	server   queueOptions
-	policies policyOptions
+	policies load.PolicyOptions
 	jobs     int
 	sandbox  string
 	once     bool
@@ -221,13 +222,13 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return nil, err
 	}
 	po := k.opts.policies
-	po.untrusted, po.maxProfile = given.Untrusted, given.MaxProfile
+	po.Untrusted, po.MaxProfile = given.Untrusted, given.MaxProfile
 	if path := resolve(r.Dir, given.MaxProfile); r.Has(path) {
-		po.maxProfile = filepath.Join(root, path)
+		po.MaxProfile = filepath.Join(root, path)
 	} else if strings.ContainsAny(given.MaxProfile, `/\`) {
 		return nil, problem.List{{File: "--max-profile", What: "the file is not an input of the run"}}
 	}
-	opts, err := surroundings(ctx, k.world, po)
+	opts, err := load.TaskOptions(ctx, k.world, po)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 			opts.Policies = append(opts.Policies, p)
 		}
 	}
-	if k.opts.policies.untrusted { // whatever the submitter's --max-profile allows
+	if k.opts.policies.Untrusted { // whatever the submitter's --max-profile allows
 		opts.Policies = append(opts.Policies, policy.ForUntrusted(nil))
 	}
 	opts.Stdin = func() ([]byte, error) { return nil, os.ErrClosed }
@@ -260,7 +261,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if outside := plan.Outside(root); len(outside) > 0 {
 		return nil, problem.List{{File: outside[0], What: "it is read, but is not an input of the run"}}
 	}
-	if err := lower(ctx, plan, po, opts); err != nil {
+	if err := load.Lower(ctx, plan, po, opts); err != nil {
 		return nil, err
 	}
 	plan.Manifests = r.Manifests

@@ -1,4 +1,4 @@
-package command
+package load
 
 import (
 	"context"
@@ -20,26 +20,26 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 )
 
-// policyOptions are the options of a command line that concern policies, and its
+// PolicyOptions are the options of a command line that concern policies, and its
 // paths, which policies restrict.
-type policyOptions struct {
-	policies   []string // files, in addition to the system policy
-	untrusted  bool
-	maxProfile string // "" for none
-	paths      []flagPath
+type PolicyOptions struct {
+	Policies   []string // files, in addition to the system policy
+	Untrusted  bool
+	MaxProfile string // "" for none
+	Paths      []Path
 }
 
-// flagPath is the path of a flag; "" if the flag is not set.
-type flagPath struct{ flag, path string }
+// Path is the path of a flag; "" if the flag is not set.
+type Path struct{ Flag, Path string }
 
 // checkUntrusted returns an error for an output that untrusted files could redirect: those below the current
 // directory may be of the author of the manifest.
-func (p flagPath) checkUntrusted() error {
-	here, rel, err := below(p.path)
-	switch p.flag {
+func (p Path) checkUntrusted() error {
+	here, rel, err := below(p.Path)
+	switch p.Flag {
 	case "--output-file", "--record":
 		if err == nil && rel == "" {
-			err = fmt.Errorf("path %q is not below the current directory", p.path)
+			err = fmt.Errorf("path %q is not below the current directory", p.Path)
 		}
 	case "--report-dir":
 		if rel == "" {
@@ -55,16 +55,16 @@ func (p flagPath) checkUntrusted() error {
 	return checkBelow(here, rel)
 }
 
-// policyField is the option --policy of all commands that policies apply to.
-func (o *policyOptions) policyField(group string) option.Field {
-	return option.Field{Name: "policy", Group: group, To: (*option.Texts)(&o.policies), NoVar: true, Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
+// PolicyField is the option --policy of all commands that policies apply to.
+func (o *PolicyOptions) PolicyField(group string) option.Field {
+	return option.Field{Name: "policy", Group: group, To: (*option.Texts)(&o.Policies), NoVar: true, Usage: "Enforce the policy in `FILE`, in addition to " + policy.System + " (repeatable)"}
 }
 
 // readPolicies returns the policies that apply to a command line: the system policy,
 // those that it names, and with --untrusted the built-in one. An unreadable policy
 // is an error.
-func readPolicies(ctx context.Context, w world.World, po policyOptions, o tasks.Options) (policy.Set, error) {
-	files := po.policies
+func readPolicies(ctx context.Context, w world.World, po PolicyOptions, o tasks.Options) (policy.Set, error) {
+	files := po.Policies
 	if own := w.Getenv("MILLHAND_POLICY"); own != "" { // a flag adds to it
 		files = slices.Concat([]string{own}, files)
 	}
@@ -84,11 +84,11 @@ func readPolicies(ctx context.Context, w world.World, po policyOptions, o tasks.
 	if err := errors.Join(checkActors(w, set), checkFlagPaths(set, o.Dir, po)); err != nil {
 		return nil, err
 	}
-	if !po.untrusted {
+	if !po.Untrusted {
 		return set, nil
 	}
 	var most *permission.Profile
-	if name := po.maxProfile; name != "" {
+	if name := po.MaxProfile; name != "" {
 		p, err := tasks.LoadProfile(ctx, name, "", o)
 		if err != nil {
 			return nil, fault.New(event.ExitUsage, "--max-profile %s: %w; with --untrusted it must be a preset or a file", name, err)
@@ -132,19 +132,19 @@ func checkActors(w world.World, set policy.Set) error {
 }
 
 // checkFlagPaths refuses paths of flags that a policy or --untrusted does not allow.
-func checkFlagPaths(set policy.Set, dir string, po policyOptions) error {
-	for _, p := range po.paths {
-		if p.path == "" {
+func checkFlagPaths(set policy.Set, dir string, po PolicyOptions) error {
+	for _, p := range po.Paths {
+		if p.Path == "" {
 			continue
 		}
-		if by, refused := form.RefusedPath(set, dir, p.path); refused {
-			return fault.New(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
+		if by, refused := form.RefusedPath(set, dir, p.Path); refused {
+			return fault.New(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.Flag, p.Path, by.By())
 		}
-		if !po.untrusted {
+		if !po.Untrusted {
 			continue
 		}
 		if err := p.checkUntrusted(); err != nil {
-			return fault.New(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.flag, err)
+			return fault.New(event.ExitUsage, "%s: %w, which --untrusted does not allow; nothing was run", p.Flag, err)
 		}
 	}
 	return nil

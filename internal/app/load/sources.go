@@ -1,4 +1,4 @@
-package command
+package load
 
 import (
 	"context"
@@ -20,25 +20,25 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// sourceOptions are where the lists of a plan's sources come from.
-type sourceOptions struct {
-	file     string // with lists; "" for none
-	recorded *event.Run
-	only     bool // a source that is not recorded is an error
+// SourceOptions are where the lists of a plan's sources come from.
+type SourceOptions struct {
+	File     string // with lists; "" for none
+	Recorded *event.Run
+	Only     bool // a source that is not recorded is an error
 }
 
 // maxSources is the maximum size of a file of lists, in bytes.
 const maxSources = 64 << 20
 
 // lists returns the lists that are known before a forge is asked.
-func (o sourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
-	if o.recorded != nil {
-		return runner.Lists(o.recorded.Sources), nil
+func (o SourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
+	if o.Recorded != nil {
+		return runner.Lists(o.Recorded.Sources), nil
 	}
-	if o.file == "" {
+	if o.File == "" {
 		return nil, nil
 	}
-	text, err := abandon.When(ctx, func() ([]byte, error) { return readSources(o.file) })
+	text, err := abandon.When(ctx, func() ([]byte, error) { return readSources(o.File) })
 	var doc struct {
 		Sources *[]event.Source `json:"sources"` // of a plan
 		Run     struct {
@@ -50,9 +50,9 @@ func (o sourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--sources: read %s: %w", o.file, err)
+		return nil, fmt.Errorf("--sources: read %s: %w", o.File, err)
 	case doc.Sources == nil && doc.Run.Sources == nil:
-		return nil, fmt.Errorf("--sources: %s has no sources: it must be the output of millhand plan --format json, or a report.json", o.file)
+		return nil, fmt.Errorf("--sources: %s has no sources: it must be the output of millhand plan --format json, or a report.json", o.File)
 	case doc.Sources == nil:
 		doc.Sources = doc.Run.Sources
 	}
@@ -74,26 +74,26 @@ func readSources(name string) ([]byte, error) {
 
 // missing returns the error for sources that the known lists lack; nil if a forge may be
 // asked.
-func (o sourceOptions) missing(unlisted []tasks.Source) error {
+func (o SourceOptions) missing(unlisted []tasks.Source) error {
 	if len(unlisted) == 0 {
 		return nil
 	}
 	s := unlisted[0]
 	switch {
-	case o.recorded != nil && o.only:
+	case o.Recorded != nil && o.Only:
 		return fmt.Errorf("the manifest has changed since the run was started: %s (%s) is new or has other keys; restore it, or continue the unchanged jobs with --accept-changes", s, s.At)
-	case o.recorded == nil && o.file != "":
-		return fmt.Errorf("--sources: %s has no list of %s (%s): make it again, with millhand plan --format json", o.file, s, s.At)
+	case o.Recorded == nil && o.File != "":
+		return fmt.Errorf("--sources: %s has no list of %s (%s): make it again, with millhand plan --format json", o.File, s, s.At)
 	}
 	return nil
 }
 
-// loadListed loads the plan of a command line, for which forges list the repositories of
+// Listed loads the plan of a command line, for which forges list the repositories of
 // sources.
-func loadListed(ctx context.Context, w world.World, o planOptions, quiet bool) (*tasks.Plan, error) {
-	lists, err := o.sources.lists(ctx)
+func Listed(ctx context.Context, w world.World, o Options, quiet bool) (*tasks.Plan, error) {
+	lists, err := o.Sources.lists(ctx)
 	if err != nil {
-		return nil, notLoaded(ctx, err)
+		return nil, NotLoaded(ctx, err)
 	}
 	load, err := loader(ctx, w, o)
 	if err != nil {
@@ -107,7 +107,7 @@ func loadListed(ctx context.Context, w world.World, o planOptions, quiet bool) (
 	if len(unlisted) == 0 {
 		return plan, nil
 	}
-	if err := o.sources.missing(unlisted); err != nil {
+	if err := o.Sources.missing(unlisted); err != nil {
 		return nil, fault.New(event.ExitUsage, "%w; nothing was run", err)
 	}
 	listed, err := askForges(ctx, w, plan, unlisted, quiet)
@@ -119,7 +119,7 @@ func loadListed(ctx context.Context, w world.World, o planOptions, quiet bool) (
 
 // askForges lists the repositories of sources. It fails if any list is not complete.
 func askForges(ctx context.Context, w world.World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
-	ctx, cancel := timed(ctx, plan.Budget.Time)
+	ctx, cancel := Timed(ctx, plan.Budget.Time)
 	defer cancel()
 	known := w.Redactor(plan)
 	say := func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }
@@ -179,8 +179,8 @@ func summary(l tasks.Listed) string {
 	return text
 }
 
-// printSources prints the lists of a plan.
-func printSources(out io.Writer, plan *tasks.Plan) {
+// PrintSources prints the lists of a plan.
+func PrintSources(out io.Writer, plan *tasks.Plan) {
 	for _, l := range plan.Sources {
 		if l.Unlisted {
 			continue
@@ -192,8 +192,8 @@ func printSources(out io.Writer, plan *tasks.Plan) {
 	}
 }
 
-// noteUnlisted prints which sources were not listed, and so not checked.
-func noteUnlisted(w world.World, plan *tasks.Plan) {
+// NoteUnlisted prints which sources were not listed, and so not checked.
+func NoteUnlisted(w world.World, plan *tasks.Plan) {
 	for _, s := range plan.Unlisted() {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("note: %s: the repositories of %s are not listed here; millhand plan shows them", s.At, s)))
 	}

@@ -1,4 +1,4 @@
-package command
+package load
 
 import (
 	"cmp"
@@ -19,31 +19,31 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// promptOptions are the flags of "run -p", a run of one prompt without a manifest.
-type promptOptions struct {
-	text   *string // nil without -p
-	setup  []string
+// Prompt are the flags of "run -p", a run of one prompt without a manifest.
+type Prompt struct {
+	Text   *string // nil without -p
+	Setup  []string
 	verify []string
 	schema string // file; "" for none
-	output string // file; "" for none
+	Output string // file; "" for none
 	commit bool
 }
 
 // No variable sets these flags: it would change runs of manifests, too.
-func (o *promptOptions) fields() []option.Field {
+func (o *Prompt) Fields() []option.Field {
 	return []option.Field{
-		{Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.text}, NoVar: true, Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
-		{Name: "setup", Group: option.Prompts, To: (*option.Texts)(&o.setup), NoVar: true, Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
+		{Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.Text}, NoVar: true, Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},
+		{Name: "setup", Group: option.Prompts, To: (*option.Texts)(&o.Setup), NoVar: true, Usage: "Run `COMMAND` before the agent, for example npm ci (repeatable)"},
 		{Name: "verify", Group: option.Prompts, To: (*option.Texts)(&o.verify), NoVar: true, Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
 		{Name: "output-schema", Group: option.Prompts, To: &o.schema, NoVar: true, Usage: "Require a JSON document that matches the JSON Schema in `FILE`; findings is a built-in schema of reviews"},
-		{Name: "output-file", Group: option.Prompts, To: &o.output, NoVar: true, Usage: "Also write the final message to `FILE`"},
+		{Name: "output-file", Group: option.Prompts, To: &o.Output, NoVar: true, Usage: "Also write the final message to `FILE`"},
 		{Name: "commit", Group: option.Prompts, To: &o.commit, NoVar: true, Usage: "Commit the changes to a new branch instead of changing the working tree"},
 	}
 }
 
-// check returns an error for flags and arguments that do not fit.
-func (o *promptOptions) check(args []string, json bool) error {
-	if o.text == nil {
+// Check returns an error for flags and arguments that do not fit.
+func (o *Prompt) Check(args []string, json bool) error {
+	if o.Text == nil {
 		return o.checkUnused()
 	}
 	switch {
@@ -51,23 +51,23 @@ func (o *promptOptions) check(args []string, json bool) error {
 		return fmt.Errorf("run -p accepts no manifest, got %q; quote the prompt, or remove -p", args[0])
 	case json:
 		return errors.New("--json is not allowed with -p, which prints only the final message; report.json is in the report directory")
-	case strings.TrimSpace(*o.text) == "":
+	case strings.TrimSpace(*o.Text) == "":
 		return errors.New("-p: the prompt is empty")
 	}
 	return nil
 }
 
 // checkUnused returns an error for flags that require -p.
-func (o *promptOptions) checkUnused() error {
+func (o *Prompt) checkUnused() error {
 	flag := ""
 	switch {
-	case len(o.setup) > 0:
+	case len(o.Setup) > 0:
 		flag = "--setup"
 	case len(o.verify) > 0:
 		flag = "--verify"
 	case o.schema != "":
 		flag = "--output-schema"
-	case o.output != "":
+	case o.Output != "":
 		flag = "--output-file"
 	case o.commit:
 		flag = "--commit"
@@ -80,10 +80,10 @@ func (o *promptOptions) checkUnused() error {
 // maxPrompt is the maximum size of a prompt from standard input, in bytes.
 const maxPrompt = 256 << 10
 
-// manifest returns the manifest of the flags. Its commit is on a branch with the id of the
+// Manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
-func (o *promptOptions) manifest(ctx context.Context, w world.World, id string, plan planOptions) ([]byte, error) {
-	p := tasks.Prompt{Text: *o.text, Setup: o.setup, Verify: o.verify, Output: o.outputInManifest(plan.untrusted)}
+func (o *Prompt) Manifest(ctx context.Context, w world.World, id string, plan Options) ([]byte, error) {
+	p := tasks.Prompt{Text: *o.Text, Setup: o.Setup, Verify: o.verify, Output: o.outputInManifest(plan.Untrusted)}
 	if p.Text == "-" {
 		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
 		if err != nil {
@@ -113,8 +113,8 @@ func (o *promptOptions) manifest(ctx context.Context, w world.World, id string, 
 	return p.Manifest(), nil
 }
 
-// schemaFile returns the file of --output-schema; "" if it names the built-in schema.
-func (o *promptOptions) schemaFile() string {
+// SchemaFile returns the file of --output-schema; "" if it names the built-in schema.
+func (o *Prompt) SchemaFile() string {
 	if o.schema == findings.Name {
 		return ""
 	}
@@ -122,7 +122,7 @@ func (o *promptOptions) schemaFile() string {
 }
 
 // readSchema reads the file of --output-schema; nil without one.
-func (o *promptOptions) readSchema(ctx context.Context) (schema map[string]any, err error) {
+func (o *Prompt) readSchema(ctx context.Context) (schema map[string]any, err error) {
 	if o.schema == "" {
 		return nil, nil
 	}
@@ -133,8 +133,8 @@ func (o *promptOptions) readSchema(ctx context.Context) (schema map[string]any, 
 }
 
 // outputInManifest returns the file of --output-file if the manifest can name it; "" otherwise.
-func (o *promptOptions) outputInManifest(untrusted bool) string {
-	here, rel, err := below(o.output)
+func (o *Prompt) outputInManifest(untrusted bool) string {
+	here, rel, err := below(o.Output)
 	if err != nil || rel == "" || untrusted {
 		return ""
 	}
@@ -144,19 +144,19 @@ func (o *promptOptions) outputInManifest(untrusted bool) string {
 	return rel
 }
 
-// deliver sets the file for the final message: the path is the user's own, unlike one of a manifest. The policies were
+// Deliver sets the file for the final message: the path is the user's own, unlike one of a manifest. The policies were
 // checked with those of other flags.
-func (o *promptOptions) deliver(plan *tasks.Plan, untrusted bool) error {
-	if o.output == "" {
+func (o *Prompt) Deliver(plan *tasks.Plan, untrusted bool) error {
+	if o.Output == "" {
 		return nil
 	}
-	here, rel, err := below(o.output)
+	here, rel, err := below(o.Output)
 	if err != nil {
 		return err
 	}
-	to := tasks.OutputFile{Dir: here, Path: cmp.Or(rel, o.output), Own: o.output}
-	if !filepath.IsAbs(o.output) {
-		to.Own = here + "/" + o.output // not cleaned: the parent of a symlink is that of its target
+	to := tasks.OutputFile{Dir: here, Path: cmp.Or(rel, o.Output), Own: o.Output}
+	if !filepath.IsAbs(o.Output) {
+		to.Own = here + "/" + o.Output // not cleaned: the parent of a symlink is that of its target
 	}
 	switch {
 	case untrusted:
