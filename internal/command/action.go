@@ -342,3 +342,15 @@ func (s *actionStep) add(ctx context.Context, variable string, text func(size in
 		s.warn("write %s: %v", variable, err)
 	}
 }
+
+// annotateOnRunner adds an annotation to the log of the action if the run has made commits that are only on its runner.
+func (s *actionStep) annotateOnRunner(rep *report.Report) {
+	if !slices.ContainsFunc(rep.Jobs, func(j report.Job) bool { return j.Commit != nil }) {
+		return
+	}
+	for _, w := range rep.Warnings {
+		if w.Job == nil && strings.Contains(w.Message, onlyHere) {
+			s.warn("%s", w.Message)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,41 +33,6 @@ func noArguments(command string, args []string) error {
 // jsonFlag is the --json flag of commands that can print JSON.
 func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}
-}
-
-// sandboxField is the option --sandbox of commands that run confined commands.
-func sandboxField(to *string, group string) option.Field {
-	return option.Field{Name: "sandbox", Group: group, To: to, Usage: "Confine commands with `MODE`: auto, require, external or off"}
-}
-
-// failOnField is the option --fail-on of commands that exit as a run does.
-func failOnField(to *event.FailOn, group string) option.Field {
-	return option.Field{
-		Name: "fail-on", Group: group, To: option.Of(to, event.ParseFailOn),
-		Usage: "Exit with an error only on `FAILURES`: any, all, verify, policy, environment, baseline, never or N% of the jobs (policy stops, credentials and internal errors always count)",
-	}
-}
-
-// usual are the flags of run that most users need. The others are in a group of their own.
-func usual() []string {
-	return []string{
-		"model", "profile", "var", "publish", "only", "limit", "resume", "max-cost", "jobs", "max-time", "fail-fast",
-		"sandbox", "untrusted", "prompt", "verify", "commit", "json", "quiet", "dry-run", "report-dir",
-	}
-}
-
-// usualFirst returns options with the usual ones first, and the others in the group of advanced ones.
-func usualFirst(fields []option.Field) []option.Field {
-	var first, others []option.Field
-	for _, f := range fields {
-		if slices.Contains(usual(), f.Name) {
-			first = append(first, f)
-			continue
-		}
-		f.Group = option.Advanced
-		others = append(others, f)
-	}
-	return append(first, others...)
 }
 
 // flagsOf returns the flags that set options.

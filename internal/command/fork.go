@@ -9,11 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -28,23 +25,6 @@ type forkOptions struct {
 	runner.ForkRequest
 	run  string // id or directory of the other run
 	opts runOptions
-}
-
-func forkCommand(w world.World) *cli.Command {
-	o := &forkOptions{opts: *newRunOptions()}
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
-		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
-		&cli.StringFlag{Name: "branch", Destination: &o.Branch, EnvVars: noVariable(), DefaultText: "the job's branch with -fork-N", Usage: "Commit to the new branch `NAME`"},
-		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.opts.plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
-		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports of the new run into `DIR`"},
-	}
-	return &cli.Command{
-		Name: "fork", Usage: "Start a new run that continues from a message of a job's session, on a new branch", ArgsUsage: "RUN [JOB]",
-		UsageText: "millhand session fork 20260102-030405-1a2b3c4d fix-tests --at m5 --prompt \"Use a table test instead.\"\nmillhand session fork 20260102-030405-1a2b3c4d fix-tests --at m1",
-		Flags:     append(flags, flagsOf(o.opts.logFields())...),
-		Action:    act(o.parse, func(ctx context.Context) error { return forkSession(ctx, w, *o) }),
-	}
 }
 
 func (o *forkOptions) parse(args []string) error {
@@ -156,3 +136,6 @@ func named(run *event.Run, job, verb string) error {
 	}
 	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
 }
+
+// maxNames is the maximum number of sessions that an error lists.
+const maxNames = 20

@@ -124,15 +124,3 @@ func warnOnRunner(w world.World, plan *tasks.Plan) []string {
 	}
 	return []string{where + onlyHere + fix}
 }
-
-// annotateOnRunner adds an annotation to the log of the action if the run has made commits that are only on its runner.
-func (s *actionStep) annotateOnRunner(rep *report.Report) {
-	if !slices.ContainsFunc(rep.Jobs, func(j report.Job) bool { return j.Commit != nil }) {
-		return
-	}
-	for _, w := range rep.Warnings {
-		if w.Job == nil && strings.Contains(w.Message, onlyHere) {
-			s.warn("%s", w.Message)
-		}
-	}
-}

@@ -25,17 +25,6 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// startedWith returns the command line for a process that resumes the run; nil if the
-// current directory is unknown.
-func startedWith(ctx context.Context) *event.Invocation {
-	dir, err := os.Getwd()
-	args := lineOf(ctx).own
-	if err != nil || len(args) == 0 {
-		return nil
-	}
-	return &event.Invocation{Dir: dir, Args: args}
-}
-
 // resume continues a run in its report directory.
 func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (err error) {
 	dir, err := savedrun.Find(o.resume)

@@ -7,14 +7,10 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -33,28 +29,6 @@ type revertOptions struct {
 	run, job string // job is "" for the only one
 	turn     *int
 	json     bool
-}
-
-func revertCommand(w world.World) *cli.Command {
-	o := &revertOptions{}
-	return &cli.Command{
-		Name: "revert", Usage: "Give the branch or the working tree of a job the state after an earlier turn", ArgsUsage: "RUN [JOB]",
-		UsageText: "millhand session revert 20260102-030405-1a2b3c4d fix-tests --turn 3\nmillhand session revert 20260102-030405-1a2b3c4d --turn 0",
-		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "turn", Value: option.Of(&o.turn, turnNumber), EnvVars: noVariable(), Usage: "Revert to the files after turn `N`, 0 for those before the agent started"},
-			jsonFlag(&o.json, "Print one JSON document"),
-		},
-		Action: act(o.parse, func(ctx context.Context) error { return revertSession(ctx, w, *o) }),
-	}
-}
-
-// turnNumber parses the number of a turn.
-func turnNumber(text string) (*int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return nil, errors.New("must be 0 or the number of a turn")
-	}
-	return &n, nil
 }
 
 func (o *revertOptions) parse(args []string) error {

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
@@ -69,28 +67,6 @@ type runOptions struct {
 
 	change   func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
 	accounts *models.Accounts                         // shared with other runs of this process; nil for none
-}
-
-func runCommand(w world.World) *cli.Command {
-	o := newRunOptions()
-	return &cli.Command{
-		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
-		Description: "Run the tasks in one or more manifests, or a prompt.\n" + load.OrUsual,
-		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
-		Flags:       flagsOf(usualFirst(o.fields())),
-		Action: act(o.parse, checks(func(ctx context.Context) error {
-			ctx, cancel := load.Timed(ctx, o.plan.MaxTime)
-			defer cancel()
-			if err := o.usePrompt(ctx, w); err != nil {
-				return load.NotLoaded(ctx, err)
-			}
-			if o.dryRun {
-				return showPlan(ctx, w, o.dry())
-			}
-			o.invocation = startedWith(ctx)
-			return run(ctx, w, *o)
-		})),
-	}
 }
 
 // logFields are the options of the output.
@@ -163,14 +139,6 @@ func (o *runOptions) usePrompt(ctx context.Context, w world.World) (err error) {
 	o.id = load.NewRunID(w)
 	o.plan.Prompt, err = o.prompt.Manifest(ctx, w, o.id, o.plan)
 	return err
-}
-
-// dry returns the options of "millhand plan" for --dry-run.
-func (o *runOptions) dry() showOptions {
-	if o.json {
-		return showOptions{plan: o.plan, format: "json", after: o.after}
-	}
-	return showOptions{plan: o.plan, format: "table", after: o.after}
 }
 
 // checked has what a run checks before its repositories.

@@ -111,22 +111,6 @@ func listRuns(w world.World, o listRunsOptions) error {
 	return nil
 }
 
-// findRuns lists the runs of a directory; "" is the default directory, which may
-// not exist.
-func findRuns(w world.World, dir string) (at string, runs []rundir.Saved, err error) {
-	if dir == "" {
-		dir = filepath.Join(".millhand", "runs")
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return dir, []rundir.Saved{}, nil
-		}
-	}
-	runs, err = rundir.List(dir, w.Now())
-	if err != nil {
-		return "", nil, fault.New(event.ExitUsage, "list runs: %w", err)
-	}
-	return dir, runs, nil
-}
-
 // columns returns the cells of a run in the table.
 func columns(r rundir.Saved) []string {
 	elapsed, exit, passed, cost := "-", "-", "-", "-"
@@ -198,14 +182,6 @@ func (p *pruning) pruneLeftovers() {
 	p.errs = errors.Join(p.errs, err)
 	for _, l := range removed {
 		fmt.Fprintln(p.world.Out, "removed "+l.String())
-	}
-}
-
-// closeRun closes the report directory of a run, and prints what could not be removed.
-func closeRun(w world.World, out *rundir.Dir) {
-	out.Close()
-	if err := out.Remains(); err != nil {
-		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+err.Error()))
 	}
 }
 

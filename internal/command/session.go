@@ -57,7 +57,7 @@ func sessionCommand(w world.World) *cli.Command {
 				Flags: append([]cli.Flag{
 					&cli.StringFlag{Name: "prompt", Destination: &resume.followUp.prompt, EnvVars: noVariable(), Usage: "Continue with `PROMPT`"},
 				}, flagsOf(resume.logFields())...),
-				Action: act(resume.parseFollowUp, func(ctx context.Context) error { return resumeSession(ctx, w, *resume) }),
+				Action: act(func(args []string) error { return parseFollowUp(resume, args) }, func(ctx context.Context) error { return resumeSession(ctx, w, *resume) }),
 			},
 		},
 	}
@@ -66,7 +66,7 @@ func sessionCommand(w world.World) *cli.Command {
 }
 
 // parseFollowUp reads the arguments of "millhand session resume".
-func (o *runOptions) parseFollowUp(args []string) error {
+func parseFollowUp(o *runOptions, args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:
 		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
@@ -200,9 +200,6 @@ func findSession(r *savedrun.Run, name string) (job string, s *report.Session, e
 	}
 	return "", nil, fault.New(event.ExitUsage, "session %q not found in the run; it has %s", name, list)
 }
-
-// maxNames is the maximum number of sessions that an error lists.
-const maxNames = 20
 
 // sessionDocument is what `millhand session show --json` prints.
 type sessionDocument struct {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -251,12 +249,6 @@ func toolOutputs(tmp string) (*files.Dir, error) {
 		return nil, fmt.Errorf("create a directory for outputs: %w", err)
 	}
 	return files.Open(fresh)
-}
-
-// outputsOf returns the name of the directory for a workspace's saved outputs.
-func outputsOf(dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:8])
 }
 
 // runs reports whether a tool can run commands.
