@@ -10,10 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/runner/changes"
+	"github.com/millhand/millhand/runner/savedsession"
 )
-
-// snapshots is the directory of the saved states of worktrees, in the report directory.
-const snapshots = "snapshots/objects"
 
 // checkpoint returns the function that saves the worktree after a turn of a session; nil
 // for child sessions, whose calls belong to a call of the job's own session.
@@ -101,7 +99,7 @@ func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) state.Checkpoints {
 	return state.Checkpoints{
-		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
+		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
 		LeftOut: s.InPlace,
 		Secret:  func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
 	}
@@ -118,7 +116,7 @@ func (s *site) save(ctx context.Context, o *Options) (state.Saved, error) {
 
 // openStore returns the states that are saved, with their directory.
 func (s *site) openStore(o *Options) (state.Checkpoints, error) {
-	for _, dir := range []string{path.Dir(snapshots), snapshots} {
+	for _, dir := range []string{path.Dir(savedsession.States), savedsession.States} {
 		if err := o.Dir.Mkdir(dir); err != nil {
 			return state.Checkpoints{}, err
 		}

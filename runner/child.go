@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -116,7 +117,7 @@ func (w *work) reopenChild(ctx context.Context, parent string, r tools.SpawnRequ
 	if !found {
 		return nil, nil
 	}
-	state, _, err := stateOf(w.job.opts.Dir, r.TaskID)
+	state, _, err := savedsession.Read(w.job.opts.Dir, r.TaskID)
 	if err == nil && state == nil {
 		return nil, nil
 	}

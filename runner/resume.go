@@ -3,10 +3,8 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -14,49 +12,14 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 )
-
-// stateOf returns what a session of an earlier process has saved, and the length of an
-// incomplete last line; nil without a file.
-func stateOf(dir *files.Dir, file string) (*journal.State, int, error) {
-	f, err := dir.FS().Open(transcript(file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	state, torn, err := journal.Read(f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", transcript(file), err)
-	}
-	return state, torn, nil
-}
-
-// cut removes the end of a session's journal.
-func cut(dir *files.Dir, file string, bytes int) error {
-	f, err := dir.Append(transcript(file))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return f.Truncate(info.Size() - int64(bytes))
-}
-
-// transcript returns the path of a session's journal in the report directory.
-func transcript(file string) string { return path.Join("sessions", file+".jsonl") }
 
 // continuation is the state of a session that an earlier process began.
 type continuation struct {
@@ -82,13 +45,13 @@ func (w *work) resume() (*continuation, error) {
 	var main *continuation
 	for _, id := range slices.Sorted(maps.Keys(past.Sessions)) {
 		file := strings.TrimPrefix(id, w.job.sessionID(""))
-		state, torn, err := stateOf(w.job.opts.Dir, file)
+		state, torn, err := savedsession.Read(w.job.opts.Dir, file)
 		if err != nil {
 			return nil, err
 		}
 		if torn > 0 {
-			w.job.warn(fmt.Sprintf("the last line of %s is incomplete (%s) and was removed", transcript(file), figures.Count(torn, "byte")))
-			if err := cut(w.job.opts.Dir, file, torn); err != nil {
+			w.job.warn(fmt.Sprintf("the last line of %s is incomplete (%s) and was removed", savedsession.Path(file), figures.Count(torn, "byte")))
+			if err := savedsession.Cut(w.job.opts.Dir, file, torn); err != nil {
 				return nil, err
 			}
 		}
@@ -244,4 +207,13 @@ func (w *work) keepReplaced(ctx context.Context, tree string) error {
 	}
 	w.job.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(w.job.opts.Dir.Path(), filepath.FromSlash(dir))))
 	return nil
+}
+
+// checkForked checks that the files of a fork can be restored.
+func (w *work) checkForked() *ending.Stop {
+	past := w.job.history
+	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
+		return nil
+	}
+	return &ending.Stop{Code: event.CodeRepository, Detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
 }

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
@@ -26,33 +24,6 @@ type Reverted struct {
 	Previous string   `json:"previous"` // commit of the branch before; "" without one
 	Replaced string   `json:"replaced"` // directory with copies of files of the working tree that were replaced; "" for none
 	Pushed   string   `json:"pushed"`   // remote that has the previous commit; "" for none
-}
-
-// RevertTo returns a run that reverts a job that has ended to a turn of its session, 0 for the
-// state before the agent. dir is the report directory. It changes nothing.
-func RevertTo(past *history.Past, dir, job string, turn int) (history.Run, error) {
-	to := history.Order{Do: history.Revert{Turn: turn}, Job: job}
-	if _, err := history.Decide(past, to); err != nil {
-		return history.Run{}, err
-	}
-	state, err := readJournal(dir, job)
-	if err != nil {
-		return history.Run{}, err
-	}
-	point, err := state.AfterTurn(turn)
-	if err != nil {
-		return history.Run{}, fmt.Errorf("%w: use 0 for the state before the agent, or one of %s", err, listedTurns(state))
-	}
-	to.Do = history.Revert{Turn: turn, Tree: cmp.Or(point.Tree, past.Job(job).FirstTree())}
-	return history.Decide(past, to)
-}
-
-func listedTurns(state *journal.State) string {
-	var names []string
-	for _, n := range state.TurnNumbers() {
-		names = append(names, strconv.Itoa(n))
-	}
-	return listed(names)
 }
 
 // Revert gives the branch or the working tree of a job the state that [RevertTo] has

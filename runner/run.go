@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -191,7 +192,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	if past := o.History.Past; past != nil {
 		past.Close()
-		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots))) // of the process that it continues
+		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States))) // of the process that it continues
 		began = began.Add(-past.Elapsed)
 	}
 	settle := r.shareBudget(ctx)

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -300,7 +301,7 @@ func (o *Options) secret(variable string) string {
 }
 
 func (o *Options) openTranscript(name string) (*os.File, error) {
-	f, err := o.Dir.Append(transcript(name))
+	f, err := o.Dir.Append(savedsession.Path(name))
 	if err != nil {
 		return nil, fmt.Errorf("open the transcript: %w", err)
 	}

@@ -26,7 +26,7 @@ func knotted() map[string]knot {
 	return map[string]knot{
 		"internal/command":       {12000, 11800, 59},
 		"tasks":                  {11500, 11500, 112},
-		"runner":                 {7500, 7300, 87},
+		"runner":                 {7200, 7100, 81},
 		"tools":                  {6700, 6500, 35},
 		"tools/shell":            {5100, 4900, 25},
 		"report":                 {5100, 4700, 34},

@@ -1,10 +1,8 @@
-package runner
+package savedsession
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/journal"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
@@ -29,8 +26,8 @@ type Fork struct {
 	store   string          // directory of the saved states
 }
 
-// ForkRequest is what to fork.
-type ForkRequest struct {
+// Request is what to fork.
+type Request struct {
 	Dir     string // report directory of the other run
 	Job     string
 	Message string // "" lists the messages in the error
@@ -40,7 +37,7 @@ type ForkRequest struct {
 
 // NewFork finds the message in the session of a job. past is what the other run did. It
 // changes nothing.
-func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
+func NewFork(past *history.Past, q Request) (*Fork, error) {
 	was := past.Job(q.Job)
 	if was == nil || len(was.Sessions) == 0 || was.Start == nil && was.Fork == nil {
 		return nil, fmt.Errorf("job %s has no session", q.Job)
@@ -53,7 +50,7 @@ func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: use one of %s (millhand session show %s %s prints them)", err, listed(state.MessageIDs()), past.Run.ID, q.Job)
 	}
-	f := &Fork{named: q.Branch != "", store: filepath.Join(q.Dir, filepath.FromSlash(snapshots)), from: event.Fork{
+	f := &Fork{named: q.Branch != "", store: filepath.Join(q.Dir, filepath.FromSlash(States)), from: event.Fork{
 		Run: past.Run.ID, Dir: q.Dir, Job: q.Job, Message: q.Message, After: point.After, Turn: point.Turn, Tree: point.Tree,
 		Base: was.BaseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.Children(), Left: was.AllLeft(),
 	}}
@@ -69,37 +66,6 @@ func NewFork(past *history.Past, q ForkRequest) (*Fork, error) {
 	}
 	f.from.Tree = cmp.Or(f.from.Tree, was.FirstTree())
 	return f, nil
-}
-
-// readJournal reads the session of a job.
-func readJournal(dir, job string) (*journal.State, error) {
-	f, err := files.OpenIn(dir, transcript(job)) // the name is from a file
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the session of job %s was not saved", job)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the session of job %s: %w", job, err)
-	}
-	defer f.Close()
-	state, _, err := journal.Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	if len(state.History) == 0 {
-		return nil, fmt.Errorf("%s: no conversation found: the run was killed at its start, or is of an earlier release", f.Name())
-	}
-	return state, nil
-}
-
-// maxListed is the maximum number of messages or turns that an error lists.
-const maxListed = 20
-
-// listed lists the last names.
-func listed(names []string) string {
-	if more := len(names) - maxListed; more > 0 {
-		return fmt.Sprintf("%s (and %d before)", strings.Join(names[more:], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // Job returns the id of the forked job.
@@ -118,7 +84,7 @@ func (f *Fork) History(run string) (history.Run, error) {
 // Write writes the conversation and the saved states of its turns into the report directory of
 // the new run.
 func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte) (err error) {
-	if err := dir.Mkdir(snapshots); err != nil {
+	if err := dir.Mkdir(States); err != nil {
 		return fmt.Errorf("copy the states of the session: %w", err)
 	}
 	var trees []string
@@ -130,13 +96,13 @@ func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte)
 			trees = append(trees, e.Turn.Tree)
 		}
 	}
-	if err := state.CopyStates(f.store, filepath.Join(dir.Path(), filepath.FromSlash(snapshots)), trees); err != nil {
+	if err := state.CopyStates(f.store, filepath.Join(dir.Path(), filepath.FromSlash(States)), trees); err != nil {
 		return err
 	}
 	if len(f.entries) == 0 {
 		return nil
 	}
-	file, err := dir.Append(transcript(f.from.Job))
+	file, err := dir.Append(Path(f.from.Job))
 	if err != nil {
 		return fmt.Errorf("copy the session: %w", err)
 	}
@@ -220,13 +186,4 @@ func cutLast(text, separator string) (before, after string, found bool) {
 		return text, "", false
 	}
 	return text[:at], text[at+len(separator):], true
-}
-
-// checkForked checks that the files of a fork can be restored.
-func (w *work) checkForked() *ending.Stop {
-	past := w.job.history
-	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
-		return nil
-	}
-	return &ending.Stop{Code: event.CodeRepository, Detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}
 }
