@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
@@ -121,7 +122,7 @@ func TestLongSessionStaysWithinWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			turns := 200
 			if name == "chat" {
-				turns = 500
+				turns = nightly.Count(200, 500, 500)
 			}
 			e := &endless{t: t, turns: turns}
 			server := wiretest.New(nil)
