@@ -343,9 +343,9 @@ func (f *Fold) warnGaps(r *Report) {
 
 // totals sums over the jobs and warns of jobs whose cost is unknown.
 func totals(r *Report) Totals {
-	t := Totals{Jobs: len(r.Jobs), CostUSD: new(money.USD), DeniedCost: new(money.USD)}
+	t := Totals{Jobs: len(r.Jobs), DeniedCost: new(money.USD)}
 	var unknown []string
-	var least money.USD
+	var cost money.Total
 	for _, j := range r.Jobs {
 		switch j.Outcome {
 		case event.Passed:
@@ -361,19 +361,16 @@ func totals(r *Report) Totals {
 		t.DeniedTurns += j.DeniedTurns
 		t.DeniedCost = money.Sum(t.DeniedCost, j.DeniedCost)
 		t.Usage = t.Usage.Add(j.Usage)
-		t.CostUSD = money.Sum(t.CostUSD, j.CostUSD)
+		cost.Add(j.CostUSD, j.atLeast)
 		t.Changes += len(j.Changes)
 		t.Retries += j.Retries
 		t.Lost = t.Lost.Plus(j.Lost)
 		if j.CostUSD == nil {
 			unknown = append(unknown, j.ID)
-			least = least.Add(j.atLeast)
-		} else {
-			least = least.Add(*j.CostUSD)
 		}
 	}
-	if len(unknown) > 0 {
-		t.CostAtLeast = &least
+	if t.CostUSD = cost.USD(); t.CostUSD == nil {
+		t.CostAtLeast = new(cost.Least())
 		r.warn("", "the cost of the run is unknown, because the cost of these jobs is unknown: "+strings.Join(unknown, ", "))
 	}
 	return t

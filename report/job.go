@@ -421,7 +421,7 @@ func (j *job) leastCost(end event.JobEnd) (least money.USD) {
 	if end.CostUSD != nil {
 		least = *end.CostUSD
 	} else {
-		least = j.spent().least
+		least = j.spent().cost.Least()
 	}
 	for _, e := range j.earlier {
 		if e.end.CostUSD != nil {
@@ -445,7 +445,7 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 			Turns:     spent.turns,
 			ElapsedMS: max(0, last.Sub(j.begunAt).Milliseconds()),
 			Usage:     spent.usage,
-			CostUSD:   spent.cost,
+			CostUSD:   spent.cost.USD(),
 		}
 	case cancelled:
 		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job started", CostUSD: new(money.USD)}
@@ -501,7 +501,7 @@ func (s *session) report() Session {
 		Model:       s.info.Model,
 		Turns:       spent.turns,
 		Usage:       spent.usage,
-		CostUSD:     spent.cost,
+		CostUSD:     spent.cost.USD(),
 		Prunes:      s.prunes,
 		Compactions: s.compactions, RevertedTo: s.reverted,
 		End:       s.info.End,

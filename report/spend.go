@@ -49,34 +49,30 @@ func (r *Report) warnUnknownCosts() {
 	}
 }
 
-// spend is the usage and cost of turns. cost is nil if the cost of any turn is unknown;
-// that of a model call that never ended is. least is the sum of the known ones.
+// spend is the usage and cost of turns. The cost of a model call that never ended is unknown.
 type spend struct {
 	turns int
 	usage money.Usage
-	cost  *money.USD
-	least money.USD
+	cost  money.Total
 }
 
 func (j *job) spent() spend {
-	sum := spend{cost: new(money.USD)}
+	var sum spend
 	for _, s := range j.sessions {
 		one := s.spent()
 		sum.turns += one.turns
 		sum.usage = sum.usage.Add(one.usage)
-		sum.cost = money.Sum(sum.cost, one.cost)
-		sum.least = sum.least.Add(one.least)
+		sum.cost.Plus(one.cost)
 	}
 	return sum
 }
 
 func (s *session) spent() spend {
-	sum := spend{cost: new(money.USD)}
+	var sum spend
 	for _, t := range s.turns {
 		sum.turns += min(t.number, 1)
 		sum.usage = sum.usage.Add(t.usage)
-		sum.cost = money.Sum(sum.cost, t.cost)
-		sum.least = sum.least.Add(t.least())
+		sum.cost.Add(t.cost, t.least())
 	}
 	return sum
 }

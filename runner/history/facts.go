@@ -172,21 +172,22 @@ func (j *Facts) Called() (all []event.Call) {
 
 // Spent is the most that the job has cost: a turn that did not end as much as was reserved
 // for it.
-func (j *Facts) Spent() (sum money.USD) {
-	sum = j.spent
+func (j *Facts) Spent() money.USD {
+	var sum money.Total
+	sum.Add(&j.spent, 0)
 	for _, s := range j.Sessions {
 		for _, t := range s.turns {
 			switch {
-			case t.end != nil && t.end.CostUSD != nil:
-				sum = sum.Add(*t.end.CostUSD)
-			case t.end == nil && t.start.Reserved != nil:
-				sum = sum.Add(*t.start.Reserved)
-			case t.end == nil && t.start.Request != nil && t.start.Request.CostUSD != nil:
-				sum = sum.Add(*t.start.Request.CostUSD)
+			case t.end != nil:
+				sum.Add(t.end.CostUSD, 0)
+			case t.start.Reserved != nil:
+				sum.Add(t.start.Reserved, 0)
+			case t.start.Request != nil:
+				sum.Add(t.start.Request.CostUSD, 0)
 			}
 		}
 	}
-	return sum
+	return sum.Least()
 }
 
 // settle forgets what only a process that continues the job needs, which is most of its memory.
