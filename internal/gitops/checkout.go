@@ -66,11 +66,11 @@ func checkoutOf(to, from *state.Reader, commit string) (c *checkout, err error) 
 	files, copies := c.commit.ByPath(), make(map[string]bool, len(idx.Entries))
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
-		if files[e.Path] != state.StateOf(e) || !content.IsPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
+		if files[e.Path] != state.EntryState(e) || !content.IsPlain(e.Mode) || e.Stage() != 0 || e.SkipWorktree() || copies[e.Path] {
 			continue
 		}
 		copies[e.Path] = true
-		if err := c.add(store.Placed{Path: e.Path, State: state.StateOf(e)}, e.Stat.Size()); err != nil {
+		if err := c.add(store.Placed{Path: e.Path, State: state.EntryState(e)}, e.Stat.Size()); err != nil {
 			return nil, err
 		}
 	}

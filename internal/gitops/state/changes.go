@@ -217,7 +217,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 	}
 	for i, met := range w.met {
 		if e := &w.index.Entries[i]; met == unchanged {
-			compare(e.Path, edit{after: StateOf(e), stored: e.Hash})
+			compare(e.Path, edit{after: EntryState(e), stored: e.Hash})
 		}
 	}
 	now := make(map[string]bool, len(w.files))
@@ -234,7 +234,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 			continue
 		}
 		i, tracked := w.search(path)
-		if tracked && (w.met[i] != absent || w.sparse(i) && before == StateOf(&w.index.Entries[i])) {
+		if tracked && (w.met[i] != absent || w.sparse(i) && before == EntryState(&w.index.Entries[i])) {
 			continue
 		}
 		edits[path] = edit{before: before}

@@ -238,7 +238,7 @@ func (c *Commits) listingBy(idx *gitdir.Index, commit string) (*Snapshot, error)
 	s.list = sync.OnceFunc(func() {
 		s.byPath = make(map[string]store.State, len(idx.Entries))
 		for i, path := range ownPaths(idx) {
-			s.byPath[path] = StateOf(&idx.Entries[i])
+			s.byPath[path] = EntryState(&idx.Entries[i])
 		}
 	})
 	c.listed.add(commit, s)

@@ -108,7 +108,7 @@ func (r *Reader) snapshot(ctx context.Context, rules *ignore.Matcher, private bo
 	}
 	for i, path := range ownPaths(idx) {
 		if sparse := w.sparse(i); sparse || w.met[i] == unchanged {
-			s.byPath[path] = StateOf(&idx.Entries[i])
+			s.byPath[path] = EntryState(&idx.Entries[i])
 			if sparse {
 				s.skipped[path] = true
 			}

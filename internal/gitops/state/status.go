@@ -94,7 +94,7 @@ func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for i, met := range w.met {
 		e := &w.index.Entries[i]
-		if head != nil && head.ByPath()[e.Path] != StateOf(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
+		if head != nil && head.ByPath()[e.Path] != EntryState(e) || met != unchanged && w.only(i) == nil || met == absent && !e.AssumedUnchanged() {
 			differs[e.Path] = true
 		}
 	}
@@ -107,7 +107,7 @@ func (w *walk) differences(head *Snapshot) []string {
 	}
 	for i := range w.files {
 		f := &w.files[i]
-		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != StateOf(f.entry) {
+		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != EntryState(f.entry) {
 			differs[f.path] = true
 		}
 	}

@@ -116,7 +116,7 @@ func (c *changer) compare(t *testing.T) {
 	dirty, err := r.Dirty(t.Context())
 	must(t, err)
 	for _, got := range [][]string{status.Dirty, dirty} {
-		if diff := cmp.Diff(c.Sandbox.StatusPaths(), got); diff != "" {
+		if diff := cmp.Diff(c.StatusPaths(), got); diff != "" {
 			t.Fatalf("(-git +got):\n%s", diff)
 		}
 	}

@@ -20,8 +20,8 @@ const (
 // span is a range of an index: its entries below a directory.
 type span struct{ from, to int }
 
-// StateOf returns the state that an entry of an index describes.
-func StateOf(e *gitdir.IndexEntry) store.State { return store.State{Mode: e.Mode, Hash: e.Hash} }
+// EntryState returns the state that an entry of an index describes.
+func EntryState(e *gitdir.IndexEntry) store.State { return store.State{Mode: e.Mode, Hash: e.Hash} }
 
 // narrow returns the entries of a span below a directory.
 func (w *walk) narrow(s span, dir string) span {

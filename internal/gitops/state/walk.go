@@ -205,7 +205,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 		if err != nil {
 			return nil, err
 		}
-		if one.hashed && one.entry != nil && one.state == StateOf(one.entry) {
+		if one.hashed && one.entry != nil && one.state == EntryState(one.entry) {
 			w.meet(i, unchanged)
 			continue
 		}
