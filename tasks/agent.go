@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -28,12 +29,12 @@ const DefaultAgent = "build"
 // BuiltInAgents returns the agents that are always there, in the order in which
 // models see them.
 func BuiltInAgents() []Agent {
-	review, _ := presetProfile("review")
+	review, _ := permission.Preset("review")
 	return []Agent{
 		{Name: DefaultAgent},
-		{Name: "plan", Max: &review.Profile},
+		{Name: "plan", Max: &review},
 		{
-			Name: "explore", Max: &review.Profile, Without: []string{"task", "todowrite", "todoread", "skill"},
+			Name: "explore", Max: &review, Without: []string{"task", "todowrite", "todoread", "skill"},
 			Description: "Searches the workspace and answers questions about it; changes nothing. Say what to find, and how thoroughly to look.",
 		},
 		{

@@ -61,18 +61,8 @@ func (j *Job) ResolveBeside(workspace string) []Readable {
 	return all
 }
 
-// resolveBeside does the same for a custom tool, whose jobs may have several repositories.
-func (t *CustomTool) resolveBeside(b Beside, jobs []Job) {
-	t.Command, t.Readable = b.resolveProgram(t.Command, jobs)
-}
-
-// resolveBeside does the same for a process.
-func (p *Process) resolveBeside(b Beside, jobs []Job) {
-	p.Command, p.Readable = b.resolveProgram(p.Command, jobs)
-}
-
 // resolveProgram returns a program and its arguments, in which a shell's command line is
-// resolved, and what it can read.
+// resolved, and what it can read. It may serve jobs of several repositories.
 func (b Beside) resolveProgram(command []string, jobs []Job) (resolved []string, all []Readable) {
 	var repos []Repo
 	for _, j := range jobs {

@@ -122,9 +122,8 @@ func TestProgramsOfToolsAreReadable(t *testing.T) {
 		"home/run":    {{Path: top + "/home/run"}},
 		"other/none":  nil,
 	} {
-		tool := CustomTool{Command: []string{filepath.Join(top, program)}}
-		tool.resolveBeside(Beside{Dir: top + "/ops", Home: top + "/home"}, nil)
-		if diff := cmp.Diff(want, tool.Readable); diff != "" {
+		_, readable := Beside{Dir: top + "/ops", Home: top + "/home"}.resolveProgram([]string{filepath.Join(top, program)}, nil)
+		if diff := cmp.Diff(want, readable); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", program, diff)
 		}
 	}

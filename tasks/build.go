@@ -91,7 +91,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	p.Rollout = rollout
 	locate(b.inputs.Uses, drafts, b.manifests)
 	p.Notes = slices.Concat(b.found.Notes, notes)
-	p.takeShard(b.options.Overrides.Shard)
+	takeShard(p, b.options.Overrides.Shard)
 	return p, nil
 }
 
@@ -163,8 +163,7 @@ func (b *builder) checkManifests() {
 // define resolves what the manifests define for all jobs.
 func (b *builder) define() {
 	defineProviders(b)
-	b.defineForges()
-	b.shared.forges = b.lists.withHosts(b.shared.forges)
+	b.shared.forges = b.lists.withHosts(forgesOf(b.manifests))
 	b.defineAgents()
 	b.shared.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.shared.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
@@ -256,26 +255,34 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.Src)
 	}
 	b.equip(p)
-	p.grantWorkspaces()
-	p.protectGranted()
+	grantWorkspaces(p)
+	protectGranted(p)
 	p.Sources, p.uses = b.lists.planned(), b.inputs.Uses
 	p.Hash = b.hash(p, drafts)
+	b.resolveBeside(p)
+	return p
+}
+
+// resolveBeside lets the programs of a plan find what they name next to their manifest.
+func (b *builder) resolveBeside(p *Plan) {
+	resolve := func(src *form.Source, command *[]string, readable *[]Readable) {
+		*command, *readable = beside(p.Policies, src).resolveProgram(*command, p.Jobs)
+	}
 	for i := range p.Tools {
-		p.Tools[i].resolveBeside(beside(p.Policies, b.shared.tools[i].Src), p.Jobs)
+		resolve(b.shared.tools[i].Src, &p.Tools[i].Command, &p.Tools[i].Readable)
 	}
 	for i := range p.MCP {
-		if p.MCP[i].Remote != nil {
-			continue
+		if s := &p.MCP[i]; s.Remote == nil {
+			resolve(b.shared.servers[i].Src, &s.Process.Command, &s.Process.Readable)
 		}
-		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.shared.servers[i].Src), p.Jobs)
 	}
 	for i := range p.Hooks {
-		p.Hooks[i].resolveBeside(beside(p.Policies, b.shared.hooks[i].Src), p.Jobs)
+		resolve(b.shared.hooks[i].Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
 	}
 	for i, d := range b.shared.languageServers {
-		p.LSP.Servers[i].Process.resolveBeside(beside(p.Policies, d.Src), p.Jobs)
+		s := &p.LSP.Servers[i].Process
+		resolve(d.Src, &s.Command, &s.Readable)
 	}
-	return p
 }
 
 // lower returns the smaller of two limits; 0 is no limit.

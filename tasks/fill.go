@@ -53,7 +53,7 @@ func (b *builder) settingsOf(t *task) settings {
 // fill completes a draft: every default applied, every variable filled in.
 func (b *builder) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
-	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.S, run: b.run, getenv: b.options.Getenv, event: b.options.event}
+	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.S, run: b.run, getenv: b.options.Getenv, event: b.event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.output.schema.doc
 	j.Output, j.Findings = outputOf(t, s), t.output.schema.findings

@@ -106,9 +106,7 @@ func loadForges(ctx context.Context, paths []string, o Options) ([]Forge, error)
 		}
 		manifests = append(manifests, m)
 	}
-	b := &builder{loader: l, manifests: manifests}
-	b.defineForges()
-	return b.shared.forges, l.found.Err()
+	return forgesOf(manifests), l.found.Err()
 }
 
 var appForm = form.Of[*GitHubApp]{Type: form.TypeOf(appKeys), Read: readApp}
@@ -147,11 +145,13 @@ func readKeyCommand(got map[string]form.Value, command program, ttl time.Duratio
 	return &KeySource{Command: command.args, Dir: dir, TTL: ttl}
 }
 
-// defineForges resolves the git hosts of all manifests.
-func (b *builder) defineForges() {
-	for _, d := range gather(b.manifests, func(m *manifest) []definition[Forge] { return m.forges }) {
-		b.shared.forges = append(b.shared.forges, d.is)
+// forgesOf resolves the git hosts of all manifests.
+func forgesOf(manifests []*manifest) []Forge {
+	var all []Forge
+	for _, d := range gather(manifests, func(m *manifest) []definition[Forge] { return m.forges }) {
+		all = append(all, d.is)
 	}
+	return all
 }
 
 func (f *forge) keys() form.Table {

@@ -146,11 +146,6 @@ func equipHooks(b *builder, p *Plan) {
 	}
 }
 
-// resolveBeside replaces paths in the command, as of a custom tool.
-func (h *Hook) resolveBeside(b Beside, jobs []Job) {
-	h.Command, h.Readable = b.resolveProgram(h.Command, jobs)
-}
-
 func (l *hookLists) keys() form.Table {
 	return form.Table{
 		{Name: "run_start", Field: l.on(RunStart), Doc: "Before the first job; a failure ends all jobs"},

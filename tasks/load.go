@@ -73,6 +73,7 @@ func load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 // loader reads files and gathers what is wrong with them.
 type loader struct {
 	options Options
+	event   *event // for ${{ event.PATH }}
 	found   *problem.Collector
 	inputs  *form.Inputs
 	run     *runNames
@@ -88,10 +89,10 @@ func newLoader(ctx context.Context, o Options) *loader {
 		o.Getenv = func(string) string { return "" }
 	}
 	used := form.NewUses()
-	used.Home, used.Root = o.Getenv("HOME"), o.root
-	o.event = eventOf(o, used)
+	used.Home, used.Root = o.Getenv("HOME"), o.Root
+	of := eventOf(o, used)
 	o.Getenv = used.Recording(o.Getenv)
-	return &loader{options: o, found: problem.NewCollector(), inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, lists: &lists{given: o.Lists}}
+	return &loader{options: o, event: of, found: problem.NewCollector(), inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, run: &runNames{id: cmp.Or(o.RunID, anyRun)}, lists: &lists{given: o.Lists}}
 }
 
 func (l *loader) source(name, dir string) *form.Source {
@@ -124,8 +125,8 @@ func (l *loader) document(ctx context.Context, path string) (root form.Value, ok
 	}
 	src := l.source(path, dir)
 	top := topOf(form.RealDir(dir))
-	if l.options.root != "" { // a worker has the inputs of the run, without their repository
-		top = form.RealDir(l.options.root)
+	if l.options.Root != "" { // a worker has the inputs of the run, without their repository
+		top = form.RealDir(l.options.Root)
 	}
 	src.Policies = l.options.Policies.InRepository(top)
 	if path != "-" && l.refusedManifest(path, abs, top) {

@@ -322,11 +322,10 @@ type Options struct {
 	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
 	Lists     []Listed                               // of sources in repos; see Plan.Unlisted
 	Event     string                                 // file with the CI's event; "" for the one that the environment names
-	event     *event                                 // for ${{ event.PATH }}
 	RunID     string                                 // for ${{ run.id }} and ${{ run.date }}; "" for an unknown run
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 
-	root string // directory with all inputs of a queued plan, see [Below]; "" for no limit
+	Root string // directory with all inputs of a queued plan, see [Below]; "" for no limit
 }
 
 // Model is one model of a fallback list.

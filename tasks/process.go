@@ -210,7 +210,7 @@ func (p *Plan) Grants() []Grant {
 
 // grantWorkspaces extends the write keys of processes: a directory that contains the repositories of all jobs
 // includes their workspaces, wherever these are.
-func (p *Plan) grantWorkspaces() {
+func grantWorkspaces(p *Plan) {
 	extend := func(s *Process) {
 		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
 			return !slices.ContainsFunc(p.Jobs, func(j Job) bool {
@@ -226,7 +226,7 @@ func (p *Plan) grantWorkspaces() {
 
 // protectGranted adds the protected paths of the presets to the profiles of jobs that allow no changes, if a
 // program may change files there nevertheless.
-func (p *Plan) protectGranted() {
+func protectGranted(p *Plan) {
 	if !slices.ContainsFunc(p.Grants(), func(g Grant) bool { return g.Workspace }) {
 		return
 	}

@@ -188,7 +188,7 @@ func Below(root string, manifests []string, o Options) ([]string, Options) {
 		below[i] = moved(path)
 	}
 	o.Dir, o.Event, o.Overrides.Profile = filepath.Join(root, o.Dir), moved(o.Event), moved(o.Overrides.Profile)
-	o.root = root
+	o.Root = root
 	getenv := o.Getenv
 	o.Getenv = func(name string) string {
 		if getenv == nil || slices.Contains(eventVariables(), name) {

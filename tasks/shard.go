@@ -87,7 +87,7 @@ func (g groups) join(a, b string) {
 }
 
 // takeShard reduces the plan to the jobs of one shard.
-func (p *Plan) takeShard(s Shard) {
+func takeShard(p *Plan, s Shard) {
 	if s == (Shard{}) {
 		return
 	}

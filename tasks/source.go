@@ -95,8 +95,8 @@ func (s Source) Server() string {
 // URL returns the URL of a repository of the forge.
 func (s Source) URL(name string) string { return s.Server() + "/" + name + ".git" }
 
-// Selects reports whether include and exclude select a repository, OWNER/NAME.
-func (s Source) Selects(name string) bool {
+// Selects reports whether include and exclude of a source select a repository, OWNER/NAME.
+func Selects(s Source, name string) bool {
 	r := repo{Repo: Repo{Kind: RepoURL}, written: s.URL(name), id: "url:" + normalURL(s.URL(name))}
 	return repoEntry{include: s.Include, exclude: s.Exclude}.picks(r)
 }

@@ -210,7 +210,7 @@ func TestIncludeAndExcludeOfSources(t *testing.T) {
 		{[]string{"a*"}, []string{"api"}, "acme/api", false},
 	} {
 		s := Source{Kind: GitLab, Host: "gitlab.com", Owner: "acme", Include: tt.include, Exclude: tt.exclude}
-		if got := s.Selects(tt.name); got != tt.want {
+		if got := Selects(s, tt.name); got != tt.want {
 			t.Errorf("include %v, exclude %v: %s: got %t", tt.include, tt.exclude, tt.name, got)
 		}
 	}

@@ -158,7 +158,7 @@ func listSource(ctx context.Context, clients *forges.Clients, s tasks.Source) (t
 	l := tasks.Listed{Source: s, LeftOut: tasks.LeftOut{Archived: got.Archived, Forks: got.Forks, Empty: got.Empty}}
 	for _, r := range got.Repos {
 		name := r.Path.String()
-		if !s.Selects(name) {
+		if !tasks.Selects(s, name) {
 			l.LeftOut.Excluded++
 			continue
 		}
