@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 )
 
@@ -31,14 +30,6 @@ type Beside struct {
 type Readable struct {
 	Path   string
 	Hidden []string // in Path: files that may have secrets, unless they are the Path of another
-}
-
-// beside returns what the commands of a manifest can name: nothing if others wrote it.
-func beside(policies policy.Set, src *form.Source) Beside {
-	if policies.IsUntrusted() {
-		return Beside{}
-	}
-	return Beside{Dir: src.Dir, Home: src.Home}
 }
 
 // ResolveBeside replaces, in the setup and verify commands, relative paths of files next

@@ -160,62 +160,6 @@ func (b *builder) checkManifests() {
 	}
 }
 
-// define resolves what the manifests define for all jobs.
-func (b *builder) define() {
-	defineProviders(b)
-	b.shared.forges = b.lists.withHosts(forgesOf(b.manifests))
-	b.defineAgents()
-	b.shared.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
-	b.shared.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
-	b.shared.servers = servers(b)
-	defineScripts(b)
-	b.shared.hooks = hooks(b)
-	b.shared.languageServers = languageServers(b)
-	for _, m := range b.manifests {
-		for _, s := range m.skills {
-			if !slices.Contains(b.shared.skills, s) {
-				b.shared.skills = append(b.shared.skills, s)
-			}
-		}
-		m.profiles.check(b.names)
-	}
-}
-
-// equip puts what define resolved into the plan.
-func (b *builder) equip(p *Plan) {
-	p.Providers = b.shared.providers
-	p.Forges = b.shared.forges
-	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.commands) > 0 })
-	p.AgentFiles = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.agentFiles) > 0 })
-	for _, d := range b.shared.agents {
-		p.Agents = append(p.Agents, d.is)
-	}
-	for _, d := range b.shared.search {
-		p.Search = d.is
-	}
-	for _, d := range b.shared.tools {
-		p.Tools = append(p.Tools, d.is)
-	}
-	for _, d := range b.shared.servers {
-		p.MCP = append(p.MCP, d.is.MCPServer)
-	}
-	if s := b.shared.scripts.settings; s.is.Used() || s.Node != nil {
-		p.Scripts = s.is.Scripts
-	}
-	equipHooks(b, p)
-	equipEvidence(b, p)
-	p.LSP = planLSP(b)
-	for _, s := range b.shared.skills {
-		p.Skills = append(p.Skills, s.path)
-	}
-	for _, m := range b.manifests {
-		p.Batch = p.Batch || m.batch
-		p.Output = OutputLimits{Lines: lower(p.Output.Lines, m.output.Lines), Bytes: lower(p.Output.Bytes, m.output.Bytes)}
-	}
-	d := form.WithDefaults(outputLimitKeys)
-	p.Output = OutputLimits{Lines: cmp.Or(p.Output.Lines, d.Lines), Bytes: cmp.Or(p.Output.Bytes, d.Bytes)}
-}
-
 // assemble makes the plan of the selected jobs.
 func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p := &Plan{
@@ -261,28 +205,6 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Hash = b.hash(p, drafts)
 	b.resolveBeside(p)
 	return p
-}
-
-// resolveBeside lets the programs of a plan find what they name next to their manifest.
-func (b *builder) resolveBeside(p *Plan) {
-	resolve := func(src *form.Source, command *[]string, readable *[]Readable) {
-		*command, *readable = beside(p.Policies, src).resolveProgram(*command, p.Jobs)
-	}
-	for i := range p.Tools {
-		resolve(b.shared.tools[i].Src, &p.Tools[i].Command, &p.Tools[i].Readable)
-	}
-	for i := range p.MCP {
-		if s := &p.MCP[i]; s.Remote == nil {
-			resolve(b.shared.servers[i].Src, &s.Process.Command, &s.Process.Readable)
-		}
-	}
-	for i := range p.Hooks {
-		resolve(b.shared.hooks[i].Src, &p.Hooks[i].Command, &p.Hooks[i].Readable)
-	}
-	for i, d := range b.shared.languageServers {
-		s := &p.LSP.Servers[i].Process
-		resolve(d.Src, &s.Command, &s.Readable)
-	}
 }
 
 // lower returns the smaller of two limits; 0 is no limit.

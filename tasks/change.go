@@ -9,19 +9,6 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// Change limits what a job may change. Zero values limit nothing.
-type Change struct {
-	Paths          []string // globs of paths in the workspace or the repository; nil for any
-	MaxFiles       int
-	MaxLines       int // added and removed
-	NoDeletedTests bool
-}
-
-// IsZero reports whether nothing is limited.
-func (c Change) IsZero() bool {
-	return c.Paths == nil && c.MaxFiles == 0 && c.MaxLines == 0 && !c.NoDeletedTests
-}
-
 var changePathsForm = form.Of[[]template]{Type: form.UpTo(maxCells, form.ListOf(form.Glob)).Type, Read: readChangePaths}
 
 // readChangePaths reads globs of the paths that a task may change.
@@ -63,19 +50,6 @@ func changeGlob(v form.Value, glob string) (string, bool) {
 type change struct {
 	Change
 	paths []template
-}
-
-// changeOf returns what a job may change.
-func changeOf(c change, b *builder, s scope) Change {
-	limits := c.Change
-	for _, p := range c.paths {
-		glob := b.render(p, s)
-		if glob != "" { // else there is a problem
-			glob, _ = changeGlob(p.Value, glob)
-		}
-		limits.Paths = append(limits.Paths, glob)
-	}
-	return limits
 }
 
 func (c *change) keys() form.Table {

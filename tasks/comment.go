@@ -5,7 +5,6 @@ import (
 
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/problem"
 )
 
 // comment is where the final message of a task is posted.
@@ -58,27 +57,6 @@ func threadNumber(text string) int64 {
 		return 0
 	}
 	return n
-}
-
-// commentOf returns the comment of a job; nil without one, and if the mode of the command line,
-// "" for none, publishes only on this machine.
-func commentOf(c *comment, s scope, mode PublishMode) *Comment {
-	if c == nil || mode != "" && !mode.Pushes() {
-		return nil
-	}
-	from := c.issue
-	if from == nil {
-		from = c.pull
-	}
-	if from == nil {
-		return nil // reported
-	}
-	text, ok := from.render(s)
-	n := threadNumber(text)
-	if ok && n == 0 {
-		from.Problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
-	}
-	return &Comment{Number: n, Issue: c.issue != nil, Sticky: c.sticky}
 }
 
 func (c *comment) keys() form.Table {

@@ -12,32 +12,6 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// Condition is an if that asks for a repository's content.
-type Condition struct {
-	written string
-	rest    expr.Expression // without variables, and without what is decided
-}
-
-// Holds evaluates the condition. has reports whether the repository has a file
-// or directory of this path at the commit that the job starts from; paths are
-// slash-separated, relative and clean. has is only called if the result
-// depends on it; its error is returned as it is.
-func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
-	return c.rest.Holds(has)
-}
-
-// String returns the condition as the manifest has it, on one line and without
-// ${{ }}.
-func (c *Condition) String() string { return c.written }
-
-// left returns what has yet to be decided, the same on every machine.
-func (c *Condition) left() string {
-	if c == nil {
-		return ""
-	}
-	return c.rest.String()
-}
-
 // condition is an if as a manifest has it.
 type condition struct {
 	form.Text

@@ -21,9 +21,6 @@ const (
 	maxEventText = 32 << 10 // bytes of one text of it in a prompt
 )
 
-// eventVariables are those with the path of the event's file.
-func eventVariables() []string { return []string{"GITHUB_EVENT_PATH", "TRIGGER_PAYLOAD"} }
-
 // event is the event that started the CI's workflow: the file GITHUB_EVENT_PATH of GitHub, Gitea and
 // Forgejo, or TRIGGER_PAYLOAD of GitLab. It is read when it is needed.
 type event struct {

@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/problem"
 )
 
 // modelFacts are the facts of a model of a provider in a manifest.
@@ -84,40 +82,6 @@ func readLike(v form.Value) (string, bool) {
 		return "", false
 	}
 	return t.S, ok
-}
-
-// checkFacts records what an operator's budget, or the price table, refuses.
-func (b *builder) checkFacts(provider string, m modelFacts) {
-	if m.Like != "" && b.options.Known != nil {
-		if _, ok := b.options.Known(m.Like); !ok {
-			m.KeyProblem("like: "+problem.Quote(m.Like)+" is not in the price table", "see millhand models, or state the prices")
-		}
-	}
-	name := provider + "/" + m.name
-	if _, stated := b.options.Policies.Price(name); !stated && (m.Like != "" || m.Priced()) {
-		m.Refused(policy.Budget, "a price for "+problem.Quote(name), "")
-	}
-}
-
-// Priced reports whether the facts contain prices.
-func (f ModelFacts) Priced() bool {
-	return f.Input != nil || f.Output != nil || f.CacheRead != nil || f.CacheWrite != nil || len(f.Tiers) > 0
-}
-
-// Price returns the price of a model with these facts: what they lack is as in base. A new
-// price of input replaces those of the cache and all tiers.
-func (f ModelFacts) Price(name string, base money.Price) money.Price {
-	if f.Input != nil {
-		base = money.Price{Rates: prices.Rates(name, *f.Input, base.Output)}
-	}
-	if f.Output != nil {
-		base.Output, base.Tiers = *f.Output, nil
-	}
-	base.Rates = base.WithCache(f.CacheRead, f.CacheWrite)
-	if len(f.Tiers) > 0 {
-		base.Tiers = f.Tiers
-	}
-	return base
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -216,4 +217,26 @@ func (b *builder) commitOf(d *draft, s scope) *Commit {
 		c.Branch = ""
 	}
 	return c
+}
+
+// checkMentions records what a job's prompt names and its profile can never
+// allow.
+func (b *builder) checkMentions(t *task, j *Job) {
+	if len(j.Mentions) > maxMentions {
+		t.prompt.Problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name directories, or let the agent look")
+		j.Mentions = nil
+	}
+	for _, m := range j.Mentions {
+		if m.backward() {
+			t.prompt.Problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			continue
+		}
+		if m.Command == "" || !j.Profile.Hides("bash") {
+			continue
+		}
+		d := j.Profile.Decide(permission.Need("bash", m.Command))
+		t.prompt.Problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
+			"choose a profile with bash, such as review, or leave the command out")
+		return
+	}
 }

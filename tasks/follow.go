@@ -6,27 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks/form"
 )
-
-// FollowCause is what "millhand follow" acts on.
-type FollowCause string
-
-// The causes.
-const (
-	FollowConflict FollowCause = "conflict" // with the base of the pull request
-	FollowChecks   FollowCause = "checks"   // that failed
-	FollowReview   FollowCause = "review"   // comments of people with write access
-)
-
-// Follow has the settings of "millhand follow", which hold for each pull request.
-type Follow struct {
-	On       []FollowCause
-	Attempts int       // sessions
-	CostUSD  money.USD // of all sessions
-	Stale    time.Duration
-}
 
 // DefaultFollow returns the settings of a manifest without follow.
 func DefaultFollow() Follow {
@@ -89,20 +70,3 @@ func readDays(v form.Value) (time.Duration, bool) {
 }
 
 const maxDays = 3650
-
-// planFollow returns the settings of all manifests: the strictest of those that have them.
-func planFollow(manifests []*manifest) *Follow {
-	var all *Follow
-	for _, m := range manifests {
-		if m.follow == nil {
-			continue
-		}
-		if all == nil {
-			all = new(*m.follow)
-			continue
-		}
-		all.On = slices.DeleteFunc(slices.Clone(all.On), func(c FollowCause) bool { return !slices.Contains(m.follow.On, c) })
-		all.Attempts, all.CostUSD, all.Stale = lower(all.Attempts, m.follow.Attempts), lower(all.CostUSD, m.follow.CostUSD), lower(all.Stale, m.follow.Stale)
-	}
-	return all
-}

@@ -25,11 +25,6 @@ var (
 	forgeKindForm = form.Enum(string(GitHub), string(GitLab), string(Gitea))
 )
 
-// KindOfHost returns the kind of a well-known host; "" for others.
-func KindOfHost(host string) ForgeKind {
-	return map[string]ForgeKind{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}[host]
-}
-
 // readForges reads how git hosts are accessed.
 func readForges(v form.Value) ([]definition[Forge], bool) {
 	var all []definition[Forge]

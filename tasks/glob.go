@@ -3,7 +3,6 @@ package tasks
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,11 +73,4 @@ func insideRepository(dir string) bool {
 		return false
 	}
 	return topOf(real) != ""
-}
-
-// holdsRepository reports whether a directory is the top of a work tree: it has a
-// directory .git, or a file of that name.
-func holdsRepository(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, ".git"))
-	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }

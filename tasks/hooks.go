@@ -1,58 +1,9 @@
 package tasks
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 )
-
-// HookEvent is when a hook runs.
-type HookEvent string
-
-// The events of hooks.
-const (
-	RunStart     HookEvent = "run_start"
-	RunEnd       HookEvent = "run_end"
-	JobStart     HookEvent = "job_start"
-	JobEnd       HookEvent = "job_end"
-	BeforeTool   HookEvent = "before_tool"
-	AfterTool    HookEvent = "after_tool"
-	BeforeCommit HookEvent = "before_commit"
-	AfterCommit  HookEvent = "after_commit"
-)
-
-// OfRun reports whether hooks of the event belong to no job.
-func (e HookEvent) OfRun() bool { return e == RunStart || e == RunEnd }
-
-// Hook is a command that runs on an event. It reads JSON from standard input.
-type Hook struct {
-	Name     string // in messages and reports: the event, with an index if it has several hooks
-	On       HookEvent
-	Command  []string // program and arguments, or a shell line behind bash -c
-	Tools    []string // names of tools whose calls it is run for, with wildcards; none for all
-	Time     time.Duration
-	Optional bool // a failure is a warning
-
-	Workspace bool `json:",omitempty"` // as of a Process
-	// Profile is that of the manifest, for hooks of the run; the others have that of the job.
-	Profile permission.Profile `json:",omitzero"`
-
-	Source   string     `json:"-"` // FILE:LINE, for messages
-	Readable []Readable `json:"-"` // what its command names
-}
-
-// For reports whether the hook runs for calls of a tool. Letter case does not matter, nor which of its
-// names a built-in tool has: a guard that matches nothing would deny nothing.
-func (h *Hook) For(tool string) bool {
-	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool {
-		return permission.Match(permission.Alias(strings.ToLower(pattern)), strings.ToLower(tool))
-	})
-}
 
 // hook is a hook while it is read.
 type hook struct {
@@ -109,41 +60,6 @@ func readHook(v form.Value, of func(*hook) form.Table) (definition[hook], bool) 
 		content = digest(content, h.writes)
 	}
 	return definition[hook]{Value: v, title: "hook " + string(h.On) + " " + content, digest: content, is: h}, true // equal ones of several manifests run once
-}
-
-// hooks resolves the hooks of all manifests.
-func hooks(b *builder) []definition[hook] {
-	all := gather(b.manifests, func(m *manifest) []definition[hook] {
-		for i := range m.hooks {
-			m.hooks[i].is.manifest = m
-		}
-		return m.hooks
-	})
-	total, seen := map[HookEvent]int{}, map[HookEvent]int{}
-	for _, d := range all {
-		total[d.is.On]++
-	}
-	for i := range all {
-		h := &all[i].is
-		if h.Name = string(h.On); total[h.On] > 1 {
-			h.Name = fmt.Sprintf("%s[%d]", h.On, seen[h.On])
-		}
-		seen[h.On]++
-	}
-	return all
-}
-
-// equipHooks puts the hooks into the plan.
-func equipHooks(b *builder, p *Plan) {
-	for i := range b.shared.hooks {
-		d := &b.shared.hooks[i]
-		if h := &d.is; h.On.OfRun() {
-			of := b.profileOf(&task{manifest: h.manifest}) // as of a task without one
-			h.Profile = b.options.Policies.Under(of.Profile)
-			d.digest = digest(d.digest, of.digest)
-		}
-		p.Hooks = append(p.Hooks, d.is.Hook)
-	}
 }
 
 func (l *hookLists) keys() form.Table {

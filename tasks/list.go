@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -25,9 +24,6 @@ const (
 	maxAllLines  = 1_000_000 // of all that a load reads
 	maxLineBytes = 8 << 10
 )
-
-// drivePath begins an absolute path of Windows.
-var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
 // ParseRepoLine reads one line of a list of repositories, as repos: [{file: LIST}]
 // has them and a run writes them: a path, copy:PATH or a URL, then perhaps
@@ -119,34 +115,6 @@ func beforeComment(s string) string {
 		}
 	}
 	return s
-}
-
-// Location returns the repository as a line of a list that [ParseRepoLine]
-// reads: an absolute path, copy: and an absolute path, or a URL, and the
-// revision if there is one.
-func (r Repo) Location() string {
-	line := r.URL
-	switch r.Kind {
-	case RepoPath:
-		line = listedPath(r.Dir)
-	case RepoCopy:
-		line = "copy:" + listedPath(r.Dir)
-	case RepoURL:
-	}
-	if r.Ref != "" {
-		line += " ref=" + r.Ref
-	}
-	return line
-}
-
-func listedPath(dir string) string {
-	unusual := func(r rune) bool {
-		return r == utf8.RuneError || r == '"' || r == '#' || r == ' ' || !strconv.IsPrint(r)
-	}
-	if dir == "" || strings.ContainsFunc(dir, unusual) || !isPath(dir) {
-		return strconv.Quote(dir)
-	}
-	return dir
 }
 
 // listing is a list of repositories while it is read.

@@ -14,22 +14,6 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// LSP are the language servers of jobs.
-type LSP struct {
-	Servers []LanguageServer
-	Wait    time.Duration // for diagnostics after an edit; 0: they are not reported
-}
-
-// LanguageServer is a language server. Its process can't write to the workspace, and has no
-// network.
-type LanguageServer struct {
-	Name           string
-	Process        Process
-	Extensions     []string        // of the files that it is for, with their dots
-	Initialization json.RawMessage `json:",omitempty"` // options that it gets at the start
-	IfFound        bool            // it is used only where its program is on PATH
-}
-
 // languageServer is a language server while it is read.
 type languageServer struct {
 	LanguageServer
@@ -214,42 +198,6 @@ func readWait(v form.Value) (time.Duration, bool) {
 		return 0, false
 	}
 	return d, ok
-}
-
-// languageServers resolves the language servers of all manifests.
-func languageServers(b *builder) []definition[languageServer] {
-	all := gather(b.manifests, func(m *manifest) []definition[languageServer] { return m.languageServers })
-	for i, d := range all {
-		fillProcess(&all[i].is.Process, b, d.is.process)
-	}
-	return all
-}
-
-// planLSP returns the language servers for the plan; nil for none. Of the manifests' settings for diagnostics
-// the ones that wait least count.
-func planLSP(b *builder) *LSP {
-	if len(b.shared.languageServers) == 0 {
-		return nil
-	}
-	all := &LSP{Wait: diagnosticsWait(b.manifests)}
-	for _, d := range b.shared.languageServers {
-		all.Servers = append(all.Servers, d.is.LanguageServer)
-	}
-	return all
-}
-
-func diagnosticsWait(manifests []*manifest) time.Duration {
-	wait := time.Duration(0)
-	for _, m := range manifests {
-		if m.diagnostics.when == "off" {
-			return 0
-		}
-		wait = lower(wait, m.diagnostics.wait)
-	}
-	if wait == 0 {
-		return defaultWait
-	}
-	return wait
 }
 
 // The names of these keys are OpenCode's, except those for access.

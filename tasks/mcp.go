@@ -8,39 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// MCPServer is an MCP server whose tools jobs can call.
-type MCPServer struct {
-	Name        string
-	Process     Process       // of a local server
-	Remote      *Remote       `json:",omitempty"` // nil for a local server
-	Timeout     time.Duration // of the start, and of each request except calls
-	CallTimeout time.Duration // of a call without progress
-	Optional    bool          // a job continues without it
-	Follow      bool          // tools that it changes are used from the next turn on
-	Switches    []ToolSwitch  // of its tools; the last match decides, without one they are on
-}
-
-// ToolSwitch leaves out tools of an MCP server, or includes them again.
-type ToolSwitch struct {
-	Pattern string // of the server's own names; * and ? are wildcards
-	On      bool
-}
-
-// Offers reports whether a tool of the server is offered.
-func (s *MCPServer) Offers(tool string) bool {
-	for _, sw := range slices.Backward(s.Switches) {
-		if permission.Match(sw.Pattern, tool) {
-			return sw.On
-		}
-	}
-	return true
-}
 
 // mcpServer is a server while it is read.
 type mcpServer struct {
@@ -136,18 +107,6 @@ func readSwitches(v form.Value) ([]ToolSwitch, bool) {
 		}
 	}
 	return all, ok
-}
-
-// servers resolves the MCP servers of all manifests.
-func servers(b *builder) []definition[mcpServer] {
-	all := gather(b.manifests, func(m *manifest) []definition[mcpServer] { return m.servers })
-	for i, d := range all {
-		fillProcess(&all[i].is.Process, b, d.is.process)
-		if d.is.Remote != nil {
-			fillRemote(d.is.Remote, b, d.is.remote)
-		}
-	}
-	return all
 }
 
 // The names of these keys are OpenCode's, except those for access.

@@ -10,18 +10,6 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// Remote is an MCP server that millhand itself uses over HTTP.
-type Remote struct {
-	URL     string
-	Headers map[string]string `json:"-"`
-	Secrets []string          `json:"-"` // values in Headers that are from variables
-}
-
-// LocalMCP returns the MCP servers that are processes on this machine.
-func (p *Plan) LocalMCP() []MCPServer {
-	return slices.DeleteFunc(slices.Clone(p.MCP), func(s MCPServer) bool { return s.Remote != nil })
-}
-
 // remote is a remote server while it is read.
 type remote struct {
 	url     string
@@ -115,9 +103,4 @@ func readOAuth(v form.Value) (bool, bool) {
 	}
 	v.Problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
 	return false, false
-}
-
-// fillRemote sets the headers.
-func fillRemote(r *Remote, b *builder, from remote) {
-	r.Headers, r.Secrets = filledIn(b, from.headers), variablesIn(from.headers, b.options.Getenv)
 }

@@ -1,38 +1,14 @@
 package tasks
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/problem"
 )
-
-// Mention is something that a prompt names for the runner to fetch before the
-// model sees the prompt: a command (!`git log`), or a file, directory or agent
-// (@docs/style.md#L10-20).
-//
-// Only what the manifest's author wrote is one. A value that was filled in can
-// be a segment of a path, and is otherwise text: no sign in it starts a mention,
-// ends one, or reaches a shell.
-type Mention struct {
-	Start, End int    // bytes of the prompt, all of the mention
-	Command    string // a bash command line; "" for a name
-	Name       string // a path of the workspace, or an agent
-	// First and Last are lines of the file, from 1; 0 for its begin and its end.
-	// With them, Ranged is the name as it was written.
-	First, Last int
-	Ranged      string
-	// Explicit is set if the name can only be a file.
-	Explicit bool
-}
 
 // maxMentions bounds what one prompt names.
 const maxMentions = 100
@@ -86,28 +62,6 @@ func readPlainPrompt(v form.Value) (template, bool) {
 
 // span is a range of a text, in bytes.
 type span struct{ start, end int }
-
-// checkMentions records what a job's prompt names and its profile can never
-// allow.
-func (b *builder) checkMentions(t *task, j *Job) {
-	if len(j.Mentions) > maxMentions {
-		t.prompt.Problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name directories, or let the agent look")
-		j.Mentions = nil
-	}
-	for _, m := range j.Mentions {
-		if m.backward() {
-			t.prompt.Problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
-			continue
-		}
-		if m.Command == "" || !j.Profile.Hides("bash") {
-			continue
-		}
-		d := j.Profile.Decide(permission.Need("bash", m.Command))
-		t.prompt.Problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
-			"choose a profile with bash, such as review, or leave the command out")
-		return
-	}
-}
 
 // mentions finds what a text names, outside of the values that were filled in.
 func mentions(text string, values []span) []Mention {
@@ -202,33 +156,4 @@ func closes(name string) bool {
 		return strings.Count(name, "([{"[i:i+1]) < strings.Count(name, ")]}"[i:i+1])
 	}
 	return strings.IndexByte(".:!?", last) >= 0
-}
-
-// rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
-var rangeForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
-})
-
-// takeRange cuts a range of lines from the name.
-func (m *Mention) takeRange() {
-	match := rangeForm().FindStringSubmatch(m.Name)
-	if match == nil {
-		return
-	}
-	first, _ := strconv.Atoi(match[3]) // digits, and few
-	last, _ := strconv.Atoi(match[5])
-	switch {
-	case match[4] == "":
-		last = first
-	case match[5] == "":
-		last = 0
-	}
-	if explicit := match[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
-		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, match[1], first, last, explicit
-	}
-}
-
-// backward reports whether a range of lines can be none of any file.
-func (m Mention) backward() bool {
-	return m.Ranged != "" && (m.First < 1 || m.Last != 0 && m.Last < m.First)
 }

@@ -6,27 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// Process is a program beside the model that serves a job, and what it may access.
-type Process struct {
-	Command     []string          // program and arguments; run in the workspace
-	Environment map[string]string // in addition to PATH, HOME, TMPDIR and LANG
-
-	// What it may access in addition to what commands of the job's profile may:
-	// absolute paths. Its network and caches are its own.
-	Read, Write []string
-	Workspace   bool `json:",omitempty"` // it may write the workspace, although the job's profile allows no changes
-	Network     permission.Network
-	Cache       []string
-
-	Secrets  []string   `json:"-"` // values in Environment that are from variables
-	Readable []Readable `json:"-"` // what its command names
-}
 
 // process is a process while it is read.
 type process struct {
@@ -100,23 +83,6 @@ func (p *process) digest() string {
 	return digest(p.program.written, spelled(p.environment), written(p.reads), written(p.writes), p.network, p.cache)
 }
 
-// fillProcess sets the environment.
-func fillProcess(p *Process, b *builder, from process) {
-	p.Environment, p.Secrets = filledIn(b, from.environment), variablesIn(from.environment, b.options.Getenv)
-}
-
-// variablesIn returns the values of the variables of the environment in texts.
-func variablesIn(all []template, getenv func(string) string) (secrets []string) {
-	for _, t := range all {
-		for _, s := range t.segments {
-			if name, ok := strings.CutPrefix(s.variable, "env."); ok {
-				secrets = append(secrets, getenv(name))
-			}
-		}
-	}
-	return secrets
-}
-
 // envReference is OpenCode's form of a variable of the environment.
 var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
@@ -170,74 +136,4 @@ func readWritePath(v form.Value) (programPath, bool) {
 		return programPath{written: writesWorkspace}, true
 	}
 	return readProcessPath(v)
-}
-
-// Grant is a program that serves jobs and may write more than commands of a job whose profile allows no
-// changes.
-type Grant struct {
-	Kind, Name string
-	Workspace  bool
-	Dirs       []string
-}
-
-// Grants returns the programs that may write somewhere because their own write key states it.
-func (p *Plan) Grants() []Grant {
-	var all []Grant
-	add := func(kind, name string, workspace bool, dirs []string) {
-		if workspace || len(dirs) > 0 {
-			all = append(all, Grant{kind, name, workspace, dirs})
-		}
-	}
-	for _, t := range p.Tools {
-		add("tool", t.Name, t.Workspace, nil)
-	}
-	for _, s := range p.MCP {
-		add("mcp", s.Name, s.Process.Workspace, s.Process.Write)
-	}
-	if p.Scripts.Used() {
-		add("js", "js", p.Scripts.Process.Workspace, p.Scripts.Process.Write)
-	}
-	if p.LSP != nil {
-		for _, s := range p.LSP.Servers {
-			add("lsp", s.Name, false, s.Process.Write)
-		}
-	}
-	for _, h := range p.Hooks {
-		add("hook", h.Name, h.Workspace, nil)
-	}
-	return all
-}
-
-// grantWorkspaces extends the write keys of processes: a directory that contains the repositories of all jobs
-// includes their workspaces, wherever these are.
-func grantWorkspaces(p *Plan) {
-	extend := func(s *Process) {
-		s.Workspace = s.Workspace || slices.ContainsFunc(s.Write, func(dir string) bool {
-			return !slices.ContainsFunc(p.Jobs, func(j Job) bool {
-				return j.Repo.Dir == "" || !pathtree.Within(form.RealDir(j.Repo.Dir), form.RealDir(dir))
-			})
-		})
-	}
-	for i := range p.MCP {
-		extend(&p.MCP[i].Process)
-	}
-	extend(&p.Scripts.Process)
-}
-
-// protectGranted adds the protected paths of the presets to the profiles of jobs that allow no changes, if a
-// program may change files there nevertheless.
-func protectGranted(p *Plan) {
-	if !slices.ContainsFunc(p.Grants(), func(g Grant) bool { return g.Workspace }) {
-		return
-	}
-	for i := range p.Jobs {
-		if j := &p.Jobs[i]; j.Script == nil && !j.Profile.MayChange() {
-			j.Profile = j.Profile.Narrowed("preset edit", permission.Protected("preset edit"))
-		}
-	}
-}
-
-// StartsProcesses reports whether jobs have programs beside the model.
-func (p *Plan) StartsProcesses() bool {
-	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used() || p.LSP != nil
 }

@@ -1,9 +1,6 @@
 package tasks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -429,15 +426,6 @@ func (p *profileBody) digest(base, out *profile) string {
 		rules[i] = [3]string{r.Permission, r.written, r.Effect.String()}
 	}
 	return digest(out.Name, base.digest, rules, out.Network, out.Setup, out.Cache, out.Env)
-}
-
-// digest returns the SHA-256 of values as JSON, in hexadecimal. The values are
-// strings, numbers, and lists, maps and structs of them, all of which JSON can
-// hold.
-func digest(values ...any) string {
-	data, _ := json.Marshal(values)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 func union(a, b []string) []string {

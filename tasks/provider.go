@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -260,50 +259,6 @@ func spelled(all []template) map[string]string {
 	for _, t := range all {
 		out[t.Key.Value] = t.S
 	}
-	return out
-}
-
-// defineProviders resolves the endpoints of all manifests.
-func defineProviders(b *builder) {
-	b.shared.endpoints = gather(b.manifests, func(m *manifest) []definition[provider] { return m.providers })
-	b.shared.providers = map[string]Provider{}
-	for _, d := range b.shared.endpoints {
-		p := d.is.Provider
-		p.Headers, p.Query = filledIn(b, d.is.headers), filledIn(b, d.is.query)
-		for _, m := range d.is.models {
-			b.checkFacts(d.Key.Value, m)
-		}
-		b.shared.providers[d.Key.Value] = p
-	}
-	b.shared.providerNames = slices.Sorted(maps.Keys(b.shared.providers))
-}
-
-// filledIn fills in texts that are the same for all jobs; nil for none.
-func filledIn(b *builder, all []template) map[string]string {
-	if len(all) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for _, t := range all {
-		s := fromEnv(b, t)
-		if strings.ContainsAny(s, "\r\n\x00") {
-			t.Problem(t.Label+" contains a line break after its variables are filled in", "write one line")
-		}
-		out[t.Key.Value] = s
-	}
-	return out
-}
-
-// fromEnv fills in a text that is the same for all jobs: it knows no variables
-// but those of the environment.
-func fromEnv(b *builder, t template) string {
-	for _, p := range t.segments {
-		if p.variable != "" && !strings.HasPrefix(p.variable, "env.") {
-			t.unknown(p, fmt.Sprintf("the variable %s is not known here", problem.Quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
-			return ""
-		}
-	}
-	out, _ := t.render(scope{getenv: b.options.Getenv})
 	return out
 }
 

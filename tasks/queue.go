@@ -172,29 +172,3 @@ func (in Input) write(r *os.Root) error {
 	_, err = f.Write(in.Data)
 	return errors.Join(err, f.Chmod(in.Mode.Perm()|0o400), f.Close())
 }
-
-// Below returns manifests and options for [Load] that use what [Materialize] has written
-// below a directory. With the same environment the plan is the same, except for that
-// directory before its paths. Relative paths of manifests stay below it. The event of the CI is only that of o.Event.
-func Below(root string, manifests []string, o Options) ([]string, Options) {
-	moved := func(path string) string {
-		if !filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(root, path)
-	}
-	below := make([]string, len(manifests))
-	for i, path := range manifests {
-		below[i] = moved(path)
-	}
-	o.Dir, o.Event, o.Overrides.Profile = filepath.Join(root, o.Dir), moved(o.Event), moved(o.Overrides.Profile)
-	o.Root = root
-	getenv := o.Getenv
-	o.Getenv = func(name string) string {
-		if getenv == nil || slices.Contains(eventVariables(), name) {
-			return ""
-		}
-		return getenv(name)
-	}
-	return below, o
-}

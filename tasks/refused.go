@@ -122,26 +122,6 @@ func refusedRepo(v form.Value, r repo) bool {
 	return what != ""
 }
 
-// refusedModel returns which rule refuses a model, and what that is; "" if none
-// does.
-func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, what string) {
-	kind, file, _ := strings.Cut(m.ID, ":")
-	provider := prefixOf(m.Name)
-	if fileKind(kind) != "" {
-		if by, refused := form.RefusesPath(policies, file); refused {
-			return by, "the path " + problem.Quote(strings.TrimPrefix(m.Name, kind+":"))
-		}
-		provider = kind
-	}
-	if by, refused := policies.Refuses(policy.Models, m.Name); refused {
-		return by, "the model " + problem.Quote(m.Name)
-	}
-	if by, refused := policies.Refuses(policy.Providers, provider); refused {
-		return by, "the provider " + problem.Quote(provider)
-	}
-	return policy.Rule{}, ""
-}
-
 // checkOutside records a rule that allows directories outside of the workspace
 // which a policy refuses.
 func checkOutside(v form.Value, name, pattern string, effect permission.Effect) {
@@ -154,18 +134,6 @@ func checkOutside(v form.Value, name, pattern string, effect permission.Effect) 
 		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
 	}
 	v.Outside(cmp.Or(fixed, "/"), pattern)
-}
-
-// checkPrice records a price that a policy with a budget refuses: one that is
-// lower than is known, or unknown otherwise, would weaken the bound.
-func (b *builder) checkPrice(p price) {
-	known, ok := b.options.Policies.Price(p.model)
-	if !ok && b.options.Known != nil {
-		known, ok = b.options.Known(p.model)
-	}
-	if p.Src.Policies.IsUntrusted() || !ok || p.below(known) {
-		p.Refused(policy.Budget, "a price for "+problem.Quote(p.model), "")
-	}
 }
 
 // below reports whether a price is lower than another one, for requests of any size.
@@ -181,10 +149,4 @@ func (p price) below(known money.Price) bool {
 		own, other := p.At(input), known.At(input)
 		return own.Input < other.Input || own.Output < other.Output || own.CacheRead < other.CacheRead || own.CacheWrite < other.CacheWrite
 	})
-}
-
-func (b *builder) checkUnknownPrices(m *manifest) {
-	if m.allowUnknownPrice {
-		m.unknown.Refused(policy.Budget, "allow_unknown_price", "")
-	}
 }

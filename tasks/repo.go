@@ -184,17 +184,6 @@ func newRepo(kind RepoKind, written, abs string) repo {
 	return r
 }
 
-// topOf returns the top of the work tree that a directory is in, "" for none.
-func topOf(dir string) string {
-	for !holdsRepository(dir) {
-		if filepath.Dir(dir) == dir {
-			return ""
-		}
-		dir = filepath.Dir(dir)
-	}
-	return dir
-}
-
 var revisionForm = form.Of[string]{Type: form.ScalarType(), Read: readRevision}
 
 // readRevision reads the name of a revision; one of digits alone is a name too.
@@ -324,16 +313,6 @@ func (e *repoEntry) keys() form.Table {
 }
 
 var protectForm = form.Of[[]permission.Rule]{Type: form.ListOf(form.Glob).Type, Read: readProtect}
-
-// isPath reports whether a line without quotes names a path, and not a URL:
-// nothing before its first slash ends in a colon.
-func isPath(s string) bool {
-	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
-		return true
-	}
-	first, _, _ := strings.Cut(s, "/")
-	return !strings.Contains(first, ":")
-}
 
 // repoKey is the key of a repository that is written as a path or a URL, in the same way as in a
 // line of a list.

@@ -1,21 +1,11 @@
 package tasks
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/millhand/millhand/tasks/form"
 )
-
-// Over returns s with the gaps filled from base.
-func (s Sampling) Over(base Sampling) Sampling {
-	return Sampling{
-		Effort:      cmp.Or(s.Effort, base.Effort),
-		Temperature: cmp.Or(s.Temperature, base.Temperature),
-		MaxOutput:   cmp.Or(s.MaxOutput, base.MaxOutput),
-	}
-}
 
 var (
 	effortForm      = form.Enum("none", "minimal", "low", "medium", "high", "xhigh", "max")

@@ -6,42 +6,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// Scripts are tool files and plugins in OpenCode's format, which one process of a job runs.
-type Scripts struct {
-	ToolFiles   []ScriptFile
-	Plugins     []ScriptFile
-	Runtime     string        // node, bun, or auto for the first of them on the PATH
-	CallTimeout time.Duration // of a call of a tool
-	HookTimeout time.Duration // of a hook of a plugin
-	Process     Process       // without its command
-}
-
-// OfWorkspace reports whether a file is one of the job's repository, as of its base commit.
-func (s Scripts) OfWorkspace() bool {
-	is := func(f ScriptFile) bool { return f.Workspace }
-	return slices.ContainsFunc(s.ToolFiles, is) || slices.ContainsFunc(s.Plugins, is)
-}
-
-// Used reports whether jobs have tool files or plugins.
-func (s *Scripts) Used() bool { return len(s.ToolFiles)+len(s.Plugins) > 0 }
-
-// ScriptFile is a tool file, a plugin, or a directory with tool files.
-type ScriptFile struct {
-	Name      string // as it is written
-	Path      string // absolute; of a workspace: relative to the repository's root, with slashes
-	Workspace bool   // it is of the job's repository, at its base commit
-	Options   json.RawMessage
-	Optional  bool
-}
 
 // scripts are the settings under js while they are read.
 type scripts struct {
@@ -63,9 +33,6 @@ var (
 	scriptsForm    = form.Of[[]definition[scripts]]{Type: form.TypeOf((*scripts).keys), Read: readScripts}
 	optionsForm    = form.Of[any]{Type: form.Type{Name: "mapping"}, Read: func(v form.Value) (any, bool) { return v.JSON() }}
 )
-
-// workspacePrefix is how a path in the job's repository starts.
-const workspacePrefix = "workspace:"
 
 // readScript reads a path of a file or a directory.
 func readScript(v form.Value) (ScriptFile, os.FileInfo, bool) {
@@ -110,30 +77,6 @@ func readToolFile(v form.Value) (definition[ScriptFile], bool) {
 		ok = false
 	}
 	return definition[ScriptFile]{Value: v, title: "tool file " + problem.Quote(f.Name), digest: digest(f.Name), is: f}, ok
-}
-
-// isScript reports whether a file's name is that of a tool file or a plugin.
-func isScript(name string) bool {
-	return slices.Contains([]string{".ts", ".js", ".mts", ".mjs"}, path.Ext(name)) && !strings.HasSuffix(name, ".d.ts")
-}
-
-// ToolFilesIn returns the tool files of a directory, as OpenCode finds them: those directly in its
-// directories tool and tools, by name.
-func ToolFilesIn(dir string) []string {
-	var all []string
-	for _, sub := range []string{"tool", "tools"} {
-		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			ext := path.Ext(e.Name())
-			if !e.IsDir() && (ext == ".ts" || ext == ".js") && isScript(e.Name()) {
-				all = append(all, filepath.Join(dir, sub, e.Name()))
-			}
-		}
-	}
-	return all
 }
 
 // readPlugin reads an entry of plugins: a path, or a mapping.
@@ -187,40 +130,6 @@ func readScripts(v form.Value) ([]definition[scripts], bool) {
 	s.Process = s.process.read()
 	content := digest(s.process.digest(), s.Runtime, s.CallTimeout, s.HookTimeout)
 	return []definition[scripts]{{Value: v, title: "js", digest: content, is: s}}, true
-}
-
-// scriptDefinitions are the tool files and plugins of all manifests.
-type scriptDefinitions struct {
-	files, plugins []definition[ScriptFile]
-	settings       definition[scripts] // with the files and plugins
-}
-
-// defineScripts resolves the tool files and plugins of all manifests.
-func defineScripts(b *builder) {
-	d := &b.shared.scripts
-	d.files = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.toolFiles })
-	d.plugins = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.plugins })
-	d.settings = definition[scripts]{is: form.WithDefaults((*scripts).keys)}
-	for _, given := range gather(b.manifests, func(m *manifest) []definition[scripts] { return m.scripts }) {
-		d.settings = given
-	}
-	s := &d.settings.is
-	fillProcess(&s.Process, b, s.process)
-	for _, f := range d.files {
-		s.ToolFiles = append(s.ToolFiles, f.is)
-	}
-	for _, f := range d.plugins {
-		s.Plugins = append(s.Plugins, f.is)
-	}
-}
-
-// hashScripts identifies the tool files and plugins; nil without any.
-func hashScripts(b *builder) []string {
-	d := b.shared.scripts
-	if !d.settings.is.Used() {
-		return nil
-	}
-	return slices.Concat(digests(d.files), digests(d.plugins), []string{d.settings.digest})
 }
 
 func (s *scripts) keys() form.Table {

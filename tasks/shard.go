@@ -85,13 +85,3 @@ func (g groups) join(a, b string) {
 		g[max(a, b)] = min(a, b)
 	}
 }
-
-// takeShard reduces the plan to the jobs of one shard.
-func takeShard(p *Plan, s Shard) {
-	if s == (Shard{}) {
-		return
-	}
-	of := ShardOf(p, s.Total)
-	p.Shard = s
-	p.Jobs, p.Elsewhere = partition(p.Jobs, func(j Job) bool { return of[j.ID] == s.Index })
-}

@@ -3,8 +3,6 @@ package tasks
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,87 +11,6 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// Source is an entry of repos that stands for repositories of an owner on a forge.
-type Source struct {
-	Kind  ForgeKind
-	Host  string // lower case, with its port unless that is 443
-	Owner string // organization, group or user
-
-	Topic, Search, Language string // "" for any
-	Archived, Forks         bool   // whether they are included
-	Include, Exclude        []string
-
-	At string `json:"-"` // FILE:LINE of the entry, for messages
-}
-
-// Listed is a source with the repositories that its forge has listed.
-type Listed struct {
-	Source
-	Repos   []ListedRepo // in the order of their names
-	LeftOut LeftOut
-
-	Unlisted bool `json:"-"` // without a list
-}
-
-// ListedRepo is a repository that a forge has listed.
-type ListedRepo struct {
-	Name          string // OWNER/NAME
-	DefaultBranch string
-}
-
-// LeftOut counts the repositories that match the other keys of a source and were left out.
-type LeftOut struct{ Archived, Forks, Empty, Excluded int }
-
-// String returns the counts that are not 0; "" for none.
-func (l LeftOut) String() string {
-	forks := "forks"
-	if l.Forks == 1 {
-		forks = "fork"
-	}
-	var counts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{l.Archived, "archived"}, {l.Forks, forks}, {l.Empty, "empty"}, {l.Excluded, "by include and exclude"}} {
-		if c.n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", c.n, c.what))
-		}
-	}
-	return strings.Join(counts, ", ")
-}
-
-// String returns HOST/OWNER and the filters.
-func (s Source) String() string {
-	words := []string{s.Host + "/" + s.Owner}
-	for _, f := range []struct{ key, value string }{{"topic", s.Topic}, {"search", s.Search}, {"language", s.Language}} {
-		if f.value != "" {
-			words = append(words, f.key+"="+problem.Quote(f.value))
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// Same reports whether two sources ask for the same repositories.
-func (s Source) Same(other Source) bool {
-	for _, one := range []*Source{&s, &other} {
-		one.Include, one.Exclude = append([]string{}, one.Include...), append([]string{}, one.Exclude...)
-	}
-	return digest(s) == digest(other)
-}
-
-// Server returns the URL of the forge: https, and http on loopback.
-func (s Source) Server() string {
-	name := (&url.URL{Host: s.Host}).Hostname()
-	ip, err := netip.ParseAddr(name)
-	if name == "localhost" || err == nil && ip.IsLoopback() {
-		return "http://" + s.Host
-	}
-	return "https://" + s.Host
-}
-
-// URL returns the URL of a repository of the forge.
-func (s Source) URL(name string) string { return s.Server() + "/" + name + ".git" }
 
 // Selects reports whether include and exclude of a source select a repository, OWNER/NAME.
 func Selects(s Source, name string) bool {
@@ -289,18 +206,6 @@ func (in *lists) planned() []Listed {
 			one.At = s.At
 		}
 		all = append(all, one)
-	}
-	return all
-}
-
-// Unlisted returns the sources without a list. The repository of each of their jobs
-// represents those that the list would have.
-func (p *Plan) Unlisted() []Source {
-	var all []Source
-	for _, l := range p.Sources {
-		if l.Unlisted {
-			all = append(all, l.Source)
-		}
 	}
 	return all
 }

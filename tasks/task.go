@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -318,4 +319,45 @@ func addressed(v form.Value) (Person, bool) {
 		return Person{}, false
 	}
 	return Person{Name: a.Name, Email: a.Address}, true
+}
+
+var taskScriptForm = form.Of[*TaskScript]{Type: form.Type{Name: "string"}, Read: readTaskScript}
+
+// readTaskScript reads the path of a script next to the manifest. Policies limit it as
+// setup commands: both are commands of the manifest's author.
+func readTaskScript(v form.Value) (*TaskScript, bool) {
+	t, ok := v.Filled()
+	if !ok {
+		return nil, false
+	}
+	path := form.ResolvePath(v.Src.Dir, t.S)
+	if v.Refused(policy.Setup, "scripts", string(policy.Setup)) || v.Outside(path, t.S) {
+		return nil, false
+	}
+	v.Uses().Named(v, path, t.S)
+	data, err := form.ReadRegular(path, maxScript)
+	if errors.Is(err, form.ErrTooLarge) {
+		v.Problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.S), maxScript>>10), "write a shorter script")
+		return nil, false
+	}
+	if err != nil {
+		v.Problem(fmt.Sprintf("script %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
+		return nil, false
+	}
+	s := NewTaskScript(t.S, data)
+	if fault := s.fault(); fault != "" {
+		v.Problem(fmt.Sprintf("script %s %s", problem.Quote(t.S), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
+		return nil, false
+	}
+	return s, true
+}
+
+// scriptOf returns the script of a task; nil without one.
+func (t *task) scriptOf() *TaskScript {
+	if t.script == nil {
+		return nil
+	}
+	s := *t.script
+	s.MustChange = t.requireChanges || t.condition != nil
+	return &s
 }

@@ -4,16 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/millhand/millhand/internal/permission/policy"
-	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/problem"
 )
 
 // TaskScript is a program that does the work of a job without a model. If it fails, a
@@ -30,37 +24,6 @@ type TaskScript struct {
 
 // maxScript is the maximum size of a script, in bytes.
 const maxScript = 256 << 10
-
-var taskScriptForm = form.Of[*TaskScript]{Type: form.Type{Name: "string"}, Read: readTaskScript}
-
-// readTaskScript reads the path of a script next to the manifest. Policies limit it as
-// setup commands: both are commands of the manifest's author.
-func readTaskScript(v form.Value) (*TaskScript, bool) {
-	t, ok := v.Filled()
-	if !ok {
-		return nil, false
-	}
-	path := form.ResolvePath(v.Src.Dir, t.S)
-	if v.Refused(policy.Setup, "scripts", string(policy.Setup)) || v.Outside(path, t.S) {
-		return nil, false
-	}
-	v.Uses().Named(v, path, t.S)
-	data, err := form.ReadRegular(path, maxScript)
-	if errors.Is(err, form.ErrTooLarge) {
-		v.Problem(fmt.Sprintf("script %s exceeds %d KiB", problem.Quote(t.S), maxScript>>10), "write a shorter script")
-		return nil, false
-	}
-	if err != nil {
-		v.Problem(fmt.Sprintf("script %s: %s", problem.Quote(t.S), form.Missing(err)), "check its path; it is relative to the manifest")
-		return nil, false
-	}
-	s := NewTaskScript(t.S, data)
-	if fault := s.fault(); fault != "" {
-		v.Problem(fmt.Sprintf("script %s %s", problem.Quote(t.S), fault), "write a bash script, or name its interpreter in a first line such as #!/usr/bin/env python3")
-		return nil, false
-	}
-	return s, true
-}
 
 // NewTaskScript returns the script with a content.
 func NewTaskScript(file string, data []byte) *TaskScript {
@@ -129,14 +92,4 @@ func interpreter(text string) []string {
 		return []string{program, strings.TrimSpace(argument)}
 	}
 	return []string{program}
-}
-
-// scriptOf returns the script of a task; nil without one.
-func (t *task) scriptOf() *TaskScript {
-	if t.script == nil {
-		return nil
-	}
-	s := *t.script
-	s.MustChange = t.requireChanges || t.condition != nil
-	return &s
 }

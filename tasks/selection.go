@@ -1,5 +1,9 @@
 package tasks
 
+import (
+	"context"
+)
+
 // hash identifies what a plan does. It leaves out what differs between machines
 // without changing that: absolute directories, positions of rules, the names of the
 // manifests, and the ids of jobs, which may hold the name of the current
@@ -62,4 +66,28 @@ func names(models []Model) []string {
 		all[i] = m.Name
 	}
 	return all
+}
+
+// hashForAnyRun gives a plan that names its run, and its jobs, the hashes that they have in every run.
+func hashForAnyRun(p *Plan, ctx context.Context, paths []string, o Options) error {
+	o.RunID = anyRun
+	same, err := load(ctx, paths, o)
+	if err != nil {
+		return err
+	}
+	p.Hash = same.Hash
+	for i := range p.Jobs {
+		p.Jobs[i].Hash = same.Jobs[i].Hash
+	}
+	return nil
+}
+
+// takeShard reduces the plan to the jobs of one shard.
+func takeShard(p *Plan, s Shard) {
+	if s == (Shard{}) {
+		return
+	}
+	of := ShardOf(p, s.Total)
+	p.Shard = s
+	p.Jobs, p.Elsewhere = partition(p.Jobs, func(j Job) bool { return of[j.ID] == s.Index })
 }

@@ -8,46 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// BranchPrefix is the start of the names of branches that a manifest does not name.
-const BranchPrefix = "millhand/"
-
-// branchFault returns which rule of git (git-check-ref-format) the name of a
-// branch breaks, or "" if it is valid.
-func branchFault(name string) string {
-	switch {
-	case name == "":
-		return "it is empty"
-	case name == "@" || name == "HEAD":
-		return "git reserves this name"
-	case len(name) > 200:
-		return "it exceeds 200 bytes"
-	case strings.HasPrefix(name, "-"):
-		return `it must not start with "-"`
-	case strings.HasPrefix(name, "refs/"):
-		return `it must not start with "refs/"`
-	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") || strings.Contains(name, "//"):
-		return `it must not start or end with "/", or contain "//"`
-	case strings.Contains(name, "..") || strings.HasSuffix(name, "."):
-		return `it must not contain ".." or end with "."`
-	case strings.Contains(name, "@{"):
-		return `it must not contain "@{"`
-	}
-	for _, r := range name {
-		if r <= ' ' || printable.Hidden(r) || strings.ContainsRune(`~^:?*[\`, r) {
-			return fmt.Sprintf("it must not contain %q", r)
-		}
-	}
-	for element := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(element, ".") || strings.HasSuffix(element, ".lock") {
-			return `no element of it may start with "." or end with ".lock"`
-		}
-	}
-	return ""
-}
 
 // claim is a branch that a job's commit will be on.
 type claim struct {
