@@ -201,7 +201,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	b.equip(p)
 	grantWorkspaces(p)
 	protectGranted(p)
-	p.Sources, p.uses = b.lists.planned(), b.inputs.Uses
+	p.Sources, p.Uses = b.lists.planned(), b.inputs.Uses
 	p.Hash = b.hash(p, drafts)
 	b.resolveBeside(p)
 	return p

@@ -102,7 +102,7 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	case f != nil:
 		c.problemAt(f.At, f.What, f.Fix)
 	case !decided:
-		return "", &Condition{c.written, e}
+		return "", NewCondition(c.written, e)
 	case !holds:
 		return "its condition does not hold: " + c.written, nil
 	}

@@ -76,7 +76,7 @@ func TestConditionsAreReduced(t *testing.T) {
 			case j.Skip != "":
 				got = not
 			case j.If != nil:
-				got = j.If.left()
+				got = j.If.Left()
 			}
 			if got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)

@@ -227,7 +227,7 @@ func (b *builder) checkMentions(t *task, j *Job) {
 		j.Mentions = nil
 	}
 	for _, m := range j.Mentions {
-		if m.backward() {
+		if backward(m) {
 			t.prompt.Problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
 			continue
 		}
@@ -239,4 +239,9 @@ func (b *builder) checkMentions(t *task, j *Job) {
 			"choose a profile with bash, such as review, or leave the command out")
 		return
 	}
+}
+
+// backward reports whether a range of lines can be none of any file.
+func backward(m Mention) bool {
+	return m.Ranged != "" && (m.First < 1 || m.Last != 0 && m.Last < m.First)
 }

@@ -2,10 +2,7 @@ package tasks
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
@@ -70,6 +67,9 @@ type Condition struct {
 	rest    expr.Expression // without variables, and without what is decided
 }
 
+// NewCondition returns a condition as it is written, and what is left of it.
+func NewCondition(written string, rest expr.Expression) *Condition { return &Condition{written, rest} }
+
 // Holds evaluates the condition. has reports whether the repository has a file
 // or directory of this path at the commit that the job starts from; paths are
 // slash-separated, relative and clean. has is only called if the result
@@ -82,8 +82,8 @@ func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
 // ${{ }}.
 func (c *Condition) String() string { return c.written }
 
-// left returns what has yet to be decided, the same on every machine.
-func (c *Condition) left() string {
+// Left returns what has yet to be decided, the same on every machine.
+func (c *Condition) Left() string {
 	if c == nil {
 		return ""
 	}
@@ -107,35 +107,6 @@ type Mention struct {
 	Ranged      string
 	// Explicit is set if the name can only be a file.
 	Explicit bool
-}
-
-// rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
-var rangeForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
-})
-
-// takeRange cuts a range of lines from the name.
-func (m *Mention) takeRange() {
-	match := rangeForm().FindStringSubmatch(m.Name)
-	if match == nil {
-		return
-	}
-	first, _ := strconv.Atoi(match[3]) // digits, and few
-	last, _ := strconv.Atoi(match[5])
-	switch {
-	case match[4] == "":
-		last = first
-	case match[5] == "":
-		last = 0
-	}
-	if explicit := match[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
-		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, match[1], first, last, explicit
-	}
-}
-
-// backward reports whether a range of lines can be none of any file.
-func (m Mention) backward() bool {
-	return m.Ranged != "" && (m.First < 1 || m.Last != 0 && m.Last < m.First)
 }
 
 // Job is one task on one repository with one combination of its matrix.

@@ -380,7 +380,7 @@ func TestDefaultsAreThoseApplied(t *testing.T) {
 				}
 				return p
 			}
-			ignore := cmp.Options{cmpopts.IgnoreUnexported(Condition{}, Plan{}), cmpopts.IgnoreFields(Evidence{}, "Sums")}
+			ignore := cmp.Options{cmpopts.IgnoreUnexported(Condition{}), cmpopts.IgnoreFields(Plan{}, "Uses"), cmpopts.IgnoreFields(Evidence{}, "Sums")}
 			absent := plan(func(document) {})
 			same := plan(func(d document) {
 				var value any

@@ -3,7 +3,9 @@ package tasks
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -135,7 +137,7 @@ func (s scanner) name(at int) (Mention, bool) {
 	if start == end || s.text[start] == '@' || strings.ContainsAny(m.Name, "\x00\n\r") {
 		return Mention{}, false
 	}
-	m.takeRange()
+	takeRange(&m)
 	for _, begin := range []string{"./", "../", "~/"} {
 		m.Explicit = m.Explicit || strings.HasPrefix(m.Name, begin)
 	}
@@ -156,4 +158,28 @@ func closes(name string) bool {
 		return strings.Count(name, "([{"[i:i+1]) < strings.Count(name, ")]}"[i:i+1])
 	}
 	return strings.IndexByte(".:!?", last) >= 0
+}
+
+// rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
+var rangeForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
+})
+
+// takeRange cuts a range of lines from the name.
+func takeRange(m *Mention) {
+	match := rangeForm().FindStringSubmatch(m.Name)
+	if match == nil {
+		return
+	}
+	first, _ := strconv.Atoi(match[3]) // digits, and few
+	last, _ := strconv.Atoi(match[5])
+	switch {
+	case match[4] == "":
+		last = first
+	case match[5] == "":
+		last = 0
+	}
+	if explicit := match[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
+		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, match[1], first, last, explicit
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written shows a mention as a test has it.
-func (m Mention) written() string {
+// writtenMention shows a mention as a test has it.
+func writtenMention(m Mention) string {
 	if m.Command != "" {
 		return "!" + m.Command
 	}
@@ -51,7 +51,7 @@ func TestPromptMentions(t *testing.T) {
 		t.Run(tt.text, func(t *testing.T) {
 			var got []string
 			for _, m := range mentions(tt.text, nil) {
-				got = append(got, m.written())
+				got = append(got, writtenMention(m))
 				if all := tt.text[m.Start:m.End]; !strings.Contains(all, m.Name) || !strings.Contains(all, m.Command) {
 					t.Errorf("%+v stands at %q", m, all)
 				}
@@ -90,7 +90,7 @@ func TestValuesContainNoMentions(t *testing.T) {
 			p := mustLoad(t, head+fmt.Sprintf("profile: build\nvars: {x: %q}\ntasks:\n- id: a\n  prompt: %q\n", tt.value, tt.prompt), Overrides{})
 			var got []string
 			for _, m := range p.Jobs[0].Mentions {
-				got = append(got, m.written())
+				got = append(got, writtenMention(m))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

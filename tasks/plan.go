@@ -51,7 +51,7 @@ type Plan struct {
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
 	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
 
-	uses *form.Uses // what loading it has used of this machine
+	Uses *form.Uses `json:"-"` // of this machine, while it was loaded; nil for a plan that was not
 }
 
 // Shard is one of the shards into which several machines divide a plan. Jobs

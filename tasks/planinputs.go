@@ -17,13 +17,13 @@ import (
 // name by absolute paths elsewhere are not among them: each machine has its own.
 func (p *Plan) Inputs() []string {
 	all := map[string]bool{}
-	if p.uses != nil {
-		maps.Copy(all, p.uses.Files)
-		for dir := range p.uses.Trees {
+	if p.Uses != nil {
+		maps.Copy(all, p.Uses.Files)
+		for dir := range p.Uses.Trees {
 			addBelow(all, dir, true)
 		}
-		if p.uses.Event != "" {
-			all[p.uses.Event] = true
+		if p.Uses.Event != "" {
+			all[p.Uses.Event] = true
 		}
 	}
 	for _, r := range p.readables() {
@@ -34,20 +34,20 @@ func (p *Plan) Inputs() []string {
 
 // StandardInput returns the list of repositories that was read from standard input; nil for none.
 func (p *Plan) StandardInput() []byte {
-	if p.uses == nil {
+	if p.Uses == nil {
 		return nil
 	}
-	return p.uses.List
+	return p.Uses.List
 }
 
 // Outside returns the files and directories that loading the plan has read or checked and that
 // are not below a directory, sorted.
 func (p *Plan) Outside(root string) []string {
-	if p.uses == nil {
+	if p.Uses == nil {
 		return nil
 	}
 	var all []string
-	for _, read := range []map[string]bool{p.uses.Files, p.uses.Trees} {
+	for _, read := range []map[string]bool{p.Uses.Files, p.Uses.Trees} {
 		for path := range read {
 			if !pathtree.Within(path, root) {
 				all = append(all, path)
@@ -64,7 +64,7 @@ func (p *Plan) readables() []Readable {
 	var all []Readable
 	add := func(command []string, readable []Readable) {
 		for _, r := range readable {
-			elsewhere := p.uses != nil && len(command) > 0 && p.uses.Programs[command[0]] && (r.Path == command[0] || r.Path == filepath.Dir(command[0]))
+			elsewhere := p.Uses != nil && len(command) > 0 && p.Uses.Programs[command[0]] && (r.Path == command[0] || r.Path == filepath.Dir(command[0]))
 			if !elsewhere {
 				all = append(all, r)
 			}
@@ -158,18 +158,18 @@ func stays(path, top string, secrets bool) bool {
 
 // Variables returns the names of the environment variables that the manifests name, sorted.
 func (p *Plan) Variables() []string {
-	if p.uses == nil {
+	if p.Uses == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(p.uses.Variables))
+	return slices.Sorted(maps.Keys(p.Uses.Variables))
 }
 
 // Event returns the file with the event of the CI, absolute; "" if the plan does not depend on one.
 func (p *Plan) Event() string {
-	if p.uses == nil {
+	if p.Uses == nil {
 		return ""
 	}
-	return p.uses.Event
+	return p.Uses.Event
 }
 
 // Requires returns the environment variables without which the plan can't be loaded, or a
@@ -177,8 +177,8 @@ func (p *Plan) Event() string {
 // hosts are those that packages models and credentials know.
 func (p *Plan) Requires(j Job) [][]string {
 	names := map[string]bool{}
-	if p.uses != nil {
-		for name, got := range p.uses.Variables {
+	if p.Uses != nil {
+		for name, got := range p.Uses.Variables {
 			if got {
 				names[name] = true
 			}

@@ -34,10 +34,10 @@ func (p *Plan) Unqueueable() error {
 	var all problem.List
 	add := func(file, what, fix string) { all = append(all, problem.Problem{File: file, What: what, Fix: fix}) }
 	if p.Rollout != nil {
-		all = append(all, p.uses.At("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run"))
+		all = append(all, p.Uses.At("rollout", "a rollout decides from earlier runs which jobs are next, and a queue runs all jobs", "remove it, or use millhand run"))
 	}
 	if p.Evidence != nil {
-		all = append(all, p.uses.At("evidence", "the events of a queued run are recorded by several workers, so they are not one chain", "remove it, or use millhand run"))
+		all = append(all, p.Uses.At("evidence", "the events of a queued run are recorded by several workers, so they are not one chain", "remove it, or use millhand run"))
 	}
 	all = append(all, p.unqueueableJobs()...)
 	for _, h := range p.Hooks {
@@ -53,13 +53,13 @@ func (p *Plan) Unqueueable() error {
 	processes := p.processes()
 	for _, name := range slices.Sorted(maps.Keys(processes)) {
 		for _, path := range processes[name].Write {
-			if p.uses != nil && p.uses.Trees[path] {
+			if p.Uses != nil && p.Uses.Trees[path] {
 				add(name, "write: "+problem.Quote(path)+" is a path on this machine, and workers may be others", "write an absolute path of the workers")
 			}
 		}
 	}
-	if p.uses != nil {
-		all = append(all, p.uses.Fixed...)
+	if p.Uses != nil {
+		all = append(all, p.Uses.Fixed...)
 	}
 	if what := tooLarge(p.Inputs()); what != "" && len(all) == 0 {
 		add("inputs", what, "move what jobs do not need to other directories, or put it into the repository")
@@ -77,11 +77,11 @@ func (p *Plan) unqueueableJobs() problem.List {
 	for _, j := range slices.Concat(p.Jobs, p.Elsewhere) {
 		if j.Repo.Kind != RepoURL && !repos[j.Repo] {
 			repos[j.Repo] = true
-			all = append(all, p.uses.At("job "+j.ID, fmt.Sprintf("repository %s is a path on this machine, and workers may be others", j.Repo.Name), "use url:"))
+			all = append(all, p.Uses.At("job "+j.ID, fmt.Sprintf("repository %s is a path on this machine, and workers may be others", j.Repo.Name), "use url:"))
 		}
 		if j.Output.Path != "" && !outputs[j.Task] {
 			outputs[j.Task] = true
-			all = append(all, p.uses.At("output of "+j.ID, fmt.Sprintf("output.file %s would be written on the machine of the worker", problem.Quote(j.Output.Path)), "remove it: the report has the final message"))
+			all = append(all, p.Uses.At("output of "+j.ID, fmt.Sprintf("output.file %s would be written on the machine of the worker", problem.Quote(j.Output.Path)), "remove it: the report has the final message"))
 		}
 	}
 	return all

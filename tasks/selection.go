@@ -51,7 +51,7 @@ func (d *draft) hash() string {
 		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
 		j.Prompt, j.Mentions, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
 		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, j.Comment, needs,
-		j.Skip, j.If.left(),
+		j.Skip, j.If.Left(),
 	)
 	if j.Script != nil { // so that other plans keep their hash
 		hash = digest(hash, j.Script.SHA256)
