@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // hooksOf returns the hooks of runs, or those of jobs.
@@ -163,7 +164,7 @@ func (r *run) hookDir(on tasks.HookEvent) string {
 // launchHook starts hooks of the run in an empty directory, which belongs to no repository.
 func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g := confinement.Env{
-		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: tasks.DefaultLimits(), Now: r.opts.Now,
+		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: manifest.DefaultLimits(), Now: r.opts.Now,
 		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.private,
 	}
 	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {

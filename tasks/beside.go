@@ -52,9 +52,9 @@ func (j *Job) ResolveBeside(workspace string) []Readable {
 	return all
 }
 
-// resolveProgram returns a program and its arguments, in which a shell's command line is
+// ResolveProgram returns a program and its arguments, in which a shell's command line is
 // resolved, and what it can read. It may serve jobs of several repositories.
-func (b Beside) resolveProgram(command []string, jobs []Job) (resolved []string, all []Readable) {
+func (b Beside) ResolveProgram(command []string, jobs []Job) (resolved []string, all []Readable) {
 	var repos []Repo
 	for _, j := range jobs {
 		repos = append(repos, j.Repo)
@@ -109,7 +109,7 @@ func (b Beside) resolve(line string, repos []Repo, has func(path string) bool) (
 func (b Beside) within(r Repo) bool {
 	top := r.Dir
 	if r.Kind == RepoPath && top != "" {
-		top = topOf(form.RealDir(r.Dir))
+		top = TopOf(form.RealDir(r.Dir))
 	}
 	return top != "" && (pathtree.Within(b.Dir, top) || pathtree.Within(form.RealDir(b.Dir), top))
 }

@@ -122,7 +122,7 @@ func TestProgramsOfToolsAreReadable(t *testing.T) {
 		"home/run":    {{Path: top + "/home/run"}},
 		"other/none":  nil,
 	} {
-		_, readable := Beside{Dir: top + "/ops", Home: top + "/home"}.resolveProgram([]string{filepath.Join(top, program)}, nil)
+		_, readable := Beside{Dir: top + "/ops", Home: top + "/home"}.ResolveProgram([]string{filepath.Join(top, program)}, nil)
 		if diff := cmp.Diff(want, readable); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", program, diff)
 		}

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 )
 
-// digest returns the SHA-256 of values as JSON, in hexadecimal. The values are
+// Digest returns the SHA-256 of values as JSON, in hexadecimal. The values are
 // strings, numbers, and lists, maps and structs of them, all of which JSON can
 // hold.
-func digest(values ...any) string {
+func Digest(values ...any) string {
 	data, _ := json.Marshal(values)
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

@@ -1,11 +1,9 @@
-// Package tasks turns YAML manifests into a [Plan]: the list of jobs to run,
-// with every default applied, every name resolved and every mistake reported
-// with its file, line and column. It reads files and runs
-// nothing.
+// Package tasks has the [Plan]: the list of jobs to run, with every default applied and every
+// name resolved, and what its readers ask of it. It does not read manifests (package manifest)
+// and does not make plans (package expand), and nothing edits a plan that was made.
 //
 // What a manifest defines for all jobs (agents, providers, the search,
 // custom tools, directories of skills) holds for the jobs of all manifests that are
-// loaded together; two that define one name differently are a problem. Which
-// keys and addresses the environment gives a provider, and how the agents that
-// are built in speak, is left to others.
+// loaded together. Which keys and addresses the environment gives a provider, and how the
+// agents that are built in speak, is left to others.
 package tasks

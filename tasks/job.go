@@ -14,9 +14,9 @@ import (
 // BranchPrefix is the start of the names of branches that a manifest does not name.
 const BranchPrefix = "millhand/"
 
-// branchFault returns which rule of git (git-check-ref-format) the name of a
+// BranchFault returns which rule of git (git-check-ref-format) the name of a
 // branch breaks, or "" if it is valid.
-func branchFault(name string) string {
+func BranchFault(name string) string {
 	switch {
 	case name == "":
 		return "it is empty"

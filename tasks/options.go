@@ -9,8 +9,8 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 )
 
-// eventVariables are those with the path of the event's file.
-func eventVariables() []string { return []string{"GITHUB_EVENT_PATH", "TRIGGER_PAYLOAD"} }
+// EventVariables are those with the path of the event's file.
+func EventVariables() []string { return []string{"GITHUB_EVENT_PATH", "TRIGGER_PAYLOAD"} }
 
 // Overrides are what the command line sets above the manifests. Zero values
 // change nothing.
@@ -47,7 +47,7 @@ type Options struct {
 	Root string // directory with all inputs of a queued plan, see [Below]; "" for no limit
 }
 
-// Below returns manifests and options for [Load] that use what [Materialize] has written
+// Below returns manifests and options for expand.Load that use what [Materialize] has written
 // below a directory. With the same environment the plan is the same, except for that
 // directory before its paths. Relative paths of manifests stay below it. The event of the CI is only that of o.Event.
 func Below(root string, manifests []string, o Options) ([]string, Options) {
@@ -65,7 +65,7 @@ func Below(root string, manifests []string, o Options) ([]string, Options) {
 	o.Root = root
 	getenv := o.Getenv
 	o.Getenv = func(name string) string {
-		if getenv == nil || slices.Contains(eventVariables(), name) {
+		if getenv == nil || slices.Contains(EventVariables(), name) {
 			return ""
 		}
 		return getenv(name)

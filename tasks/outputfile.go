@@ -10,14 +10,14 @@ import (
 
 // OutputBelow returns a file below a directory, for a command line that is limited as a manifest is.
 func OutputBelow(dir, name string) (OutputFile, error) {
-	if fault := outputFault(dir, name); fault != "" {
+	if fault := OutputFault(dir, name); fault != "" {
 		return OutputFile{}, fmt.Errorf("invalid output file %q; %s", name, fault)
 	}
 	return OutputFile{Dir: dir, Path: path.Clean(name)}, nil
 }
 
-// outputFault returns the fix for an invalid output file, "" for a valid one.
-func outputFault(dir, name string) string {
+// OutputFault returns the fix for an invalid output file, "" for a valid one.
+func OutputFault(dir, name string) string {
 	if !filepath.IsLocal(name) || path.Clean(name) == "." || strings.HasSuffix(name, "/") {
 		return "write the path of a file below the manifest's directory, for example report.md"
 	}

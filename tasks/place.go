@@ -14,9 +14,9 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// holdsRepository reports whether a directory is the top of a work tree: it has a
+// HoldsRepository reports whether a directory is the top of a work tree: it has a
 // directory .git, or a file of that name.
-func holdsRepository(dir string) bool {
+func HoldsRepository(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
@@ -46,7 +46,7 @@ func listedPath(dir string) string {
 	unusual := func(r rune) bool {
 		return r == utf8.RuneError || r == '"' || r == '#' || r == ' ' || !strconv.IsPrint(r)
 	}
-	if dir == "" || strings.ContainsFunc(dir, unusual) || !isPath(dir) {
+	if dir == "" || strings.ContainsFunc(dir, unusual) || !IsPath(dir) {
 		return strconv.Quote(dir)
 	}
 	return dir
@@ -75,9 +75,9 @@ type Repo struct {
 	Unlisted bool `json:"-"` // it represents those of a source without a list
 }
 
-// topOf returns the top of the work tree that a directory is in, "" for none.
-func topOf(dir string) string {
-	for !holdsRepository(dir) {
+// TopOf returns the top of the work tree that a directory is in, "" for none.
+func TopOf(dir string) string {
+	for !HoldsRepository(dir) {
 		if filepath.Dir(dir) == dir {
 			return ""
 		}
@@ -86,9 +86,9 @@ func topOf(dir string) string {
 	return dir
 }
 
-// isPath reports whether a line without quotes names a path, and not a URL:
+// IsPath reports whether a line without quotes names a path, and not a URL:
 // nothing before its first slash ends in a colon.
-func isPath(s string) bool {
+func IsPath(s string) bool {
 	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
 		return true
 	}
@@ -161,7 +161,7 @@ func (s Source) Same(other Source) bool {
 	for _, one := range []*Source{&s, &other} {
 		one.Include, one.Exclude = append([]string{}, one.Include...), append([]string{}, one.Exclude...)
 	}
-	return digest(s) == digest(other)
+	return Digest(s) == Digest(other)
 }
 
 // Server returns the URL of the forge: https, and http on loopback.

@@ -209,11 +209,11 @@ type ScriptFile struct {
 	Optional  bool
 }
 
-// workspacePrefix is how a path in the job's repository starts.
-const workspacePrefix = "workspace:"
+// WorkspacePrefix is how a path in the job's repository starts.
+const WorkspacePrefix = "workspace:"
 
-// isScript reports whether a file's name is that of a tool file or a plugin.
-func isScript(name string) bool {
+// IsScript reports whether a file's name is that of a tool file or a plugin.
+func IsScript(name string) bool {
 	return slices.Contains([]string{".ts", ".js", ".mts", ".mjs"}, path.Ext(name)) && !strings.HasSuffix(name, ".d.ts")
 }
 
@@ -228,7 +228,7 @@ func ToolFilesIn(dir string) []string {
 		}
 		for _, e := range entries {
 			ext := path.Ext(e.Name())
-			if !e.IsDir() && (ext == ".ts" || ext == ".js") && isScript(e.Name()) {
+			if !e.IsDir() && (ext == ".ts" || ext == ".js") && IsScript(e.Name()) {
 				all = append(all, filepath.Join(dir, sub, e.Name()))
 			}
 		}

@@ -28,7 +28,7 @@ type Input struct {
 	Data []byte      // of a file
 }
 
-// Unqueueable returns what keeps the plan from running on other machines, as [Problems]; nil
+// Unqueueable returns what keeps the plan from running on other machines, as a [problem.List]; nil
 // if nothing does.
 func (p *Plan) Unqueueable() error {
 	var all problem.List
@@ -47,7 +47,7 @@ func (p *Plan) Unqueueable() error {
 	}
 	for _, f := range slices.Concat(p.Scripts.ToolFiles, p.Scripts.Plugins) {
 		if !f.Workspace {
-			add("js", fmt.Sprintf("the modules of %s are searched on this machine, and workers may be others", problem.Quote(f.Name)), "write a path in the repository: "+workspacePrefix+"PATH")
+			add("js", fmt.Sprintf("the modules of %s are searched on this machine, and workers may be others", problem.Quote(f.Name)), "write a path in the repository: "+WorkspacePrefix+"PATH")
 		}
 	}
 	processes := p.processes()

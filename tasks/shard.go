@@ -23,14 +23,14 @@ func ParseShard(s string) (Shard, error) {
 	index, _ := strconv.Atoi(m[1]) // at most 9 digits
 	total, _ := strconv.Atoi(m[2])
 	shard := Shard{Index: index, Total: total}
-	if !shard.valid() {
+	if !shard.Valid() {
 		return Shard{}, fmt.Errorf("invalid shard %s: write I/N with I from 1 to N", s)
 	}
 	return shard, nil
 }
 
-// valid reports whether a plan can have this shard; the zero Shard is not valid.
-func (s Shard) valid() bool { return s.Index >= 1 && s.Index <= s.Total }
+// Valid reports whether a plan can have this shard; the zero Shard is not valid.
+func (s Shard) Valid() bool { return s.Index >= 1 && s.Index <= s.Total }
 
 // ShardOf returns the shard of each of a plan's jobs, those elsewhere included, if
 // total machines run it: numbers from 1 by the ids of jobs. Jobs that need one

@@ -22,8 +22,8 @@ type TaskScript struct {
 	Alone      bool // no session follows a script that fails
 }
 
-// maxScript is the maximum size of a script, in bytes.
-const maxScript = 256 << 10
+// MaxScript is the maximum size of a script, in bytes.
+const MaxScript = 256 << 10
 
 // NewTaskScript returns the script with a content.
 func NewTaskScript(file string, data []byte) *TaskScript {
@@ -31,8 +31,8 @@ func NewTaskScript(file string, data []byte) *TaskScript {
 	return &TaskScript{File: file, SHA256: hex.EncodeToString(sum[:]), Text: string(data)}
 }
 
-// fault describes why a script can't be run; "" if it can.
-func (s *TaskScript) fault() string {
+// Fault describes why a script can't be run; "" if it can.
+func (s *TaskScript) Fault() string {
 	switch {
 	case strings.TrimSpace(s.Text) == "":
 		return "is empty"

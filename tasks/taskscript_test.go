@@ -31,7 +31,7 @@ func TestScriptFault(t *testing.T) {
 	for text, want := range map[string]string{
 		"true\n": "", "": "is empty", " \n": "is empty", "a\x00b": "is not a text", "\xff": "is not a text", "#!\n": "has an empty first line #!", "#!  \ntrue": "has an empty first line #!",
 	} {
-		if got := NewTaskScript("x", []byte(text)).fault(); got != want {
+		if got := NewTaskScript("x", []byte(text)).Fault(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // encoded is the size of a text as JSON, by an encoder.
@@ -158,8 +158,8 @@ func FuzzBound(f *testing.F) {
 // A call outside of a plan has the limits that manifests give by default.
 func TestTheDefaultLimitsAreThoseOfManifests(t *testing.T) {
 	for path, want := range map[string]int{"tool_output.lines": defaultLines, "tool_output.bytes": defaultBytes} {
-		i := slices.IndexFunc(tasks.Keys(), func(k form.Key) bool { return k.Path == path })
-		if i < 0 || tasks.Keys()[i].Default != strconv.Itoa(want) {
+		i := slices.IndexFunc(manifest.Keys(), func(k form.Key) bool { return k.Path == path })
+		if i < 0 || manifest.Keys()[i].Default != strconv.Itoa(want) {
 			t.Errorf("manifests have another default of %s than %d", path, want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // commandLine are arguments in the order that urfave/cli requires: what follows the first argument of
@@ -171,7 +171,7 @@ func commandsWith(app *cli.App, flag string) string {
 
 // keyOf names the key of manifests that an unknown flag stands for; "" if it does for none.
 func keyOf(flag string) string {
-	found := form.MatchKeys(tasks.Keys(), strings.ReplaceAll(flag, "-", "_"))
+	found := form.MatchKeys(manifest.Keys(), strings.ReplaceAll(flag, "-", "_"))
 	if len(found) == 0 || strings.ContainsAny(flag, "*?[.") {
 		return ""
 	}

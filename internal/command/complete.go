@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // The scripts ask the library for candidates. Its own for bash evaluates the words of the command
@@ -70,7 +70,7 @@ func printValues(in *cli.Context, values []string) {
 // keyPaths returns the names of the keys of manifests.
 func keyPaths() []string {
 	var list []string
-	for _, k := range tasks.Keys() {
+	for _, k := range manifest.Keys() {
 		list = append(list, strings.ReplaceAll(k.Path, "[]", ""))
 	}
 	return list

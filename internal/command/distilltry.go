@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // distillation is the result of millhand distill, the file distill.json in its report
@@ -87,7 +88,7 @@ func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) error {
 	if err != nil {
 		return err
 	}
-	readonly, err := tasks.LoadProfile(ctx, "readonly", "", opts)
+	readonly, err := manifest.LoadProfile(ctx, "readonly", "", opts)
 	if err != nil {
 		return err
 	}

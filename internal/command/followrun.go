@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // followedRun is a saved run whose pull requests are followed.
@@ -79,7 +80,7 @@ func (r *followedRun) load(ctx context.Context, w world.World) error {
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	set := tasks.DefaultFollow()
+	set := manifest.DefaultFollow()
 	if !slices.Contains(own.plan.Manifests, "-") && own.prompt.Text == nil {
 		plan, err := load.Plan(ctx, w, own.plan)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func initCommand(w world.World) *cli.Command {
@@ -121,19 +121,19 @@ func (o initOptions) files(w world.World) (all []starter.File, next string, err 
 }
 
 // converted returns a manifest that is converted from OpenCode's configuration.
-func (o initOptions) converted(w world.World) (manifest []byte, next string, err error) {
+func (o initOptions) converted(w world.World) (converted []byte, next string, err error) {
 	known := opencode.Known{
 		Provider: func(name string) bool {
 			_, ok := provider.Lookup(name)
 			return ok
 		},
-		LanguageServer: tasks.KnownLanguageServer,
+		LanguageServer: manifest.KnownLanguageServer,
 	}
-	manifest, notes, err := opencode.Convert(o.dir, known)
+	converted, notes, err := opencode.Convert(o.dir, known)
 	for _, note := range notes {
 		fmt.Fprintln(w.Err, printable.Text(note))
 	}
-	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, load.UsualManifest), err
+	return converted, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, load.UsualManifest), err
 }
 
 // fitting returns a manifest that fits the project in the directory.

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // managePulls does with the pull requests of a saved run what is ordered.
@@ -88,7 +89,7 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 		unreadable = errors.New("one was standard input")
 	}
 	if unreadable == nil {
-		plan.Forges, unreadable = tasks.LoadForges(ctx, own.plan.Manifests, opts)
+		plan.Forges, unreadable = manifest.LoadForges(ctx, own.plan.Manifests, opts)
 	}
 	if unreadable != nil {
 		fmt.Fprintln(w.Err, printable.Text(w.Redactor(nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))

@@ -18,8 +18,8 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/report/reportschema"
-	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func schemas() []string {
@@ -42,13 +42,13 @@ func schemaCommand(w world.World) *cli.Command {
 			case name == "events":
 				return writeSchema(w.Out, event.Schema())
 			case name == "policy":
-				return writeSchema(w.Out, tasks.PolicySchema())
+				return writeSchema(w.Out, manifest.PolicySchema())
 			case name == "script":
 				return writeSchema(w.Out, titled(name, script.Schema()))
 			case name == "findings":
 				return writeSchema(w.Out, titled(name, findings.Schema()))
 			}
-			return writeSchema(w.Out, tasks.ManifestSchema())
+			return writeSchema(w.Out, manifest.ManifestSchema())
 		},
 	}
 }
@@ -91,9 +91,9 @@ func explainCommand(w world.World) *cli.Command {
 			if in.NArg() != 1 {
 				return fault.Wrap(event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify"))
 			}
-			all := tasks.Keys()
+			all := manifest.Keys()
 			if policy {
-				all = tasks.PolicyKeys()
+				all = manifest.PolicyKeys()
 			}
 			return explainKeys(w.Out, all, in.Args().First())
 		},

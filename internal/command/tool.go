@@ -34,6 +34,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -331,7 +332,7 @@ func toolGround(ctx context.Context, w world.World, o load.ProfileOptions, sandb
 	}
 	g = confinement.Env{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
-		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
+		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: manifest.DefaultLimits(), Now: w.Now,
 		Private: settings.private, Tell: func(event.Network) {}, Fail: func(err error) {
 			if errors.As(err, new(*permission.Error)) { // otherwise it is the error of the call
 				end(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tools"
 )
@@ -58,7 +59,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o load.P
 	if err != nil {
 		return nil, err
 	}
-	plan, err := tasks.Load(ctx, []string{o.Manifest}, opts)
+	plan, err := expand.Load(ctx, []string{o.Manifest}, opts)
 	var problems problem.List
 	if errors.As(err, &problems) {
 		return nil, fault.New(event.ExitUsage, "%s has %s; the first is: %s", o.Manifest, figures.Count(len(problems), "problem"), problems[0])

@@ -23,6 +23,8 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
+	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -233,7 +235,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 		return nil, err
 	}
 	for _, path := range r.Policies {
-		p, err := tasks.LoadPolicy(ctx, filepath.Join(root, path), opts)
+		p, err := manifest.LoadPolicy(ctx, filepath.Join(root, path), opts)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +253,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	}
 	opts.Overrides, opts.Lists, opts.Event, opts.Dir, opts.RunID = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir, r.ID
 	manifests, opts := tasks.Below(root, r.Manifests, opts)
-	plan, err := tasks.Load(ctx, manifests, opts)
+	plan, err := expand.Load(ctx, manifests, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func allowing(kind, pattern string) permission.Rule {
@@ -130,7 +131,7 @@ func bashIn(t *testing.T, level sandbox.Level, p permission.Profile, private *sa
 	mkdirFor(t, filepath.Join(dir, "work/x"))
 	g := Env{
 		Level: level, Workspace: filepath.Join(dir, "work"), Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Caches: filepath.Join(dir, "caches"),
-		Profile: p, Private: private, Limits: tasks.DefaultLimits(), Now: time.Now,
+		Profile: p, Private: private, Limits: manifest.DefaultLimits(), Now: time.Now,
 		Getenv: func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] },
 	}
 	if err := g.Prepare(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
@@ -94,7 +95,7 @@ func TestIfUsesBaseCommit(t *testing.T) {
 // loadCondition returns the condition of a manifest's only task.
 func loadCondition(t *testing.T, manifest string) *tasks.Condition {
 	t.Helper()
-	plan, err := tasks.Load(t.Context(), []string{manifest}, tasks.Options{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
+	plan, err := expand.Load(t.Context(), []string{manifest}, tasks.Options{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

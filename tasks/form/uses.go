@@ -10,7 +10,7 @@ import (
 )
 
 // Uses is what a load uses of its machine. Directories are only walked for
-// [Plan.Inputs], as most plans run where they were loaded.
+// tasks.Plan.Inputs, as most plans run where they were loaded.
 type Uses struct {
 	Files     map[string]bool   // and directories without what they contain
 	Trees     map[string]bool   // directories with what they contain, if they exist

@@ -11,20 +11,20 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // Inputs are the inputs of the action, with a valid syntax. Omitted inputs are "".
 type Inputs struct {
-	Manifest         string       // paths and patterns, separated by spaces or newlines
-	Prompt           string       // used instead of a manifest
-	PromptFile       string       // file with the prompt
-	Task             tasks.Prompt // of the prompt, without its text and schema
-	Comment          string       // where to post its final message: "", true or sticky
-	Schema           string       // file with the schema of its final message
-	WorkingDirectory string       // relative to the current directory
-	ReportDir        string       // relative to the working directory
-	BaseURL          string       // of the model's provider
+	Manifest         string        // paths and patterns, separated by spaces or newlines
+	Prompt           string        // used instead of a manifest
+	PromptFile       string        // file with the prompt
+	Task             expand.Prompt // of the prompt, without its text and schema
+	Comment          string        // where to post its final message: "", true or sticky
+	Schema           string        // file with the schema of its final message
+	WorkingDirectory string        // relative to the current directory
+	ReportDir        string        // relative to the working directory
+	BaseURL          string        // of the model's provider
 	Model            string
 	Summary          bool   // whether to write the step summary
 	Untrusted        string // auto, true or false

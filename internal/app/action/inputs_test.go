@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // inputs is the environment of these inputs.
@@ -149,7 +150,7 @@ func loaded(t *testing.T, in action.Inputs) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := tasks.Load(t.Context(), files, tasks.Options{
+	plan, err := expand.Load(t.Context(), files, tasks.Options{
 		Dir: t.TempDir(), Getenv: func(string) string { return "" }, Overrides: tasks.Overrides{Model: "openai/gpt-5-mini"},
 	})
 	if err != nil {

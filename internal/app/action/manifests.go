@@ -14,7 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/files/pathglob"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // Manifests returns the manifests of the inputs, for a process in the working directory.
@@ -35,7 +35,7 @@ func (in Inputs) Manifests(ctx context.Context, temp string) ([]string, error) {
 	task.Text = text
 	if in.Schema != "" {
 		var err error
-		if task.Schema, err = tasks.ReadSchema(ctx, in.Schema); err != nil {
+		if task.Schema, err = expand.ReadSchema(ctx, in.Schema); err != nil {
 			return nil, fmt.Errorf("input output-schema: %w", err)
 		}
 	}

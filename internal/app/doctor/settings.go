@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // keys reports the environment variables that contain keys of providers and
@@ -150,7 +151,7 @@ func checkPolicy(ctx context.Context, w world.World) Check {
 		return c
 	}
 	c.Found = policy.System + " applies to every run"
-	if _, err := tasks.LoadPolicy(ctx, policy.System, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
+	if _, err := manifest.LoadPolicy(ctx, policy.System, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
 		c.Status, c.Found, c.Fix, c.exit = Missing, err.Error(), "fix the file: all runs are refused until it is valid", event.ExitFailed
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -19,7 +20,7 @@ func excerptsOf(t *testing.T, manifest string) []string {
 	if err := os.WriteFile(filepath.Join(dir, "m.yaml"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := tasks.Load(t.Context(), []string{"m.yaml"}, tasks.Options{Dir: dir, Getenv: func(string) string { return "" }})
+	_, err := expand.Load(t.Context(), []string{"m.yaml"}, tasks.Options{Dir: dir, Getenv: func(string) string { return "" }})
 	var problems problem.List
 	if !errors.As(err, &problems) {
 		t.Fatalf("the manifest has no problems: %v", err)

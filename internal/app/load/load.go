@@ -25,6 +25,8 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
+	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -104,9 +106,9 @@ func loader(ctx context.Context, w world.World, o Options) (func(lists []tasks.L
 	opts.Overrides, opts.RunID = o.Overrides, cmp.Or(o.Run, NewRunID(w))
 	return func(lists []tasks.Listed) (*tasks.Plan, error) {
 		opts.Lists = lists
-		load := func() (*tasks.Plan, error) { return tasks.Load(ctx, o.Manifests, opts) }
+		load := func() (*tasks.Plan, error) { return expand.Load(ctx, o.Manifests, opts) }
 		if o.Prompt != nil {
-			load = func() (*tasks.Plan, error) { return tasks.LoadPrompt(ctx, o.Prompt, opts) }
+			load = func() (*tasks.Plan, error) { return expand.LoadPrompt(ctx, o.Prompt, opts) }
 		}
 		plan, err := load()
 		var problems problem.List
@@ -143,7 +145,7 @@ func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Op
 	if o.MaxProfile == "" || o.Untrusted { // with --untrusted a policy does it
 		return nil
 	}
-	most, err := tasks.LoadProfile(ctx, o.MaxProfile, "", opts)
+	most, err := manifest.LoadProfile(ctx, o.MaxProfile, "", opts)
 	if _, noFile := os.Stat(o.MaxProfile); err != nil && noFile != nil { // a profile never replaces an unreadable file
 		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == o.MaxProfile }); at >= 0 {
 			most, err = plan.Profiles[at], nil
@@ -195,7 +197,7 @@ func Profile(ctx context.Context, w world.World, o ProfileOptions) (permission.P
 	if err != nil {
 		return permission.Profile{}, err
 	}
-	p, err := tasks.LoadProfile(ctx, name, o.Manifest, opts)
+	p, err := manifest.LoadProfile(ctx, name, o.Manifest, opts)
 	if err != nil {
 		return p, fault.Wrap(event.ExitUsage, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-const manifest = "version: 1\nname: m\nmodel: openai/gpt-5-mini\ntasks:\n  - {id: t, prompt: Look., profile: build, repos: [{path: .}]}\n"
+const lookManifest = "version: 1\nname: m\nmodel: openai/gpt-5-mini\ntasks:\n  - {id: t, prompt: Look., profile: build, repos: [{path: .}]}\n"
 
 // in writes files to a directory, which becomes the current one.
 func in(t *testing.T, files map[string]string) world.World {
@@ -34,7 +34,7 @@ func in(t *testing.T, files map[string]string) world.World {
 }
 
 func TestAPlanIsLoadedWithWhatItsOptionsSay(t *testing.T) {
-	w := in(t, map[string]string{"m.yaml": manifest})
+	w := in(t, map[string]string{"m.yaml": lookManifest})
 	var o Options
 	others, _, err := option.Read(o.JobFields(), strings.Fields("m.yaml --max-profile readonly --max-cost 2 --model openai/gpt-5"))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestAPlanIsLoadedWithWhatItsOptionsSay(t *testing.T) {
 }
 
 func TestAnInvalidManifestIsAFaultWithItsProblems(t *testing.T) {
-	w := in(t, map[string]string{"m.yaml": strings.ReplaceAll(manifest, "prompt:", "promt:")})
+	w := in(t, map[string]string{"m.yaml": strings.ReplaceAll(lookManifest, "prompt:", "promt:")})
 	_, err := Plan(t.Context(), w, Options{Manifests: []string{"m.yaml"}})
 	if got := fault.ProblemsOf(err); len(got) == 0 || got[0].Line != 5 || !strings.Contains(err.Error(), "nothing was run") {
 		t.Errorf("%v: %v", err, got)
@@ -66,7 +66,7 @@ func TestWithoutAnArgumentTheUsualManifestIsLoaded(t *testing.T) {
 	if err := o.Parse("plan", nil); err == nil || !strings.Contains(err.Error(), "plan requires a manifest, and millhand.yaml was not found") {
 		t.Error(err)
 	}
-	in(t, map[string]string{UsualManifest: manifest})
+	in(t, map[string]string{UsualManifest: lookManifest})
 	if err := o.Parse("plan", nil); err != nil || len(o.Manifests) != 1 || o.Manifests[0] != UsualManifest {
 		t.Errorf("%v, %q", err, o.Manifests)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // PolicyOptions are the options of a command line that concern policies, and its
@@ -73,7 +74,7 @@ func readPolicies(ctx context.Context, w world.World, po PolicyOptions, o tasks.
 	}
 	var set policy.Set
 	for _, file := range files {
-		p, err := tasks.LoadPolicy(ctx, file, o)
+		p, err := manifest.LoadPolicy(ctx, file, o)
 		if err != nil {
 			return nil, fault.New(event.ExitUsage, "%w; nothing was run", err)
 		}
@@ -89,7 +90,7 @@ func readPolicies(ctx context.Context, w world.World, po PolicyOptions, o tasks.
 	}
 	var most *permission.Profile
 	if name := po.MaxProfile; name != "" {
-		p, err := tasks.LoadProfile(ctx, name, "", o)
+		p, err := manifest.LoadProfile(ctx, name, "", o)
 		if err != nil {
 			return nil, fault.New(event.ExitUsage, "--max-profile %s: %w; with --untrusted it must be a preset or a file", name, err)
 		}

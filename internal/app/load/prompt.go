@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // Prompt are the flags of "run -p", a run of one prompt without a manifest.
@@ -83,7 +84,7 @@ const maxPrompt = 256 << 10
 // Manifest returns the manifest of the flags. Its commit is on a branch with the id of the
 // run.
 func (o *Prompt) Manifest(ctx context.Context, w world.World, id string, plan Options) ([]byte, error) {
-	p := tasks.Prompt{Text: *o.Text, Setup: o.Setup, Verify: o.verify, Output: o.outputInManifest(plan.Untrusted)}
+	p := expand.Prompt{Text: *o.Text, Setup: o.Setup, Verify: o.verify, Output: o.outputInManifest(plan.Untrusted)}
 	if p.Text == "-" {
 		data, err := abandon.When(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(w.In, maxPrompt+1)) })
 		if err != nil {
@@ -126,7 +127,7 @@ func (o *Prompt) readSchema(ctx context.Context) (schema map[string]any, err err
 	if o.schema == "" {
 		return nil, nil
 	}
-	if schema, err = tasks.ReadSchema(ctx, o.schema); err != nil {
+	if schema, err = expand.ReadSchema(ctx, o.schema); err != nil {
 		return nil, fmt.Errorf("--output-schema: %w", err)
 	}
 	return schema, nil

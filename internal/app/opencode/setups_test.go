@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // Each archive is a directory as people have it. Its comment states variables that are set, keys of the task,
@@ -65,7 +66,7 @@ func setup(t *testing.T, file string) {
 	if !strings.Contains(text, "\nmodel:") {
 		o.Overrides.Model = "openai/gpt-5-mini"
 	}
-	plan, err := tasks.Load(t.Context(), []string{path}, o)
+	plan, err := expand.Load(t.Context(), []string{path}, o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func TestTheFirstDenialDecides(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTheFirstDenialDecides(t *testing.T) {
 func TestAnExampleThatIsDecidedOtherwiseIsAProblem(t *testing.T) {
 	t.Chdir(t.TempDir())
 	w := world.World{Getenv: func(string) string { return "" }}
-	full, err := tasks.LoadProfile(t.Context(), "full", "", tasks.Options{Getenv: w.Getenv})
+	full, err := manifest.LoadProfile(t.Context(), "full", "", tasks.Options{Getenv: w.Getenv})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 func look(t *testing.T, files map[string]string) Project {
@@ -80,7 +81,7 @@ func TestManifestsAreValid(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "millhand.yaml"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := tasks.Load(t.Context(), []string{"millhand.yaml"}, tasks.Options{Dir: dir})
+		plan, err := expand.Load(t.Context(), []string{"millhand.yaml"}, tasks.Options{Dir: dir})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

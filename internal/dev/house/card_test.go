@@ -64,7 +64,7 @@ var around = []struct {
 	{"yaml.v3", "", "", "github.com/goccy/go-yaml go.yaml.in github.com/pb33f/go-yaml sigs.k8s.io/yaml gopkg.in/yaml.v2 github.com/ghodss/yaml", nil},
 	{
 		"yaml.v3", "tasks", "json.Unmarshal json.NewDecoder hujson.Parse hujson.Standardize", "github.com/tailscale/hujson",
-		map[string]string{"tasks/event.go": "the event of a CI", "tasks/prompt.go": "JSON Schemas"},
+		map[string]string{"tasks/template/event.go": "the event of a CI", "tasks/expand/prompt.go": "JSON Schemas"},
 	},
 	{
 		"object.Commit", "internal/gitops", "plumbing.CommitObject", "",

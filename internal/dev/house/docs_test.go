@@ -11,7 +11,9 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -70,7 +72,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 				}
 				return "7"
 			}
-			if _, err := tasks.Load(t.Context(), []string{file}, tasks.Options{Dir: dir, Getenv: getenv}); err != nil {
+			if _, err := expand.Load(t.Context(), []string{file}, tasks.Options{Dir: dir, Getenv: getenv}); err != nil {
 				var problems problem.List
 				errors.As(err, &problems)
 				t.Errorf("%s: %v\n%v\n%s", name, err, problems, text)
@@ -86,7 +88,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 // with keys of a task becomes that task.
 func completed(block string) string {
 	has := func(path string) bool {
-		return slices.ContainsFunc(tasks.Keys(), func(k form.Key) bool { return k.Path == path })
+		return slices.ContainsFunc(manifest.Keys(), func(k form.Key) bool { return k.Path == path })
 	}
 	if first, _, _ := strings.Cut(block, ":"); !has(first) && has("tasks[]."+first) {
 		block = "tasks:\n  - id: a\n    prompt: Look.\n    " + strings.ReplaceAll(block, "\n", "\n    ") + "\n"
@@ -118,7 +120,7 @@ func TestThePolicyOfTheDocs(t *testing.T) {
 	if err := os.WriteFile(file, []byte(block[1]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := tasks.LoadPolicy(t.Context(), file, tasks.Options{Dir: "/"})
+	p, err := manifest.LoadPolicy(t.Context(), file, tasks.Options{Dir: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

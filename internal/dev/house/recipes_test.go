@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 )
 
 // The recipes of docs/ci.md have the commands that millhand init writes for a repository with
@@ -51,7 +52,7 @@ func TestRecipesByLanguage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := tasks.Load(t.Context(), []string{"millhand.yaml"}, tasks.Options{Dir: dir})
+		plan, err := expand.Load(t.Context(), []string{"millhand.yaml"}, tasks.Options{Dir: dir})
 		if err != nil {
 			t.Fatalf("%s: %v", language, err)
 		}

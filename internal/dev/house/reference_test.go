@@ -7,8 +7,8 @@ import (
 
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // keyRow returns the row of a key in docs/manifest.md.
@@ -23,13 +23,13 @@ func keyRow(k form.Key) string {
 // docs/manifest.md has every key of a manifest, and every function of an if.
 func TestManifestPage(t *testing.T) {
 	page := read(t, "docs/manifest.md")
-	for _, k := range tasks.Keys() {
+	for _, k := range manifest.Keys() {
 		if !strings.Contains(page, keyRow(k)) {
 			t.Errorf("docs/manifest.md lacks the row\n%s", keyRow(k))
 		}
 	}
-	if _, keys, _ := strings.Cut(page, "\n## Keys\n"); strings.Count(keys, "\n| `") != len(tasks.Keys()) {
-		t.Errorf("docs/manifest.md has %d rows of keys for %d keys", strings.Count(keys, "\n| `"), len(tasks.Keys()))
+	if _, keys, _ := strings.Cut(page, "\n## Keys\n"); strings.Count(keys, "\n| `") != len(manifest.Keys()) {
+		t.Errorf("docs/manifest.md has %d rows of keys for %d keys", strings.Count(keys, "\n| `"), len(manifest.Keys()))
 	}
 	for _, name := range []string{"contains", "startsWith", "endsWith", "matches", "repo.has", "include", "exclude"} {
 		if !strings.Contains(page, "`"+name) {

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -130,7 +131,7 @@ func (b *bench) convert(text []byte) (subject, error) {
 	if err := os.WriteFile(file, manifest, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	plan, err := tasks.Load(b.t.Context(), []string{file}, tasks.Options{Dir: b.world.Dir, Getenv: func(name string) string { return map[string]string{"HOME": b.world.Home}[name] }})
+	plan, err := expand.Load(b.t.Context(), []string{file}, tasks.Options{Dir: b.world.Dir, Getenv: func(name string) string { return map[string]string{"HOME": b.world.Home}[name] }})
 	if err != nil {
 		b.t.Fatalf("%v\n%s\nmanifest:\n%s", err, text, manifest)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // site serves the website that .ci/site made. Each test fails if a page requests something from elsewhere.
@@ -49,7 +49,7 @@ func TestSite(t *testing.T) {
 	}
 	t.Run("anchors", func(t *testing.T) {
 		p := open(t, b, url+"/docs/manifest.html", 1400, "light")
-		for _, k := range tasks.Keys() {
+		for _, k := range manifest.Keys() {
 			id := strings.ReplaceAll(k.Path, "[]", "")
 			if got := p.js(`(id) => document.getElementById(id)?.querySelector("td").textContent`, id); got != k.Path {
 				t.Errorf("the anchor %s has %s, want %s", id, got, k.Path)

@@ -1,0 +1,250 @@
+package expand
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/problem"
+	"github.com/millhand/millhand/tasks/template"
+)
+
+// maxRenderedPlan bounds all texts of a plan with their variables filled in,
+// in bytes.
+const maxRenderedPlan = 128 << 20
+
+// settings are what the jobs of one task have in common.
+type settings struct {
+	vars     map[string]string
+	agent    string
+	model    tasks.Model
+	fallback []tasks.Model
+	sampling tasks.Sampling
+	profile  manifest.Profile
+	limits   tasks.Limits
+	setupEnv []string
+	digest   [3]string
+}
+
+func (b *builder) settingsOf(t *manifest.Task) settings {
+	vars := b.varsOf(t)
+	t.Condition.CheckNames(vars, t.Matrix.Names())
+	a := b.agentOf(t)
+	out := settings{
+		vars: vars, agent: a.Name, profile: b.profileOf(t), limits: b.limitsOf(t, a),
+		sampling: a.Sampling.Over(t.Manifest.Sampling),
+	}
+	out.profile.Profile = b.Options.Policies.Under(out.profile.Profile)
+	out.setupEnv = setupVariables(t, &b.Names, b.Options.Getenv)
+	models := b.modelsOf(t, a)
+	if len(models) > 0 {
+		out.model = models[0]
+	}
+	if len(models) > 1 {
+		out.fallback = models[1:]
+	}
+	out.digest = [3]string{out.profile.Digest, t.Manifest.Instructed, tasks.Digest(t.Output.Schema.Doc)}
+	return out
+}
+
+// fill completes a draft: every default applied, every variable filled in.
+func (b *builder) fill(d *draft, with settings) {
+	t, j := d.task, &d.job
+	s := template.Scope{Vars: with.vars, Matrix: j.Matrix, Repo: j.Repo, Task: t.ID.S, Run: b.Run, Getenv: b.Options.Getenv, Event: b.Event}
+	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
+	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.Output.Schema.Doc
+	j.Output, j.Findings = outputOf(t, s), t.Output.Schema.Findings
+	j.Profile = with.profile.Profile
+	j.Protect = b.Options.Policies.Protected()
+	if own := t.Commit.Protect; len(own) > 0 && !t.Commit.Off {
+		j.Profile, j.Protect = j.Profile.Narrowed("commit.protect", own), slices.Concat(own, j.Protect)
+	}
+	j.Instructions = t.Manifest.Instructions
+	j.Limits = with.limits
+	j.Attempts, j.RequireChanges = t.Attempts, t.RequireChanges
+	j.Change = changeOf(t.Change, b, s)
+	d.digest = with.digest
+	var values []template.Span
+	inPrompt := s
+	inPrompt.Prompt = true
+	j.Prompt, values = b.fillIn(t.Prompt, inPrompt)
+	j.Mentions = template.Mentions(j.Prompt, values)
+	b.checkMentions(t, j)
+	for _, line := range t.Setup {
+		j.Setup = append(j.Setup, b.render(line, s))
+	}
+	j.SetupEnv, j.Script = with.setupEnv, t.ScriptOf()
+	for _, c := range t.Verify {
+		c.Run = b.render(c.Line, s)
+		j.Verify = append(j.Verify, c.Verify)
+	}
+	if len(j.Verify) > 0 {
+		j.Baseline = t.Baseline
+	}
+	if !t.Commit.Off {
+		j.Commit = b.commitOf(d, s)
+	}
+	if inPlace := j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch; inPlace && j.Repo.Kind == tasks.RepoPath {
+		t.Commit.Place(t).Refused(policy.InPlace, "work in place", "")
+	}
+	j.Publish = cmp.Or(b.Options.Overrides.Publish, t.Publish.Mode)
+	if j.Publish == tasks.PublishPR {
+		j.Pull = pullRequestOf(t.Publish, b, s)
+	}
+	j.Comment = commentOf(t.Publish.Comment, s, b.Options.Overrides.Publish)
+	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.Written() || j.Publish != tasks.PublishNone
+	j.Skip, j.If = t.Condition.Decide(s)
+}
+
+// setupVariables returns the variables of a task's setup commands. One that is not set would
+// make them fail only later.
+func setupVariables(t *manifest.Task, names *manifest.Vocabulary, getenv func(string) string) []string {
+	var all []string
+	for _, name := range t.SetupEnv {
+		if !names.CheckEnv(name) {
+			continue
+		}
+		if getenv(name.S) == "" {
+			name.Problem(fmt.Sprintf("the environment variable %s of setup_env is not set", name.S), "set it, or remove it")
+		}
+		all = append(all, name.S)
+	}
+	return all
+}
+
+// render fills in a template. After a problem, and once the plan's texts are
+// too large, it returns "".
+func (b *builder) render(t template.Template, s template.Scope) string {
+	out, _ := b.fillIn(t, s)
+	return out
+}
+
+// fillIn is render that also returns where the values are.
+func (b *builder) fillIn(t template.Template, s template.Scope) (string, []template.Span) {
+	if t.Src == nil || b.rendered > maxRenderedPlan {
+		return "", nil
+	}
+	out, values, ok := t.FillIn(s)
+	if len(t.Segments) > 1 {
+		b.rendered += len(out)
+	}
+	switch {
+	case b.rendered > maxRenderedPlan:
+		t.Problem("the texts of the plan exceed 128 MiB after their variables are filled in", "split the plan")
+	case ok && strings.TrimSpace(out) == "":
+		t.Problem(t.Label+" is empty after its variables are filled in", "give the variables values")
+	}
+	return out, values
+}
+
+// varsOf returns the variables that a task sees: its own over the manifest's,
+// and those of the command line over both where they are declared.
+func (b *builder) varsOf(t *manifest.Task) map[string]string {
+	vars := map[string]string{}
+	maps.Copy(vars, t.Manifest.Vars)
+	maps.Copy(vars, t.Vars)
+	for k, v := range b.Options.Overrides.Vars {
+		if _, declared := vars[k]; declared {
+			vars[k] = v
+		}
+	}
+	return vars
+}
+
+// limitsOf returns a task's limits. Its agent and the command line lower the
+// number of turns that is written, and replace the default.
+func (b *builder) limitsOf(t *manifest.Task, a tasks.Agent) tasks.Limits {
+	written := manifest.LimitsOver(t.Limits, t.Manifest.Limits)
+	written.Turns = lower(written.Turns, a.Turns)
+	if most := b.Options.Overrides.MaxTurns; most > 0 {
+		written.Turns = lower(written.Turns, most)
+	}
+	return manifest.LimitsOver(written, manifest.DefaultLimits())
+}
+
+// profileOf returns a task's profile: the command line's, its own or its
+// manifest's.
+func (b *builder) profileOf(t *manifest.Task) manifest.Profile {
+	m := t.Manifest
+	written, _ := m.Profiles.Find(b.defaults.Profile.S)
+	switch {
+	case t.Profile != nil:
+		written = profileAt(m, *t.Profile)
+	case m.Profile != nil:
+		written = profileAt(m, *m.Profile)
+	}
+	if p := b.override[m]; p != nil {
+		return *p
+	}
+	return written
+}
+
+// profileAt finds a profile that a manifest names.
+func profileAt(m *manifest.Manifest, name form.Text) manifest.Profile {
+	p, ok := m.Profiles.Find(name.S)
+	if !ok && m.Profiles.Body(name.S) == nil {
+		name.Problem("unknown profile "+problem.Quote(name.S), name.Src.Found.Suggest(name.S, m.Profiles.Names(), "known profiles: "))
+	}
+	return p
+}
+
+// commitOf returns how a draft's changes are committed.
+func (b *builder) commitOf(d *draft, s template.Scope) *tasks.Commit {
+	from := d.task.Commit
+	c := &tasks.Commit{Author: from.Author, Branch: d.branch, IfExists: from.IfExists, WIP: from.WIP, Sign: from.Sign, Include: from.Include}
+	for _, r := range d.job.Protect {
+		c.Protect = append(c.Protect, r.Pattern)
+	}
+	if from.Message != nil {
+		c.Message = b.render(*from.Message, s)
+	}
+	if from.Branch == nil {
+		return c
+	}
+	branch, ok := from.Branch.Render(s)
+	if ok && branch != tasks.CurrentBranch {
+		if fault := tasks.BranchFault(branch); fault != "" {
+			from.Branch.Problem("invalid branch name "+problem.Quote(branch), fault)
+			ok = false
+		}
+	}
+	c.Branch = branch
+	if !ok {
+		c.Branch = ""
+	}
+	return c
+}
+
+// checkMentions records what a job's prompt names and its profile can never
+// allow.
+func (b *builder) checkMentions(t *manifest.Task, j *tasks.Job) {
+	if len(j.Mentions) > template.MaxMentions {
+		t.Prompt.Problem(fmt.Sprintf("the prompt names more than %d files and commands", template.MaxMentions), "name directories, or let the agent look")
+		j.Mentions = nil
+	}
+	for _, m := range j.Mentions {
+		if backward(m) {
+			t.Prompt.Problem(fmt.Sprintf("invalid line range in %s", problem.Quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			continue
+		}
+		if m.Command == "" || !j.Profile.Hides("bash") {
+			continue
+		}
+		d := j.Profile.Decide(permission.Need("bash", m.Command))
+		t.Prompt.Problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", problem.Quote(j.Profile.Name), d.Rule, d.Source),
+			"choose a profile with bash, such as review, or leave the command out")
+		return
+	}
+}
+
+// backward reports whether a range of lines can be none of any file.
+func backward(m tasks.Mention) bool {
+	return m.Ranged != "" && (m.First < 1 || m.Last != 0 && m.Last < m.First)
+}

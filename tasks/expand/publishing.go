@@ -1,0 +1,176 @@
+package expand
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/problem"
+	"github.com/millhand/millhand/tasks/template"
+)
+
+// changeOf returns what a job may change.
+func changeOf(c manifest.Change, b *builder, s template.Scope) tasks.Change {
+	limits := c.Change
+	for _, p := range c.Globs {
+		glob := b.render(p, s)
+		if glob != "" { // else there is a problem
+			glob, _ = manifest.ChangeGlob(p.Value, glob)
+		}
+		limits.Paths = append(limits.Paths, glob)
+	}
+	return limits
+}
+
+// commentOf returns the comment of a job; nil without one, and if the mode of the command line,
+// "" for none, publishes only on this machine.
+func commentOf(c *manifest.Comment, s template.Scope, mode tasks.PublishMode) *tasks.Comment {
+	if c == nil || mode != "" && !mode.Pushes() {
+		return nil
+	}
+	from := c.Issue
+	if from == nil {
+		from = c.Pull
+	}
+	if from == nil {
+		return nil // reported
+	}
+	text, ok := from.Render(s)
+	n := manifest.ThreadNumber(text)
+	if ok && n == 0 {
+		from.Problem("invalid number "+problem.Quote(text)+" of an issue or pull request", "write for example 12, or a variable with such a value")
+	}
+	return &tasks.Comment{Number: n, Issue: c.Issue != nil, Sticky: c.Sticky}
+}
+
+// outputOf returns the file for a job's final message. Nothing but a plain file below the
+// manifest's directory is accepted, as a model writes what is in it.
+func outputOf(t *manifest.Task, s template.Scope) tasks.OutputFile {
+	from := t.Output.File
+	if from == nil || from.Refused(policy.OutputFile, "output.file", "") {
+		return tasks.OutputFile{}
+	}
+	name, ok := from.Render(s)
+	if !ok || from.Outside(form.ResolvePath(from.Src.Dir, name), name) {
+		return tasks.OutputFile{}
+	}
+	if fault := tasks.OutputFault(from.Src.Dir, name); fault != "" {
+		from.Problem("invalid output file "+problem.Quote(name), fault)
+		return tasks.OutputFile{}
+	}
+	return tasks.OutputFile{Dir: from.Src.Dir, Path: path.Clean(name)}
+}
+
+// checkOutputs records jobs that would write the same file.
+func checkOutputs(drafts []*draft) {
+	first := map[string]*draft{}
+	for _, d := range drafts {
+		out := d.job.Output
+		if out.Path == "" || d.job.Skip != "" || !d.task.Unique || d.unsure {
+			continue
+		}
+		key := strings.ToLower(filepath.Join(out.Dir, out.Path))
+		if other := first[key]; other != nil {
+			d.task.Output.File.Problem(fmt.Sprintf("the jobs %s and %s would both write %s", other.job.ID, d.job.ID, problem.Quote(out.Path)),
+				"write ${{ matrix.KEY }}, ${{ repo.name }} or ${{ task.id }} into the path")
+			continue
+		}
+		first[key] = d
+	}
+}
+
+// pullRequestOf returns the pull request of a job with the mode pr.
+func pullRequestOf(p manifest.Publish, b *builder, s template.Scope) *tasks.PullRequest {
+	s.Results = true
+	pr := &tasks.PullRequest{Draft: p.Draft, Labels: p.Labels, Reviewers: p.Reviewers, Assignees: p.Assignees, IfExists: p.IfExists, Fork: p.Fork}
+	if p.Base != nil {
+		pr.Base = p.Base.S
+	}
+	if p.Title != nil {
+		pr.Title = b.render(*p.Title, s)
+	}
+	if p.Body != nil {
+		pr.Body = b.render(*p.Body, s)
+	}
+	return pr
+}
+
+// checkPublishing records jobs whose work cannot go where it is to go. What
+// the command line asks for is asked of the selected jobs alone.
+func (b *builder) checkPublishing(drafts, selected []*draft) {
+	byFlag := b.Options.Overrides.Publish != ""
+	for _, d := range drafts {
+		d.checkTree()
+		if d.job.Comment != nil && d.job.Repo.Kind == tasks.RepoCopy {
+			d.task.Publish.Comment.Problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
+		}
+		if what, fix := d.unpublishable(); what != "" && !byFlag {
+			d.task.Publish.Problem(what, fix)
+		}
+	}
+	for _, d := range selected {
+		if what, fix := d.unpublishable(); what != "" && byFlag {
+			b.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.ID.S, what), fix)
+		}
+	}
+}
+
+// checkMode checks the mode that the command line names.
+func (b *builder) checkMode() {
+	mode := b.Options.Overrides.Publish
+	const fix = "write none, patch, branch, push or pr"
+	switch {
+	case mode == "":
+	case slices.Contains(manifest.PublishModes(), mode):
+		if by, refused := b.Options.Policies.Own().Refuses(policy.Publish, string(mode)); refused {
+			what, fix := form.Refusal(string(mode), by)
+			b.flagProblem("--publish", what, fix)
+		}
+	default:
+		b.flagProblem("--publish", "unknown mode "+problem.Quote(string(mode)), fix)
+	}
+}
+
+// unpublishable returns why a job's work cannot be published by its mode, or "".
+func (d *draft) unpublishable() (what, fix string) {
+	mode := d.job.Publish
+	switch {
+	case d.job.Commit.ByForge() && !mode.Pushes() && mode != tasks.PublishPatch:
+		return "sign: api requires publish: push or pr, because GitHub makes the commit", "write mode: push or pr, or sign: none"
+	case d.job.Commit.ByForge() && d.job.Commit.Author != (tasks.Person{}):
+		return "sign: api does not support commit.author: the author is the user of the token", "remove author, or write sign: none"
+	case mode != tasks.PublishBranch && !mode.Pushes():
+	case d.job.Commit == nil:
+		return fmt.Sprintf("publish: %s requires a commit, but the task has commit: false", mode), "remove commit: false, or write mode: none"
+	case mode == tasks.PublishPR && d.job.Commit.Branch == tasks.CurrentBranch:
+		return "publish: pr requires a branch of its own, not " + tasks.CurrentBranch, "name a branch, or write mode: push"
+	case d.job.Commit.ByForge() && d.job.Commit.Branch == tasks.CurrentBranch:
+		return "sign: api is not supported with branch " + tasks.CurrentBranch, "name a branch, or write sign: none"
+	case mode.Pushes() && d.job.Repo.Kind == tasks.RepoCopy:
+		return fmt.Sprintf("publish: %s is not supported for copy repositories", mode), "write mode: none, patch or branch, or use path or url"
+	}
+	return "", ""
+}
+
+// checkTree records jobs that are to change a remote repository in place, or that
+// have if_exists for a branch that always exists.
+func (d *draft) checkTree() {
+	c := d.task.Commit
+	current := d.job.Commit != nil && d.job.Commit.Branch == tasks.CurrentBranch
+	if current && c.IfExists != tasks.FailIfExists {
+		c.Exists.Problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.IfExists, tasks.CurrentBranch), "remove it, or name a branch")
+	}
+	switch {
+	case d.job.Repo.Kind != tasks.RepoURL:
+	case d.job.Commit == nil:
+		c.Problem("commit: false is not supported for url repositories", "remove it; publish: {mode: patch} keeps the patch alone")
+	case current:
+		c.Branch.Problem(fmt.Sprintf("branch %s is not supported for url repositories", tasks.CurrentBranch), "name a branch")
+	}
+}

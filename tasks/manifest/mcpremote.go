@@ -1,0 +1,107 @@
+package manifest
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/problem"
+	"github.com/millhand/millhand/tasks/template"
+)
+
+// Remote is a remote server while it is read.
+type Remote struct {
+	url         string
+	HeaderTexts []template.Template
+}
+
+// The kinds of servers.
+const (
+	localServer  = "local"
+	remoteServer = "remote"
+)
+
+var (
+	serverURLForm     = form.Of[string]{Type: form.Type{Name: "string"}, Read: readServerURL}
+	serverHeadersForm = form.MapOf("NAME", form.ScalarType(), readServerHeaders)
+)
+
+// checkKind checks that the keys of a server are those of its type.
+func (s *MCPServer) checkKind(v form.Value, got map[string]form.Value) {
+	needs, example, others, other := "command", "command: [PROGRAM]", []string{"url", "headers", "oauth"}, remoteServer
+	if s.kind == remoteServer {
+		needs, example, other = "url", "url: https://HOST/mcp", localServer
+		others = []string{"command", "environment", "read", "write", "network", "cache"}
+	}
+	wrong := false
+	for _, key := range others {
+		if e, ok := got[key]; ok {
+			wrong = true
+			e.KeyProblem(problem.Quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
+		}
+	}
+	if _, ok := got[needs]; !ok && !wrong {
+		v.Lacks(needs, "add "+example)
+	}
+	s.WrittenRemote.check(v)
+}
+
+// check checks that keys are neither in the manifest nor sent without encryption.
+func (r *Remote) check(v form.Value) {
+	for _, secret := range secretly(r.HeaderTexts) {
+		if secret.Literal() {
+			secret.KeyProblem(problem.Quote(secret.Key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
+		}
+	}
+	keyed := slices.ContainsFunc(r.HeaderTexts, func(t template.Template) bool { return !t.Literal() || secretForm.MatchString(t.Key.Value) })
+	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && keyed && !private(u.Hostname()) {
+		v.KeyProblem("the headers of server "+problem.Quote(v.Key.Value)+" would be sent unencrypted", "write url: https://...")
+	}
+}
+
+// readServerURL reads the URL of a server.
+func readServerURL(v form.Value) (string, bool) {
+	u, ok := readAddress(v)
+	if !ok {
+		return "", false
+	}
+	v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+	for name := range u.Query() {
+		if secretForm.MatchString(name) {
+			v.Problem(v.Label+" contains a key", "write it in headers:, as ${{ env.NAME }}")
+			return "", false
+		}
+	}
+	if u.Fragment != "" {
+		v.Problem(v.Label+" must not contain a fragment", "remove it")
+		return "", false
+	}
+	return v.Node.Value, true
+}
+
+// protocolHeaders are those that the protocol sets.
+var protocolHeaders = []string{"accept", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
+
+// readServerHeaders reads headers, in which OpenCode's form of variables is replaced.
+func readServerHeaders(v form.Value) ([]template.Template, bool) {
+	all, ok := readHeaders(v)
+	for i, t := range all {
+		if slices.Contains(protocolHeaders, strings.ToLower(t.Key.Value)) {
+			t.KeyProblem("header "+problem.Quote(t.Key.Value)+" is set by millhand", "remove it")
+		}
+		t.S = envReference.ReplaceAllString(t.S, "$${{ env.$1 }}")
+		all[i] = template.ParseTemplate(t.Text)
+	}
+	return all, ok
+}
+
+// readOAuth reads whether a server authorizes by OAuth.
+func readOAuth(v form.Value) (bool, bool) {
+	if v.IsScalar() && v.Node.Value == "false" {
+		return form.ReadBool(v)
+	}
+	v.Problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
+	return false, false
+}
