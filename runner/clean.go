@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/runner/changes"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 )
@@ -27,7 +28,7 @@ type checkout struct {
 // inClean runs setup and one verify command in a fresh checkout of the job's commit,
 // under the job's profile. A setup command that fails there fails verify, and so does a
 // change that can't be committed.
-func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err error) {
+func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
 	j, s := r.job, r.site
 	began := j.opts.Now()
 	restore, err := j.privateDirs().Replace(ctx, false)
@@ -43,7 +44,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err err
 	err = j.checkOut(ctx, s, c, dir)
 	if refused := (*gitdir.UnsupportedError)(nil); errors.As(err, &refused) {
 		text := j.opts.Redact.Held(refused.Error())
-		return ran{Verify: event.Verify{ExitCode: -1, Tail: text}, output: text, line: text}, nil
+		return commands.Ran{Verify: event.Verify{ExitCode: -1, Tail: text}, Output: text, Line: text}, nil
 	}
 	if err != nil {
 		return res, err
@@ -51,7 +52,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res ran, err err
 	for _, line := range j.spec.Setup {
 		res, err := j.command(ctx, c.site, c.setup, line, setupTimeout)
 		if err != nil || !res.Passed {
-			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, exitText(res.Verify), res.Tail)
+			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, commands.ExitText(res.Verify), res.Tail)
 			return res, err
 		}
 	}

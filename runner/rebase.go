@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/runner/preflight"
@@ -223,6 +224,6 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 }
 
 // verifyFeedback returns the output of failed verify commands as a prompt.
-func verifyFeedback(failed []ran, reports *files.Dir) string {
+func verifyFeedback(failed []commands.Ran, reports *files.Dir) string {
 	return faults{failed: failed}.feedback(reports)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
@@ -165,8 +166,8 @@ type run struct {
 	search    func()              // begins to search for them, once
 	searching sync.WaitGroup
 	trees     keyedLocks // by root of a tree that is changed in place
-	before    baselines
-	program   program
+	before    commands.Baselines
+	program   scriptProgram
 
 	publications chan struct{} // has an element for each job that is being published
 

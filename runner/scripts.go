@@ -14,9 +14,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// program is the one of a run whose tool files and plugins are all beside the manifest. It is
+// scriptProgram is the one of a run whose tool files and plugins are all beside the manifest. It is
 // made before the first agent starts, because agents can change the files.
-type program struct {
+type scriptProgram struct {
 	once sync.Once
 	made *jsprogram.Program
 	err  error

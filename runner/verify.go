@@ -9,8 +9,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
@@ -64,9 +64,9 @@ func (j *job) setup(ctx context.Context, s *site) (end *ending.Stop) {
 		run.ExitCode, run.ElapsedMS = &v.ExitCode, v.ElapsedMS
 		j.emit(event.Event{Type: event.CommandEnded, Command: &run})
 		if !v.Passed {
-			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitText(v.Verify)) + setupFault(line, v)
+			reason := fmt.Sprintf("setup command %q failed (%s)", line, commands.ExitText(v.Verify)) + commands.SetupFault(line, v)
 			if v.Tail != "" {
-				reason += ":\n" + withOutput(j.opts.Dir, v.Tail, v.OutputPath)
+				reason += ":\n" + commands.WithOutput(j.opts.Dir, v.Tail, v.OutputPath)
 			}
 			return &ending.Stop{Code: event.CodeFailed, Detail: reason}
 		}
@@ -76,7 +76,7 @@ func (j *job) setup(ctx context.Context, s *site) (end *ending.Stop) {
 
 // verifyAll runs all verify commands and returns those that failed. What they leave in the
 // workspace is not the agent's.
-func (w *work) verifyAll(ctx context.Context) (failed []ran, end *ending.Stop) {
+func (w *work) verifyAll(ctx context.Context) (failed []commands.Ran, end *ending.Stop) {
 	run := func(ctx context.Context) (end *ending.Stop) {
 		failed, end = verifier{w.job, w.site}.after(ctx, w.result.attempts)
 		return end
@@ -90,7 +90,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []ran, end *ending.Stop) {
 }
 
 // after runs all verify commands after an attempt and returns those that failed.
-func (r verifier) after(ctx context.Context, attempt int) (failed []ran, end *ending.Stop) {
+func (r verifier) after(ctx context.Context, attempt int) (failed []commands.Ran, end *ending.Stop) {
 	j := r.job
 	for _, v := range j.spec.Verify {
 		r.announce(event.VerifyCommand, v, attempt)
@@ -144,7 +144,7 @@ func (r verifier) announce(kind string, v tasks.Verify, attempt int) {
 }
 
 // verify runs one verify command where it has to run.
-func (r verifier) verify(ctx context.Context, v tasks.Verify) (res ran, err error) {
+func (r verifier) verify(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
 	where, run := event.InWorkspace, r.inWorkspace
 	if v.In == tasks.InClean {
 		where, run = event.InClean, r.inClean
@@ -156,7 +156,7 @@ func (r verifier) verify(ctx context.Context, v tasks.Verify) (res ran, err erro
 
 // inWorkspace runs one verify command in the workspace, with private directories of its
 // own.
-func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err error) {
+func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
 	restore, err := r.job.privateDirs().Replace(ctx, true)
 	if err != nil {
 		return res, err
@@ -168,41 +168,13 @@ func (r verifier) inWorkspace(ctx context.Context, v tasks.Verify) (res ran, err
 // command runs a command line of the manifest in the workspace. An error means that the
 // context ended, or that the machine did not start the command; one that can't be started for
 // another reason has failed.
-func (j *job) command(ctx context.Context, s *site, box *confinement.Confinement, line string, limit time.Duration) (ran, error) {
+func (j *job) command(ctx context.Context, s *site, box *confinement.Confinement, line string, limit time.Duration) (commands.Ran, error) {
 	return runProgram(ctx, j, s, box, []string{"bash", "-c", line}, limit)
 }
 
 // runProgram is command for a program with arguments.
-func runProgram(ctx context.Context, j *job, s *site, box *confinement.Confinement, args []string, limit time.Duration) (v ran, failed error) {
-	out := newPrinted(&outputFile{dir: j.outputs(), redact: j.opts.Redact})
-	defer func() { out.into(&v, j.opts.Redact) }()
-	began := j.opts.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: args, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: out, Confine: box.Confine(), Monitor: box.Monitor()})
-	v.Passed, v.ExitCode = err == nil && res.ExitCode == 0 && !res.TimedOut, res.ExitCode
-	v.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
-	if v.denied = j.opts.Redact.Held(res.Note); v.denied != "" {
-		out.note(v.denied)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return v, context.Cause(ctx)
-	case proc.IsMachine(err):
-		return v, err
-	case err != nil:
-		v.ExitCode = -1
-		out.note(err.Error())
-	case res.TimedOut:
-		v.ExitCode, v.TimeoutMS = -1, limit.Milliseconds()
-		out.note("(command " + v.Exit() + ")")
-	}
-	return v, nil
-}
-
-func exitText(v event.Verify) string {
-	if v.ExitCode < 0 && v.TimeoutMS == 0 {
-		return "killed"
-	}
-	return v.Exit()
+func runProgram(ctx context.Context, j *job, s *site, box *confinement.Confinement, args []string, limit time.Duration) (commands.Ran, error) {
+	return commands.Program{Args: args, Dir: s.space.Dir(), Limit: limit, Box: box, Outputs: j.outputs(), Redact: j.opts.Redact, Now: j.opts.Now}.Run(ctx)
 }
 
 // feedback returns the prompt of the attempt after one with faults. Complete outputs are in a
@@ -230,32 +202,7 @@ func (f faults) feedback(reports *files.Dir) string {
 		if v.In == event.InClean {
 			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`
 		}
-		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, exitText(v.Verify), strings.TrimRight(withOutput(reports, v.Tail, v.OutputPath), "\n"))
+		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, commands.ExitText(v.Verify), strings.TrimRight(commands.WithOutput(reports, v.Tail, v.OutputPath), "\n"))
 	}
 	return b.String()
-}
-
-// why describes what failed in the first failed verify command, and what the sandbox denied it;
-// "" if that is not known.
-func why(failed []ran) string {
-	v := failed[0]
-	text := v.line
-	if v.TimeoutMS > 0 {
-		text = v.Exit()
-	}
-	if denied, _, _ := strings.Cut(v.denied, "\n"); !strings.Contains(text, denied) {
-		text += "; " + denied
-	}
-	if text = strings.TrimPrefix(text, "; "); text == "" {
-		return ""
-	}
-	return ": " + text
-}
-
-func names(failed []ran) string {
-	var list []string
-	for _, v := range failed {
-		list = append(list, v.Name)
-	}
-	return strings.Join(list, ", ")
 }

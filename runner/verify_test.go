@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -40,7 +41,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		}
 		got, err := j.command(t.Context(), p, p.sandbox, line, limit)
 		got.ElapsedMS = 0
-		if omitted, tail, ok := strings.Cut(got.Tail, " lines omitted)\n"); ok && strings.HasPrefix(omitted, "... (") && len(got.Tail) <= excerptBytes {
+		if omitted, tail, ok := strings.Cut(got.Tail, " lines omitted)\n"); ok && strings.HasPrefix(omitted, "... (") && len(got.Tail) <= commands.ExcerptBytes {
 			got.Tail = tail[len(tail)-len(want.Tail):]
 		}
 		if diff := cmp.Diff(want, got.Verify); err != nil || diff != "" {
@@ -113,7 +114,7 @@ func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reports.Close()
-	got := faults{failed: []ran{
+	got := faults{failed: []commands.Ran{
 		{Verify: event.Verify{Name: "test", ExitCode: 1, Tail: "FAIL\n"}},
 		{Verify: event.Verify{Name: "lint", ExitCode: -1}},
 		{Verify: event.Verify{Name: "slow", ExitCode: -1, TimeoutMS: 1500, Tail: "begun\n", OutputPath: "outputs/a/command-1.txt"}},

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
@@ -201,7 +202,7 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 				return last, end
 			}
 		}
-		text = main.prompted(ctx, text+baselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.spec.Change)+w.scriptText)
+		text = main.prompted(ctx, text+commands.BaselineText(w.baseline, w.job.opts.Dir)+landing.Scope(w.job.spec.Change)+w.scriptText)
 	}
 	return main.run(ctx, text), nil
 }
@@ -226,7 +227,7 @@ func (w *work) firstPrompt(from *continuation) string {
 
 // faults are what is wrong with the changes of an attempt.
 type faults struct {
-	failed  []ran
+	failed  []commands.Ran
 	barred  []permission.Decision
 	over    []landing.Excess
 	refused []state.Refusal // paths that git would not commit
@@ -264,7 +265,7 @@ func (w *work) refused(f faults) *ending.Stop {
 	case len(f.marked) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), why(f.failed))}
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
 	}
 	return nil
 }

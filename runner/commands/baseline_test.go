@@ -1,4 +1,4 @@
-package runner
+package commands
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
-	var b baselines
+	var b Baselines
 	results := []event.Baseline{{Name: "tests"}}
 	started, finish := make(chan struct{}), make(chan struct{})
 	type outcome struct {
@@ -21,7 +21,7 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	}
 	first, second := make(chan outcome), make(chan outcome)
 	go func() { // it is cancelled
-		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) {
+		_, shared, end := b.Share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) {
 			close(started)
 			<-finish
 			return nil, &ending.Stop{Code: event.CodeInterrupted}
@@ -30,12 +30,12 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	}()
 	<-started
 	go func() { // it waits, and then runs the commands
-		_, shared, end := b.share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) { return results, nil })
+		_, shared, end := b.Share(t.Context(), "k", func() ([]event.Baseline, *ending.Stop) { return results, nil })
 		second <- outcome{shared, end}
 	}()
 	gone, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("gone"))
-	if _, _, end := b.share(gone, "k", nil); end == nil || end.Detail != "gone" {
+	if _, _, end := b.Share(gone, "k", nil); end == nil || end.Detail != "gone" {
 		t.Errorf("a job that is cancelled while it waits: %+v", end)
 	}
 	close(finish)
@@ -45,15 +45,15 @@ func TestBaselinesAreSharedAndHandedOver(t *testing.T) {
 	if got := <-second; got.end != nil || got.shared {
 		t.Errorf("the next job: %+v", got)
 	}
-	got, shared, end := b.share(t.Context(), "k", nil)
+	got, shared, end := b.Share(t.Context(), "k", nil)
 	if len(got) != 1 || !shared || end != nil {
 		t.Errorf("a later job: %+v, %v, %+v", got, shared, end)
 	}
 	func() {
 		defer func() { _ = recover() }()
-		b.share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { panic("no") })
+		b.Share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { panic("no") })
 	}()
-	if _, shared, end := b.share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { return results, nil }); shared || end != nil {
+	if _, shared, end := b.Share(t.Context(), "panic", func() ([]event.Baseline, *ending.Stop) { return results, nil }); shared || end != nil {
 		t.Errorf("after a panic: %v, %+v", shared, end)
 	}
 }
@@ -64,7 +64,7 @@ func TestBaselineInThePromptIsBounded(t *testing.T) {
 	for i := range maxBaselines + 2 {
 		results = append(results, event.Baseline{Name: fmt.Sprintf("check-%d", i), ExitCode: 3, Tail: strings.Repeat("line\n", 100) + fmt.Sprintf("end-%d\n", i)})
 	}
-	text := baselineText(results, nil)
+	text := BaselineText(results, nil)
 	if !strings.Contains(text, "these verify commands of the task fail (7 of 8)") || strings.Contains(text, "vet") {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}

@@ -1,4 +1,4 @@
-package runner
+package commands
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	excerptBytes  = 2700     // maximum size of a command's output in events and for the model, which also gets the path of the rest
+	ExcerptBytes  = 2700     // maximum size of a command's output in events and for the model, which also gets the path of the rest
 	tailBytes     = 16 << 10 // of a command's output, in which a fault of the environment is looked for
 	lineBytes     = 240      // of what failed, in the reason of a job
 	outputPattern = "command-*.txt"
@@ -24,11 +24,11 @@ const (
 	savedBytes = 64 << 20 // of a command's output that are saved in its file, before the tail
 )
 
-// ran is a command of the task that has run.
-type ran struct {
+// Ran is a command of the task that has run.
+type Ran struct {
 	event.Verify
-	output string // its tail
-	line   string // what failed, in one line
+	Output string // its tail
+	Line   string // what failed, in one line
 	denied string // what the sandbox denied
 }
 
@@ -42,7 +42,7 @@ type printed struct {
 }
 
 func newPrinted(file *outputFile) *printed {
-	p := &printed{scan: failures.NewScanner(excerptBytes), tail: proc.NewTail(tailBytes), file: file}
+	p := &printed{scan: failures.NewScanner(ExcerptBytes), tail: proc.NewTail(tailBytes), file: file}
 	p.shown = terminal.NewWriter(io.MultiWriter(p.scan, p.tail))
 	return p
 }
@@ -64,15 +64,15 @@ func (p *printed) note(text string) {
 }
 
 // into completes the result of a command with its output.
-func (p *printed) into(v *ran, redactor *redact.Redactor) {
+func (p *printed) into(v *Ran, redactor *redact.Redactor) {
 	p.shown.Flush() //nolint:errcheck // neither writer fails
-	v.output = redactor.Held(strings.ToValidUTF8(string(p.tail.Bytes()), "\uFFFD"))
+	v.Output = redactor.Held(strings.ToValidUTF8(string(p.tail.Bytes()), "\uFFFD"))
 	if v.Passed {
 		v.Tail = redactor.Held(p.scan.Tail())
 		p.file.remove()
 		return
 	}
-	v.Tail, v.line = redactor.Held(p.scan.Excerpt()), redactor.Held(p.scan.Line(lineBytes))
+	v.Tail, v.Line = redactor.Held(p.scan.Excerpt()), redactor.Held(p.scan.Line(lineBytes))
 	if p.scan.Complete() {
 		p.file.remove()
 		return
@@ -99,7 +99,7 @@ func (f *outputFile) add(data []byte) {
 		return
 	}
 	if f.file == nil {
-		if f.first = append(f.first, data...); len(f.first) <= excerptBytes {
+		if f.first = append(f.first, data...); len(f.first) <= ExcerptBytes {
 			return
 		}
 		data, f.first = f.first, nil
@@ -140,6 +140,11 @@ func (f *outputFile) remove() {
 	}
 }
 
+// CopyOutput copies an output of the report directory to those of another job, and returns its path; "" if that fails.
+func CopyOutput(to *files.Dir, redactor *redact.Redactor, reports *files.Dir, name string) string {
+	return (&outputFile{dir: to, redact: redactor}).copy(reports, name)
+}
+
 // copy makes the file a copy of another one in the report directory, and returns its path; ""
 // if that fails.
 func (f *outputFile) copy(reports *files.Dir, name string) string {
@@ -156,9 +161,9 @@ func (f *outputFile) copy(reports *files.Dir, name string) string {
 	return f.finish(nil)
 }
 
-// withOutput returns the excerpt of an output, with the path of the complete one in the report
+// WithOutput returns the excerpt of an output, with the path of the complete one in the report
 // directory for an agent.
-func withOutput(reports *files.Dir, text, outputPath string) string {
+func WithOutput(reports *files.Dir, text, outputPath string) string {
 	if outputPath != "" {
 		outputPath = filepath.Join(reports.Path(), filepath.FromSlash(outputPath))
 	}

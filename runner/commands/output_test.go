@@ -1,4 +1,4 @@
-package runner
+package commands
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func TestOutputLongerThanItsFile(t *testing.T) {
 		written += len(block)
 	}
 	p.Write([]byte("last line, secret-4711-4711\n"))
-	var v ran
+	var v Ran
 	p.into(&v, p.file.redact)
 	data, err := os.ReadFile(filepath.Join(dir, v.OutputPath))
 	if err != nil || v.OutputPath == "" {
@@ -60,8 +60,8 @@ func TestOutputLongerThanItsFile(t *testing.T) {
 	if !bytes.HasPrefix(data, []byte("first line\n")) || !bytes.HasSuffix(data, []byte("last line, [redacted]\n")) || !bytes.Contains(data, []byte("... (the middle of ")) {
 		t.Errorf("the file is %.60q...%q", data, data[len(data)-60:])
 	}
-	if !strings.HasSuffix(strings.TrimSpace(v.output), "last line, [redacted]") {
-		t.Errorf("tail %q", v.output)
+	if !strings.HasSuffix(strings.TrimSpace(v.Output), "last line, [redacted]") {
+		t.Errorf("tail %q", v.Output)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	}
 	p, dir := printedBench(t)
 	line := strings.Repeat("y", 99) + "\n"
-	p.Write([]byte(strings.Repeat(line, excerptBytes/len(line)+1)))
+	p.Write([]byte(strings.Repeat(line, ExcerptBytes/len(line)+1)))
 	if savedIn(t, dir) == "" {
 		t.Fatal("the output has no file")
 	}
@@ -88,12 +88,12 @@ func TestOutputOnAFullDisk(t *testing.T) {
 		}
 	}
 	p.note("the command timed out\n")
-	var v ran
+	var v Ran
 	p.into(&v, p.file.redact)
 	if v.OutputPath != "" || savedIn(t, dir) != "" {
 		t.Errorf("file %q, %q", v.OutputPath, savedIn(t, dir))
 	}
-	if !strings.Contains(v.Tail, "the command timed out") || !strings.Contains(v.output, "the command timed out") {
+	if !strings.Contains(v.Tail, "the command timed out") || !strings.Contains(v.Output, "the command timed out") {
 		t.Errorf("excerpt %q", v.Tail)
 	}
 }
@@ -102,14 +102,14 @@ func TestOutputOnAFullDisk(t *testing.T) {
 func TestOutputWithoutAFile(t *testing.T) {
 	for name, passed := range map[string]bool{"can't be created": false, "passed": true} {
 		p, dir := printedBench(t)
-		var v ran
+		var v Ran
 		if v.Passed = passed; !passed {
 			os.Remove(dir)
 			if err := os.WriteFile(dir, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		text := strings.Repeat("z", 10*excerptBytes) + "\nend\n"
+		text := strings.Repeat("z", 10*ExcerptBytes) + "\nend\n"
 		if n, err := p.Write([]byte(text)); n != len(text) || err != nil {
 			t.Fatalf("%s: %d, %v", name, n, err)
 		}
