@@ -78,7 +78,7 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	if err := owner.AllAs(s.space.Dir(), dir); err != nil {
 		return err
 	}
-	c.site = &site{origin: repo, Place: changes.Place{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
+	c.site = &site{origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
 	if c.site.space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.below))); err != nil {
 		return err
 	}

@@ -35,6 +35,6 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 	}
 	j.run.restoreHeaders(t.Context())
 	if !strings.Contains(config(), secret) || s.warnings() != "" {
-		t.Errorf("it is not put back (%s):\n%s", s.warnings(), config())
+		t.Errorf("it is not restored (%s):\n%s", s.warnings(), config())
 	}
 }

@@ -29,7 +29,7 @@ import (
 // site is the workspace of a job, created by prepare for the later phases.
 type site struct {
 	origin *gitops.Repo // the repository that the job belongs to
-	changes.Place
+	changes.WorkTree
 	below   string   // the workspace in the tree, slash separated; "" for the root
 	dir     string   // absolute path of the workspace, which can be missing before the site is complete
 	opening *opening // nil for a site that prepare has completed
@@ -235,7 +235,7 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 // for a remote one.
 func (j *job) locate(ctx context.Context) (s *site, head gitdir.Head, err error) {
 	s = &site{base: j.start.Base, origin: j.start.Origin, below: j.start.Below, unlock: func() {}}
-	s.diff = &changes.Differences{At: &s.Place, Emit: j.emit}
+	s.diff = &changes.Differences{At: &s.WorkTree, Emit: j.emit}
 	if c := j.spec.Commit; c != nil {
 		s.diff.Include = c.Include
 	}

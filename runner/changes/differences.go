@@ -20,7 +20,7 @@ import (
 // setup, the baseline, hooks or verify left are in no change of the job while they stay as they were
 // left; a file that the agent changes afterwards, or had changed before, is the agent's.
 type Differences struct {
-	At      *Place
+	At      *WorkTree
 	Include []string // see tasks.Commit
 	Emit    func(event.Event)
 	found   *Found      // at the end of the last attempt; nil if files can have changed since

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/runner/history"
 )
 
-// stage is a working tree with the committed file kept.txt, and what was recorded about it.
+// stage is a working tree with the committed file old.txt, and what was recorded about it.
 type stage struct {
 	t      *testing.T
 	dir    string
@@ -32,7 +32,7 @@ type stage struct {
 func setUp(t *testing.T, include ...string) *stage {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir()}
-	s.write("kept.txt", "1\n")
+	s.write("old.txt", "1\n")
 	s.write("package.json", "{}\n")
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"}} {
 		cmd := exec.Command("git", args...)
@@ -53,7 +53,7 @@ func setUp(t *testing.T, include ...string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Differences = &Differences{At: &Place{Tree: tree, Before: before}, Include: include, Emit: func(e event.Event) { s.events = append(s.events, e) }}
+	s.Differences = &Differences{At: &WorkTree{Tree: tree, Before: before}, Include: include, Emit: func(e event.Event) { s.events = append(s.events, e) }}
 	return s
 }
 
@@ -108,12 +108,12 @@ func (s *stage) want(what string, want ...string) {
 
 func TestWhatOthersLeaveIsNotTheAgents(t *testing.T) {
 	s := setUp(t)
-	s.leaves(event.BySetup, "setup.log", "kept.txt")
+	s.leaves(event.BySetup, "setup.log", "old.txt")
 	s.write("own.txt", "x\n")
-	s.want("after setup", "kept.txt by setup", "own.txt", "setup.log by setup")
+	s.want("after setup", "old.txt by setup", "own.txt", "setup.log by setup")
 	s.write("setup.log", "the agent's\n")
-	s.want("changed by the agent", "kept.txt by setup", "own.txt", "setup.log")
-	if f, err := s.Find(t.Context()); err != nil || !strings.Contains(strings.Join(TrackedAmong(f.LeftOut), "\n"), "tracked files that setup changed are not among the job's changes: kept.txt; commit.include: [setup] adds them") {
+	s.want("changed by the agent", "old.txt by setup", "own.txt", "setup.log")
+	if f, err := s.Find(t.Context()); err != nil || !strings.Contains(strings.Join(TrackedAmong(f.LeftOut), "\n"), "tracked files that setup changed are not among the job's changes: old.txt; commit.include: [setup] adds them") {
 		t.Errorf("%v, %+v", err, f)
 	}
 }
@@ -178,7 +178,7 @@ func TestWhatWasFoundIsKeptUntilSomethingCanHaveChanged(t *testing.T) {
 	s := setUp(t)
 	s.Keep(&Found{Changes: &state.ChangeSet{}})
 	s.write("own.txt", "x\n")
-	s.want("kept")
+	s.want("not searched")
 	s.Keep(nil)
 	s.want("searched", "own.txt")
 	s.Keep(&Found{Changes: &state.ChangeSet{}})

@@ -20,6 +20,7 @@ type watched struct {
 	changed func() bool  // whether a call can have changed files since then
 }
 
+// StartHook notes the state before a hook around a call, unless another hook is running.
 func (d *Differences) StartHook(ctx context.Context) (end *ending.Stop) {
 	w := &d.watched
 	w.mu.Lock()
@@ -32,6 +33,7 @@ func (d *Differences) StartHook(ctx context.Context) (end *ending.Stop) {
 	return end
 }
 
+// EndHook records what hooks around calls have left, when the last one has ended.
 func (d *Differences) EndHook(ctx context.Context) *ending.Stop {
 	w := &d.watched
 	w.mu.Lock()

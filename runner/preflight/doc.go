@@ -1,4 +1,4 @@
-// Package preflight checks the repository of every job before anything runs or money is spent: it opens or fetches it, finds the
+// Package preflight checks the repository of every job before anything runs or budget is used: it opens or fetches it, finds the
 // commit that the job starts from and the branch, remote, pull request and comment that it ends in, and refuses what would fail
 // later.
 //

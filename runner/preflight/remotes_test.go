@@ -170,7 +170,7 @@ func TestPushBranchOfPathRepository(t *testing.T) {
 	git(t, s.repo, "remote", "set-url", "origin", url+"x")
 	ready, got = s.look(Options{}, &tasks.Plan{}, push("new"), current)
 	if len(got) != 0 || codeOf(ready.Starts["new"].Skip) != event.CodeClone || codeOf(ready.Starts["current"].Skip) != event.CodeClone {
-		t.Errorf("no answer: %v, %+v", got, ready.Starts)
+		t.Errorf("unreachable: %v, %+v", got, ready.Starts)
 	}
 }
 

@@ -37,6 +37,7 @@ func InPlace(j tasks.Job, head gitdir.Head) bool {
 	return j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch || head.Unborn
 }
 
+// BaseOf returns the name that the base commit of a job is resolved from.
 func BaseOf(j tasks.Job) string {
 	if j.Repo.Ref != "" {
 		return j.Repo.Ref
@@ -59,6 +60,7 @@ type CleanTree struct {
 	Left   *state.LeftOut
 }
 
+// StatusOf compares a directory of a work tree with HEAD; "" is the root.
 func StatusOf(ctx context.Context, repo *gitops.Repo, below string) (s Status, err error) {
 	found, err := repo.Status(ctx)
 	if now := repo.Git.Env.Now; now != nil && found.AtHead {

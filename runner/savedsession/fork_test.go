@@ -170,11 +170,11 @@ func TestATurnThatDoesNotExistIsAnsweredWithThoseThatDo(t *testing.T) {
 func TestAnIncompleteLineIsCut(t *testing.T) {
 	name, _ := saved(t)
 	file := filepath.Join(name, Path("a"))
-	whole, err := os.ReadFile(file)
+	complete, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, file, string(whole)+`{"type":"mess`)
+	write(t, file, string(complete)+`{"type":"mess`)
 	dir, err := files.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestAnIncompleteLineIsCut(t *testing.T) {
 	if err := Cut(dir, "a", torn); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, whole) {
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, complete) {
 		t.Errorf("%v: %s", err, now)
 	}
 	if state, _, err := Read(dir, "none"); state != nil || err != nil {

@@ -49,7 +49,7 @@ func TestFilesThatNothingReadsAreNotCollected(t *testing.T) {
 
 func TestAUsersTreeIsComparedWithItsCommit(t *testing.T) {
 	before, committed := &state.Snapshot{}, &state.Snapshot{}
-	p := &Place{Before: before, Committed: committed}
+	p := &WorkTree{Before: before, Committed: committed}
 	if p.ComparedWith() != before {
 		t.Error("a worktree is compared with its start")
 	}
@@ -81,7 +81,7 @@ func TestArtifactsAreUntrackedFilesBesideTheirManifest(t *testing.T) {
 	if !a.Is("node_modules/a/index.js") || a.dir("node_modules/a/index.js") != "node_modules/" {
 		t.Error("modules of package.json are artifacts")
 	}
-	if a.Is("package.json") || a.dir("own.txt") != "" || !a.tracked("kept.txt") || a.tracked("node_modules/") {
+	if a.Is("package.json") || a.dir("own.txt") != "" || !a.tracked("old.txt") || a.tracked("node_modules/") {
 		t.Error("tracked files and others are no artifacts")
 	}
 }

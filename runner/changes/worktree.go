@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 
-// Place is where the changes of a job are found: its work tree, and the states that it is compared with.
-type Place struct {
+// WorkTree is the work tree in which the changes of a job are found, with the states that it is compared with.
+type WorkTree struct {
 	Tree      *gitops.Repo    // a linked worktree, or the repository itself
 	InPlace   bool            // the tree is the user's own
 	Before    *state.Snapshot // at the start of the job; nil before that is known
@@ -32,7 +32,7 @@ type untracked struct {
 }
 
 // ComparedWith returns the snapshot of the base, limited to what the job changes.
-func (p *Place) ComparedWith() *state.Snapshot {
+func (p *WorkTree) ComparedWith() *state.Snapshot {
 	if p.InPlace {
 		return p.Committed
 	}
@@ -41,12 +41,12 @@ func (p *Place) ComparedWith() *state.Snapshot {
 
 // staysIgnored reports whether files that git ignores and that were changed since setup stay in
 // the user's own tree, so that the edit rules hold for them.
-func (p *Place) staysIgnored() bool { return p.InPlace && p.untracked.known }
+func (p *WorkTree) staysIgnored() bool { return p.InPlace && p.untracked.known }
 
 // NoteStart records the state of the files that are in no change of the job, before there is any output of a model that could
 // change them. Without collects, only those of the user's own tree are. If nothing has run yet, they are those that the walk of
 // the start has found.
-func (p *Place) NoteStart(ctx context.Context, collects, nothingRan bool) (err error) {
+func (p *WorkTree) NoteStart(ctx context.Context, collects, nothingRan bool) (err error) {
 	defer func() { p.untracked.known = err == nil }()
 	p.untracked.kinds = map[string]state.Kind{}
 	switch {
@@ -61,7 +61,7 @@ func (p *Place) NoteStart(ctx context.Context, collects, nothingRan bool) (err e
 }
 
 // NoteUntracked adds the files that verify, or the user, can see now.
-func (p *Place) NoteUntracked(ctx context.Context) error {
+func (p *WorkTree) NoteUntracked(ctx context.Context) error {
 	if !p.untracked.known {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (p *Place) NoteUntracked(ctx context.Context) error {
 }
 
 // NoteIgnored adds the files that git ignores and that differ now, and returns their paths.
-func (p *Place) NoteIgnored(ctx context.Context, ignored *state.LeftOut) ([]string, error) {
+func (p *WorkTree) NoteIgnored(ctx context.Context, ignored *state.LeftOut) ([]string, error) {
 	now, err := ignored.Files(ctx, p.Reports)
 	if err != nil {
 		return nil, err
@@ -92,12 +92,12 @@ func (u *untracked) note(now *state.Untracked) (paths []string) {
 }
 
 // UntrackedInputs returns the entries of a report for the files that were collected.
-func (p *Place) UntrackedInputs() []event.Untracked {
+func (p *WorkTree) UntrackedInputs() []event.Untracked {
 	return summarize(p.untracked.kinds, maxUntracked)
 }
 
 // Warning returns what to warn of the files that were collected; "" for none.
-func (p *Place) Warning() string {
+func (p *WorkTree) Warning() string {
 	var paths []string
 	for _, f := range p.UntrackedInputs() {
 		text := f.Path
