@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -349,7 +350,7 @@ func (s *actionStep) annotateOnRunner(rep *report.Report) {
 		return
 	}
 	for _, w := range rep.Warnings {
-		if w.Job == nil && strings.Contains(w.Message, onlyHere) {
+		if w.Job == nil && strings.Contains(w.Message, runs.OnlyHere) {
 			s.warn("%s", w.Message)
 		}
 	}

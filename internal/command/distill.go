@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -34,27 +35,27 @@ type distillOptions struct {
 	script  string // file that is checked instead of asking a model; "" for none
 	output  string // "" for the task's id
 	jobs    int
-	opts    runOptions
+	opts    runs.Options
 }
 
 func distillCommand(w world.World) *cli.Command {
-	o := &distillOptions{opts: *newRunOptions()}
+	o := &distillOptions{opts: *runs.New()}
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "task", Destination: &o.task, EnvVars: noVariable(), DefaultText: "the only one", Usage: "Use the jobs of task `ID`"},
 		&cli.GenericFlag{Name: "patch", Value: (*option.Texts)(&o.patches), EnvVars: noVariable(), DefaultText: "of all jobs that passed", Usage: "Accept only the patch `FILE`, named after its job as in the report directory (repeatable)"},
 		&cli.BoolFlag{Name: "merged", Destination: &o.merged, EnvVars: noVariable(), Usage: "Accept only the patches whose pull requests are merged"},
 		&cli.StringFlag{Name: "script", Destination: &o.script, EnvVars: noVariable(), Usage: "Check the script in `FILE` instead of asking a model for one"},
 		&cli.StringFlag{Name: "output", Destination: &o.output, EnvVars: noVariable(), DefaultText: "the task's id", Usage: "Write the script to `FILE`, with the extension of its language"},
-		&cli.StringFlag{Name: "model", Destination: &o.opts.plan.Model, EnvVars: noVariable(), DefaultText: "that of the task", Usage: "Ask `MODEL`"},
-		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.opts.plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost to `USD` (US dollars)"},
+		&cli.StringFlag{Name: "model", Destination: &o.opts.Plan.Model, EnvVars: noVariable(), DefaultText: "that of the task", Usage: "Ask `MODEL`"},
+		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.opts.Plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost to `USD` (US dollars)"},
 		&cli.GenericFlag{Name: "jobs", Value: option.Of(&o.jobs, option.AtLeastOne), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Try the script in up to `N` repositories in parallel"},
-		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
+		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.ReportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
 	}
 	return &cli.Command{
 		Name: "distill", Usage: "Make a script of the accepted patches of a task", ArgsUsage: "RUN",
 		Description: "Ask a model once, without permission to change anything, for a script that makes the change of a run's accepted patches. The script is accepted only if it makes the accepted change in at least three jobs whose patches the model did not get, and a wrong one in none. It is written for people to review and commit, and used by the key script of a task.",
 		UsageText:   "millhand distill 20260102-030405-1a2b3c4d --task ioutil --output scripts/ioutil\nmillhand distill 20260102-030405-1a2b3c4d --task ioutil --script scripts/ioutil.sh",
-		Flags:       append(flags, flagsOf(o.opts.logFields())...),
+		Flags:       append(flags, flagsOf(o.opts.LogFields())...),
 		Action:      act(o.parse, func(ctx context.Context) error { return distillRun(ctx, w, *o) }),
 	}
 }
@@ -69,10 +70,10 @@ func (o *distillOptions) parse(args []string) error {
 		return errors.New("--merged can't be combined with --patch: name the merged patches")
 	}
 	o.run = args[0]
-	if o.opts.verbose {
-		o.opts.log.Level = "debug"
+	if o.opts.Verbose {
+		o.opts.Log.Level = "debug"
 	}
-	for _, path := range append([]*string{&o.script, &o.output, &o.opts.reportDir}, pointers(o.patches)...) {
+	for _, path := range append([]*string{&o.script, &o.output, &o.opts.ReportDir}, pointers(o.patches)...) {
 		if err := makeAbsolute(path); err != nil {
 			return err
 		}
@@ -100,8 +101,8 @@ func makeAbsolute(path *string) (err error) {
 type distillery struct {
 	world    world.World
 	given    distillOptions
-	options  runOptions // of the run with the patches, with those given
-	dir      string     // of that run
+	options  runs.Options // of the run with the patches, with those given
+	dir      string       // of that run
 	examples []distill.Example
 
 	file    string // that the script is written to
@@ -165,9 +166,9 @@ func (d *distillery) chooseTask(jobs []report.Job) error {
 	case d.given.task == "" && len(names) == 1:
 		d.given.task = names[0]
 	case d.given.task == "":
-		return fmt.Errorf("the run has %d tasks: choose one with --task: %s", len(names), strings.Join(names[:min(len(names), maxNames)], ", "))
+		return fmt.Errorf("the run has %d tasks: choose one with --task: %s", len(names), strings.Join(names[:min(len(names), runs.MaxNames)], ", "))
 	case !slices.Contains(names, d.given.task):
-		return fmt.Errorf("task %q not found in the run; it has %s", d.given.task, strings.Join(names[:min(len(names), maxNames)], ", "))
+		return fmt.Errorf("task %q not found in the run; it has %s", d.given.task, strings.Join(names[:min(len(names), runs.MaxNames)], ", "))
 	}
 	return nil
 }
@@ -207,21 +208,21 @@ func (d *distillery) accepted(jobs []report.Job) ([]distill.Example, error) {
 
 // load sets the options of the run, and changes to the directory that it was started in.
 func (d *distillery) load(past *history.Past) error {
-	o := *newRunOptions()
+	o := *runs.New()
 	g := d.given
-	o.plan.MaxCost, o.plan.Parallel, o.log, o.json = g.opts.plan.MaxCost, g.jobs, g.opts.log, g.opts.json
-	o, err := resumed(o, past.Run)
+	o.Plan.MaxCost, o.Plan.Parallel, o.Log, o.JSON = g.opts.Plan.MaxCost, g.jobs, g.opts.Log, g.opts.JSON
+	o, err := runs.Resumed(o, past.Run)
 	if err != nil {
 		return fault.New(event.ExitUsage, "distill %s: %w; nothing was run", d.dir, err)
 	}
-	if o.prompt.Text != nil {
+	if o.Prompt.Text != nil {
 		return fault.New(event.ExitUsage, "distill %s: the run has no manifest, whose task could use a script; nothing was run", d.dir)
 	}
-	o.plan.Sources.Only = false // another task may have changed
-	o.plan.Only, o.plan.Limit, o.plan.Sample, o.plan.Shard = nil, 0, 0, tasks.Shard{}
-	o.record, o.noBaseline, o.maxFailures, o.failOn = "", true, 0, ""
-	if g.opts.plan.Model != "" {
-		o.plan.Model = g.opts.plan.Model
+	o.Plan.Sources.Only = false // another task may have changed
+	o.Plan.Only, o.Plan.Limit, o.Plan.Sample, o.Plan.Shard = nil, 0, 0, tasks.Shard{}
+	o.Record, o.NoBaseline, o.MaxFailures, o.FailOn = "", true, 0, ""
+	if g.opts.Plan.Model != "" {
+		o.Plan.Model = g.opts.Plan.Model
 	}
 	d.options = o
 	return d.checkOutput()

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/app/distill"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -55,14 +56,14 @@ func (d *distillery) makeScript(ctx context.Context) error {
 		}
 		return nil
 	}
-	rep, err := d.execute(ctx, d.options, d.given.opts.reportDir, d.askFor)
+	rep, err := d.execute(ctx, d.options, d.given.opts.ReportDir, d.askFor)
 	if err != nil {
 		return err
 	}
 	d.result.CostUSD = rep.Run.Totals.CostUSD
 	if rep.Jobs[0].Outcome != event.Passed {
-		if !d.given.opts.json {
-			printText(d.world, rep, d.reports)
+		if !d.given.opts.JSON {
+			runs.PrintText(d.world, rep, d.reports)
 		}
 		return fault.Silent(rep.Run.ExitCode)
 	}
@@ -84,7 +85,7 @@ func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) error {
 	if at < 0 {
 		return fmt.Errorf("job %s of the run is not in its manifest any more", first.Job)
 	}
-	opts, err := load.TaskOptions(ctx, d.world, d.options.plan.PolicyOptions)
+	opts, err := load.TaskOptions(ctx, d.world, d.options.Plan.PolicyOptions)
 	if err != nil {
 		return err
 	}
@@ -117,8 +118,8 @@ func onBase(j tasks.Job, e distill.Example) tasks.Job {
 // try runs the script, and only it, on the bases of the examples.
 func (d *distillery) try(ctx context.Context) error {
 	o := d.options
-	o.failOn = event.FailOnNever
-	dir := d.given.opts.reportDir
+	o.FailOn = event.FailOnNever
+	dir := d.given.opts.ReportDir
 	if d.reports != "" {
 		dir = filepath.Join(d.reports, "trial")
 	}
@@ -167,24 +168,24 @@ func (d *distillery) tryIn(plan *tasks.Plan) error {
 }
 
 // execute runs a plan that is changed before, and returns its report.
-func (d *distillery) execute(ctx context.Context, o runOptions, dir string, change func(context.Context, *tasks.Plan) error) (*report.Report, error) {
-	log, err := view.New(d.world.Err, o.log, d.world.Getenv)
+func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, change func(context.Context, *tasks.Plan) error) (*report.Report, error) {
+	log, err := view.New(d.world.Err, o.Log, d.world.Getenv)
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	o.plan.Only, o.plan.NoRollout = []string{d.given.task}, true
-	o.change = change
-	c, err := checkRun(ctx, d.world, o)
-	defer c.settle()
+	o.Plan.Only, o.Plan.NoRollout = []string{d.given.task}, true
+	o.Change = change
+	c, err := runs.CheckRun(ctx, d.world, o)
+	defer c.Settle()
 	if err != nil {
 		return nil, err
 	}
 	id := load.NewRunID(d.world)
 	var rep *report.Report
-	err = start(ctx, d.world, o, c, starting{
-		id: id, log: log,
-		claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
-		print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
+	err = runs.Start(ctx, d.world, o, c, runs.Starting{
+		ID: id, Log: log,
+		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
+		Print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
 	if rep == nil || len(rep.Jobs) == 0 || exitOf(err) == event.ExitInternal {
 		return nil, err
@@ -213,7 +214,7 @@ func (d *distillery) finish() error {
 	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return printable.WriteJSON(out, r) }); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
 	}
-	if d.given.opts.json {
+	if d.given.opts.JSON {
 		err = printable.WriteJSON(d.world.Out, r)
 	} else {
 		err = d.print(d.world.Out)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -121,7 +122,7 @@ func followedRuns(w world.World, o followOptions) ([]string, error) {
 	if _, err := os.Stat(manifest); err != nil {
 		return nil, fault.New(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.of, err)
 	}
-	_, saved, err := findRuns(w, o.dir)
+	_, saved, err := runs.FindRuns(w, o.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -60,8 +61,8 @@ func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt strin
 		return err
 	}
 	by := p.by(left)
-	by.onto = onto
-	err := p.session(ctx, p.World, p.Dir, followUp{job: p.job.ID, prompt: prompt, by: by})
+	by.Onto = onto
+	err := p.session(ctx, p.World, p.Dir, runs.FollowUp{Job: p.job.ID, Prompt: prompt, By: by})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -116,16 +117,16 @@ func (p *followedPull) finish(ctx context.Context) error {
 }
 
 // by returns what sessions of this command have in common. cost is the limit of one.
-func (r *followedRun) by(cost money.USD) *following {
-	return &following{costUSD: cost, policies: r.options.Policies}
+func (r *followedRun) by(cost money.USD) *runs.Following {
+	return &runs.Following{CostUSD: cost, Policies: r.options.Policies}
 }
 
 // session continues the run with a follow-up prompt. Its result is in the run.
-func (r *followedRun) session(ctx context.Context, w world.World, dir string, f followUp) error {
-	o := *newRunOptions()
-	o.resume, o.followUp, o.log.Quiet = dir, f, r.options.quiet
+func (r *followedRun) session(ctx context.Context, w world.World, dir string, f runs.FollowUp) error {
+	o := *runs.New()
+	o.Resume, o.FollowUp, o.Log.Quiet = dir, f, r.options.quiet
 	w.Out = io.Discard
-	err := run(ctx, w, o)
+	err := runs.Run(ctx, w, o)
 	if err != nil && err.Error() == "" { // the exit code of the run
 		return nil
 	}
@@ -157,75 +158,75 @@ func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
 
 // rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
 func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
-	r, err := reopen(ctx, p.World, p.Dir)
+	r, err := runs.Reopen(ctx, p.World, p.Dir)
 	if err != nil {
 		return done, err
 	}
-	defer closeRun(p.World, r.out)
-	rebased, err := history.Decide(r.past, history.Order{Do: history.Rebase{}, Job: p.job.ID, KeepDescriptions: true})
+	defer runs.CloseRun(p.World, r.Out)
+	rebased, err := history.Decide(r.Past, history.Order{Do: history.Rebase{}, Job: p.job.ID, KeepDescriptions: true})
 	if err != nil {
 		return done, err
 	}
-	o, err := r.options()
+	o, err := r.Options()
 	if err != nil {
 		return done, err
 	}
-	o.plan.Policies = append(slices.Clone(o.plan.Policies), p.options.Policies...)
-	c, err := checkRun(ctx, p.World, o)
-	defer c.settle()
+	o.Plan.Policies = append(slices.Clone(o.Plan.Policies), p.options.Policies...)
+	c, err := runs.CheckRun(ctx, p.World, o)
+	defer c.Settle()
 	if err != nil {
 		return done, err
 	}
-	if err := sameWave(ctx, p.World, o, &c, r.past.Run, false); err != nil {
+	if err := runs.SameWave(ctx, p.World, o, &c, r.Past.Run, false); err != nil {
 		return done, err
 	}
-	narrowed := runner.Narrow(c.plan, r.past)
-	_, changed := compare(r.past, c.plan, false)
+	narrowed := runner.Narrow(c.Plan, r.Past)
+	_, changed := runs.Compare(r.Past, c.Plan, false)
 	if err := errors.Join(narrowed, changed); err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.Dir, err)
 	}
-	only := *c.plan
-	only.Jobs = slices.DeleteFunc(slices.Clone(c.plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
-	known := p.World.Redactor(c.plan, c.key.Secret())
+	only := *c.Plan
+	only.Jobs = slices.DeleteFunc(slices.Clone(c.Plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
+	known := p.World.Redactor(c.Plan, c.Key.Secret())
 	one := c
-	one.plan = &only
-	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.plan, known.Hold), Notify: p.note}
+	one.Plan = &only
+	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.Plan, known.Hold), Notify: p.note}
 	var ready *runner.PreflightResult
-	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = preflight(ctx, p.World, one, starting{id: r.past.Run.ID, history: rebased}, true, known, pulls)
+	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
+		ready, err = runs.Preflight(ctx, p.World, one, runs.Starting{ID: r.Past.Run.ID, History: rebased}, true, known, pulls)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
 	if err != nil {
 		return done, err
 	}
-	if err := savedrun.ProveAgain(ctx, p.World, r.out, r.past.Run); err != nil {
+	if err := savedrun.ProveAgain(ctx, p.World, r.Out, r.Past.Run); err != nil {
 		return done, err
 	}
 	trees := ready.Trees(&only)
-	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
+	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
 		return done, err
 	}
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
 	}
-	sweep(ctx, p.World, r.out, ready, true)
-	events, fold := r.out.Log(), &report.Fold{}
-	if _, err := r.out.Events(fold.Emit); err != nil {
+	runs.Sweep(ctx, p.World, r.Out, ready, true)
+	events, fold := r.Out.Log(), &report.Fold{}
+	if _, err := r.Out.Events(fold.Emit); err != nil {
 		return done, err
 	}
-	stream := event.NewStream(p.World.Now, events, fold, warnings{p.World.Err})
-	stream.Continue(r.past.Last.Seq)
+	stream := event.NewStream(p.World.Now, events, fold, runs.Warnings{To: p.World.Err})
+	stream.Continue(r.Past.Last.Seq)
 	began := false
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
-	done, err = runner.Rebase(ctx, c.plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: p.World.Version, StartedBy: startedBy(p.World.Getenv), Invocation: o.invocation},
-		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
+		RunID: r.Past.Run.ID, About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation},
+		Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
 		Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.World.System...)},
 	})
 	if began {
-		if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {
+		if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
 			return done, errors.Join(err, unwritten)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -47,7 +48,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 		if !r.past.Reopened() || o.dryRun {
 			return nil, fault.New(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
 		}
-		if err := r.session(ctx, w, dir, followUp{by: r.by(0)}); err != nil {
+		if err := r.session(ctx, w, dir, runs.FollowUp{By: r.by(0)}); err != nil {
 			return nil, err
 		}
 	}
@@ -81,8 +82,8 @@ func (r *followedRun) load(ctx context.Context, w world.World) error {
 		return fault.Wrap(event.ExitUsage, err)
 	}
 	set := manifest.DefaultFollow()
-	if !slices.Contains(own.plan.Manifests, "-") && own.prompt.Text == nil {
-		plan, err := load.Plan(ctx, w, own.plan)
+	if !slices.Contains(own.Plan.Manifests, "-") && own.Prompt.Text == nil {
+		plan, err := load.Plan(ctx, w, own.Plan)
 		if err != nil {
 			return err
 		}

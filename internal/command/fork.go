@@ -2,140 +2,27 @@ package command
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
-	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/runner"
 )
 
-// forkOptions are the options of "millhand session fork".
-type forkOptions struct {
-	runner.ForkRequest
-	run  string // id or directory of the other run
-	opts runOptions
+func forkCommand(w world.World) *cli.Command {
+	o := &runs.ForkOptions{Opts: *runs.New()}
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
+		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
+		&cli.StringFlag{Name: "branch", Destination: &o.Branch, EnvVars: noVariable(), DefaultText: "the job's branch with -fork-N", Usage: "Commit to the new branch `NAME`"},
+		&cli.GenericFlag{Name: "max-cost", Value: option.Of(&o.Opts.Plan.MaxCost, option.Dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
+		&cli.StringFlag{Name: "report-dir", Destination: &o.Opts.ReportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports of the new run into `DIR`"},
+	}
+	return &cli.Command{
+		Name: "fork", Usage: "Start a new run that continues from a message of a job's session, on a new branch", ArgsUsage: "RUN [JOB]",
+		UsageText: "millhand session fork 20260102-030405-1a2b3c4d fix-tests --at m5 --prompt \"Use a table test instead.\"\nmillhand session fork 20260102-030405-1a2b3c4d fix-tests --at m1",
+		Flags:     append(flags, flagsOf(o.Opts.LogFields())...),
+		Action:    act(o.Parse, func(ctx context.Context) error { return runs.Fork(ctx, w, *o) }),
+	}
 }
-
-func (o *forkOptions) parse(args []string) error {
-	switch {
-	case len(args) == 0 || len(args) > 2:
-		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
-	case o.Message == "":
-		return errors.New("missing --at MESSAGE: millhand session show RUN JOB prints the ids of messages")
-	}
-	if o.run = args[0]; len(args) == 2 {
-		o.Job = args[1]
-	}
-	if o.opts.verbose {
-		o.opts.log.Level = "debug"
-	}
-	return nil
-}
-
-// forkSession starts a run with a job of another run, which is not changed.
-func forkSession(ctx context.Context, w world.World, given forkOptions) error {
-	log, err := view.New(w.Err, given.opts.log, w.Getenv)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	past, dir, err := savedrun.Past(given.run)
-	if err != nil {
-		return err
-	}
-	if given.Dir = dir; given.Job == "" && len(past.Run.Jobs) == 1 {
-		given.Job = past.Run.Jobs[0].ID
-	}
-	if err := named(past.Run, given.Job, "fork"); err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
-	}
-	fork, err := runner.NewFork(past, given.ForkRequest)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
-	}
-	reports, err := forkReports(given.opts.reportDir, dir)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	o := *newRunOptions()
-	o.plan.MaxCost, o.log, o.json = given.opts.plan.MaxCost, given.opts.log, given.opts.json
-	if o, err = resumed(o, past.Run); err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
-	}
-	id := load.NewRunID(w)
-	o.reportDir, o.record, o.plan.Run = reports, "", id
-	if o.prompt.Text != nil {
-		if o.plan.Prompt, err = rundir.SavedManifest(dir); err != nil {
-			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
-		}
-	}
-	c, err := checkRun(ctx, w, o)
-	defer c.settle()
-	if err != nil {
-		return err
-	}
-	if _, err := compare(past, c.plan, false); err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
-	}
-	forked, err := fork.History(id)
-	if err == nil {
-		err = runner.Narrow(c.plan, forked.Past)
-	}
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
-	}
-	return start(ctx, w, o, c, starting{id: id, log: log, history: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, id, w.Clock()) }})
-}
-
-// forkReports returns the report directory of a fork; "" for the default. That of the other
-// run is refused: its files would be moved.
-func forkReports(given, other string) (string, error) {
-	if given == "" {
-		return "", nil
-	}
-	abs, err := filepath.Abs(given)
-	if err != nil {
-		return "", err
-	}
-	a, errA := os.Stat(abs)
-	b, errB := os.Stat(other)
-	if errA == nil && errB == nil && os.SameFile(a, b) {
-		return "", fmt.Errorf("--report-dir %s is that of the run to fork: choose another", given)
-	}
-	return abs, nil
-}
-
-// named checks that a job of a run is named, and not one of its subagents.
-func named(run *event.Run, job, verb string) error {
-	var names []string
-	for _, j := range run.Jobs {
-		if j.ID == job {
-			return nil
-		}
-		if rest, found := strings.CutPrefix(job, j.ID+".task-"); found && !slices.ContainsFunc(run.Jobs, func(other event.PlannedJob) bool { return other.ID == job }) {
-			return fmt.Errorf("%s is the session of a subagent, which belongs to a call of job %s: %s that job at a message (subagent %s)", job, j.ID, verb, rest)
-		}
-		names = append(names, j.ID)
-	}
-	list := strings.Join(names[:min(len(names), maxNames)], ", ")
-	if more := len(names) - maxNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	if job == "" {
-		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
-	}
-	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
-}
-
-// maxNames is the maximum number of sessions that an error lists.
-const maxNames = 20

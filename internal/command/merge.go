@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
@@ -32,7 +33,7 @@ func mergeCommand(w world.World) *cli.Command {
 		UsageText: "millhand report merge --report-dir all shard-1 shard-2",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "report-dir", Destination: &o.reportDir, Usage: "Write the reports into `DIR` (required)"},
-			flagOf(failOnField(&o.failOn, "")),
+			flagOf(runs.FailOnField(&o.failOn, "")),
 		},
 		Action: act(o.parse, func(ctx context.Context) error { return mergeReports(ctx, w, *o) }),
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -25,11 +26,11 @@ import (
 )
 
 // parseRun parses the flags and arguments of "millhand run".
-func parseRun(args ...string) (runOptions, error) {
-	o := newRunOptions()
-	others, _, err := option.Read(o.fields(), args)
+func parseRun(args ...string) (runs.Options, error) {
+	o := runs.New()
+	others, _, err := option.Read(o.Fields(), args)
 	if err == nil {
-		err = o.parse(others)
+		err = o.Parse(others)
 	}
 	return *o, err
 }
@@ -41,8 +42,8 @@ func TestOptionsOfRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := runOptions{
-		plan: load.Options{
+	want := runs.Options{
+		Plan: load.Options{
 			PolicyOptions: load.PolicyOptions{
 				Policies: []string{"f"}, Untrusted: true, MaxProfile: "q", Paths: []load.Path{{Flag: "--report-dir", Path: "r"}, {Flag: "--record", Path: "e"}, {Flag: "--sources", Path: ""}},
 			},
@@ -52,13 +53,13 @@ func TestOptionsOfRun(t *testing.T) {
 			},
 			Manifests: []string{"a.yaml", "b.yaml"},
 		},
-		reportDir: "r", record: "e", sandbox: "off", keep: true, maxFailures: 7, failOn: event.FailOnVerify,
-		log: view.Options{Format: "json", Level: "warn", Quiet: true},
+		ReportDir: "r", Record: "e", Sandbox: "off", Keep: true, MaxFailures: 7, FailOn: event.FailOnVerify,
+		Log: view.Options{Format: "json", Level: "warn", Quiet: true},
 	}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", o)); diff != "" {
 		t.Error(diff)
 	}
-	if o, err = parseRun("--fail-fast", "m.yaml"); err != nil || o.maxFailures != 1 || o.sandbox != "auto" || o.failOn != event.FailOnAny || o.log.Level != "info" {
+	if o, err = parseRun("--fail-fast", "m.yaml"); err != nil || o.MaxFailures != 1 || o.Sandbox != "auto" || o.FailOn != event.FailOnAny || o.Log.Level != "info" {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

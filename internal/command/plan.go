@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/planned"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -47,7 +48,7 @@ func planCommand(w world.World) *cli.Command {
 		Flags: append(flagsOf(o.plan.JobFields()),
 			&cli.StringFlag{Name: "format", Category: option.Outputs, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
 			&cli.GenericFlag{Name: "shards", Category: option.Outputs, Value: option.Of(&o.shards, option.AtLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
-			flagOf(afterField(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
+			flagOf(runs.AfterField(&o.after, "Forecast the cost of the jobs that `RUN`, a report directory or id, has not finished (repeatable)")),
 			&cli.BoolFlag{Name: "check", Category: option.Outputs, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.parse, checks(func(ctx context.Context) error { return showPlan(ctx, w, *o) })),
@@ -151,7 +152,7 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 func outlook(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
 	known := w.Redactor(plan)
 	hosts := forges.Hosts(w, plan, known.Hold)
-	at := look(w, hosts)
+	at := runs.Look(w, hosts)
 	at.Forge = (&forges.Clients{World: w, Hosts: hosts}).Open
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
@@ -399,7 +400,7 @@ func validate(ctx context.Context, w world.World, o load.Options) error {
 	if err := errors.Join(policies.CheckExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Unpriced()); err != nil {
 		return err
 	}
-	printNotes(w, plan, slices.Concat(noteProfiles(plan), noteOnRunner(w, plan))...)
+	printNotes(w, plan, slices.Concat(runs.NoteProfiles(plan), runs.NoteOnRunner(w, plan))...)
 	for _, l := range models.New(plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Logins() {
 		if l.Err != nil {
 			fmt.Fprintln(w.Err, printable.Text("warning: "+l.Err.Error()))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
@@ -35,14 +36,14 @@ func plannedWaves(ctx context.Context, w world.World, o showOptions, plan *tasks
 	if plan.Rollout == nil && len(o.after) == 0 {
 		return nil, nil
 	}
-	saved, err := findWaves(w, plan.Name, "", o.after, "")
+	saved, err := runs.FindWaves(w, plan.Name, "", o.after, "")
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if plan.Rollout == nil { // only what was named counts
-		saved.onlyNamed()
+		saved.OnlyNamed()
 	}
-	r, err := openRollout(ctx, w, plan, saved, o.check)
+	r, err := runs.OpenRollout(ctx, w, plan, saved, o.check)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (p *planWaves) next(plan *tasks.Plan) *tasks.Plan {
 	}
 	next := *plan
 	next.Jobs = slices.Clone(plan.Jobs)
-	selectWave(&next, p.rollout)
+	runs.SelectWave(&next, p.rollout)
 	return &next
 }
 

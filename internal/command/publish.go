@@ -50,7 +50,7 @@ func publishRun(ctx context.Context, w world.World, o publishOptions) error {
 		}
 		var failOn event.FailOn
 		if own, err := invoked(run); err == nil {
-			failOn = own.failOn
+			failOn = own.FailOn
 		}
 		if err := p.Publish(ctx, access, failOn); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -79,17 +80,17 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 		}
 	}
 	own, unreadable := invoked(past.Run)
-	own.plan.Policies = slices.Concat(own.plan.Policies, po.Policies)
-	opts, err := load.TaskOptions(ctx, w, own.plan.PolicyOptions)
+	own.Plan.Policies = slices.Concat(own.Plan.Policies, po.Policies)
+	opts, err := load.TaskOptions(ctx, w, own.Plan.PolicyOptions)
 	if err != nil {
 		return nil, err
 	}
 	plan := &tasks.Plan{Policies: opts.Policies}
-	if unreadable == nil && slices.Contains(own.plan.Manifests, "-") {
+	if unreadable == nil && slices.Contains(own.Plan.Manifests, "-") {
 		unreadable = errors.New("one was standard input")
 	}
 	if unreadable == nil {
-		plan.Forges, unreadable = manifest.LoadForges(ctx, own.plan.Manifests, opts)
+		plan.Forges, unreadable = manifest.LoadForges(ctx, own.Plan.Manifests, opts)
 	}
 	if unreadable != nil {
 		fmt.Fprintln(w.Err, printable.Text(w.Redactor(nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))
@@ -99,10 +100,10 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 
 // invoked returns the options that a run was started with, and changes to the directory
 // that it was started in.
-func invoked(run *event.Run) (runOptions, error) {
-	plain := *newRunOptions()
+func invoked(run *event.Run) (runs.Options, error) {
+	plain := *runs.New()
 	if run == nil {
 		return plain, errors.New("the run did not start")
 	}
-	return resumed(plain, run)
+	return runs.Resumed(plain, run)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
@@ -45,7 +46,7 @@ func queueCommand(w world.World) *cli.Command {
 				Flags: append(report.server.flags(),
 					&cli.StringFlag{Name: "report-dir", Destination: &report.reportDir, Usage: "Write the reports into `DIR` (required)"},
 					&cli.BoolFlag{Name: "wait", Destination: &report.wait, Usage: "Wait until all jobs have ended"},
-					flagOf(failOnField(&report.failOn, "")),
+					flagOf(runs.FailOnField(&report.failOn, "")),
 				),
 				Action: act(report.parse, func(ctx context.Context) error { return reportQueued(ctx, w, *report) }),
 			},

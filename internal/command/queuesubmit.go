@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -145,7 +146,7 @@ func queueRefused(err error) error {
 func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
 	known := w.Redactor(plan)
 	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	ready, err := preflight(ctx, w, checked{plan: plan, models: set}, starting{id: id}, quiet, known, pulls)
+	ready, err := runs.Preflight(ctx, w, runs.Checked{Plan: plan, Models: set}, runs.Starting{ID: id}, quiet, known, pulls)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func queueRun(w world.World, o submitOptions, plan *tasks.Plan, set *models.Set,
 	r := &queue.Run{
 		ID: id, Submitted: w.Now().UTC(), CostUSD: plan.Budget.CostUSD, MaxDeliveries: o.deliveries, Lease: o.lease,
 		Manifests: o.plan.Manifests, Dir: dir, Event: plan.Event(), Options: options,
-		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: startedBy(w.Getenv)}}),
+		Start: *runner.Describe(plan, runner.Options{RunID: id, About: runner.About{Version: w.Version, Prices: set.PriceTable(), StartedBy: runs.StartedBy(w.Getenv)}}),
 	}
 	if limit := plan.Budget.Time; limit > 0 {
 		r.Deadline = r.Submitted.Add(limit)

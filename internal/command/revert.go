@@ -3,230 +3,33 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
-	"slices"
+	"strconv"
 
-	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/forges"
-	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
-	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/tasks"
 )
 
-// revertOptions are the options of "millhand session revert".
-type revertOptions struct {
-	run, job string // job is "" for the only one
-	turn     *int
-	json     bool
+func revertCommand(w world.World) *cli.Command {
+	o := &runs.RevertOptions{}
+	return &cli.Command{
+		Name: "revert", Usage: "Give the branch or the working tree of a job the state after an earlier turn", ArgsUsage: "RUN [JOB]",
+		UsageText: "millhand session revert 20260102-030405-1a2b3c4d fix-tests --turn 3\nmillhand session revert 20260102-030405-1a2b3c4d --turn 0",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "turn", Value: option.Of(&o.Turn, turnNumber), EnvVars: noVariable(), Usage: "Revert to the files after turn `N`, 0 for those before the agent started"},
+			jsonFlag(&o.JSON, "Print one JSON document"),
+		},
+		Action: act(o.Parse, func(ctx context.Context) error { return runs.Revert(ctx, w, *o) }),
+	}
 }
 
-func (o *revertOptions) parse(args []string) error {
-	switch {
-	case len(args) == 0 || len(args) > 2:
-		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
-	case o.turn == nil:
-		return errors.New("missing --turn N: millhand session show RUN JOB prints the turns")
+// turnNumber parses the number of a turn.
+func turnNumber(text string) (*int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return nil, errors.New("must be 0 or the number of a turn")
 	}
-	if o.run = args[0]; len(args) == 2 {
-		o.job = args[1]
-	}
-	return nil
-}
-
-// reopened is the report directory of a run that is changed, with what the run did.
-type reopened struct {
-	out  *rundir.Dir
-	dir  string
-	past *history.Past
-}
-
-// reopen locks the report directory of a run and reads its events. The caller closes the
-// directory.
-func reopen(ctx context.Context, w world.World, run string) (r reopened, err error) {
-	if r.dir, err = savedrun.Find(run); err != nil {
-		return r, fault.Wrap(event.ExitUsage, err)
-	}
-	if r.out, err = rundir.Reopen(ctx, r.dir, w.Clock()); err != nil {
-		return r, fault.Wrap(event.ExitUsage, err)
-	}
-	r.past = &history.Past{}
-	if _, err = r.out.Events(r.past.Emit); err == nil && r.past.Run == nil {
-		err = errors.New("the run has no events")
-	}
-	if err != nil {
-		r.out.Close()
-		return r, fault.New(event.ExitUsage, "read the events of %s: %w; nothing was changed", r.dir, err)
-	}
-	return r, nil
-}
-
-// revertSession reverts a job of a run.
-func revertSession(ctx context.Context, w world.World, given revertOptions) error {
-	r, err := reopen(ctx, w, given.run)
-	if err != nil {
-		return err
-	}
-	defer closeRun(w, r.out)
-	if given.job == "" && len(r.past.Run.Jobs) == 1 {
-		given.job = r.past.Run.Jobs[0].ID
-	}
-	if err := named(r.past.Run, given.job, "revert"); err != nil {
-		return fault.New(event.ExitUsage, "%w; nothing was changed", err)
-	}
-	to, err := runner.RevertTo(r.past, r.dir, given.job, *given.turn)
-	if err != nil {
-		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
-	}
-	o, err := r.options()
-	if err != nil {
-		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
-	}
-	plan, err := r.plan(ctx, w, o)
-	if err != nil {
-		return err
-	}
-	done, err := r.revert(ctx, w, o, plan, to)
-	if err != nil {
-		return err
-	}
-	w.KeepResult(r.out.Path())
-	if given.json {
-		return printable.WriteJSON(w.Out, struct {
-			Run string `json:"run"`
-			runner.Reverted
-		}{r.past.Run.ID, done})
-	}
-	printReverted(w.Out, done, r.out.Path())
-	return nil
-}
-
-// options returns those that the run was started with.
-func (r reopened) options() (runOptions, error) {
-	o, err := resumed(*newRunOptions(), r.past.Run)
-	if err == nil && o.prompt.Text != nil {
-		o.plan.Prompt, err = r.out.Manifest()
-	}
-	return o, err
-}
-
-// plan loads the plan of the run, which must be as it was.
-func (r reopened) plan(ctx context.Context, w world.World, o runOptions) (*tasks.Plan, error) {
-	plan, err := load.Plan(ctx, w, o.plan)
-	if err != nil {
-		return nil, err
-	}
-	if err := runner.Narrow(plan, r.past); err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
-	}
-	if _, err := compare(r.past, plan, false); err != nil {
-		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
-	}
-	return plan, nil
-}
-
-// revert reverts the job and writes the reports. No model is opened, and no remote
-// contacted.
-func (r reopened) revert(ctx context.Context, w world.World, o runOptions, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
-	mode, err := sandboxMode(o.sandbox, plan.Policies)
-	if err != nil {
-		return done, err
-	}
-	level, state, err := chooseLevel(ctx, mode, false, probing(ctx, mode).end)
-	if err != nil {
-		return done, err
-	}
-	only := *plan
-	only.Jobs = slices.DeleteFunc(slices.Clone(plan.Jobs), func(j tasks.Job) bool { return j.ID != to.Only() })
-	key, err := signingKey(ctx, w, &only)
-	if err != nil {
-		return done, err
-	}
-	known := w.Redactor(plan, key.Secret())
-	at := look(w, forges.Hosts(w, plan, known.Hold))
-	at.Local, at.History, at.Signing = true, to, signs(w, key)
-	ready, err := runner.Preflight(ctx, &only, at)
-	if err != nil {
-		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
-	}
-	defer ready.Close()
-	trees := ready.Trees(&only)
-	savedrun.Prove(ctx, r.out, plan.Evidence, key)
-	if err := r.out.Begin(r.past.Run.ID, level, trees, 1); err != nil {
-		return done, fault.Wrap(event.ExitUsage, err)
-	}
-	sweep(ctx, w, r.out, ready, true)
-	events, fold := r.out.Log(), &report.Fold{}
-	if _, err := r.out.Events(fold.Emit); err != nil {
-		return done, fault.Wrap(event.ExitUsage, err)
-	}
-	stream := event.NewStream(w.Now, events, fold, warnings{w.Err})
-	stream.Continue(r.past.Last.Seq)
-	emit := event.Redacted(known.JSON, stream.Emit)
-	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
-	done, err = runner.Revert(ctx, plan, runner.Options{
-		RunID: r.past.Run.ID, About: runner.About{Version: w.Version, StartedBy: startedBy(w.Getenv), Invocation: o.invocation, Head: events.Head},
-		Dir: r.out.Files(), Work: r.out.Work(), Trees: runner.Trees{Left: r.out.Leave, Discard: r.out.Discard}, Private: r.out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
-	})
-	if unwritten := r.out.Finish(emit, events, fold, broken); unwritten != nil {
-		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
-	}
-	if err != nil {
-		return done, fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
-	}
-	return done, nil
-}
-
-// warnings is a sink that prints warnings.
-type warnings struct{ to io.Writer }
-
-// Emit always returns nil.
-func (s warnings) Emit(e event.Event) error {
-	if e.Warning != nil {
-		fmt.Fprintln(s.to, printable.Text("millhand: warning: "+e.Warning.Message))
-	}
-	return nil
-}
-
-// maxReverted is the maximum number of files that are printed.
-const maxReverted = 50
-
-// printReverted prints the result of a revert.
-func printReverted(to io.Writer, r runner.Reverted, dir string) {
-	line := func(format string, args ...any) { fmt.Fprintln(to, printable.Text(fmt.Sprintf(format, args...))) }
-	state := fmt.Sprintf("turn %d", r.Turn)
-	if r.Turn == 0 {
-		state = "the state before the agent started"
-	}
-	line("reverted job %s to %s: %s changed", r.Job, state, figures.Count(len(r.Files), "file"))
-	for _, name := range r.Files[:min(len(r.Files), maxReverted)] {
-		line("  %s", name)
-	}
-	if more := len(r.Files) - maxReverted; more > 0 {
-		line("  and %d more", more)
-	}
-	switch {
-	case r.Commit != "":
-		line("branch %s: %.10s, on top of %.10s", r.Branch, r.Commit, r.Previous)
-	case r.Previous != "":
-		line("branch %s is unchanged, at %.10s", r.Branch, r.Previous)
-	}
-	if r.Replaced != "" {
-		line("replaced files were copied to %s", filepath.Join(dir, filepath.FromSlash(r.Replaced)))
-	}
-	if r.Pushed != "" {
-		line("the branch on %s is not changed until the job is published again", r.Pushed)
-	}
-	line("the next prompt (millhand session resume) continues from there; the verify commands were not run")
+	return &n, nil
 }

@@ -1,536 +1,78 @@
 package command
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"sync"
-	"time"
 
-	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/urfave/cli/v2"
+
 	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/machine"
-	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/option"
-	"github.com/millhand/millhand/internal/app/policies"
-	"github.com/millhand/millhand/internal/app/pricetable"
-	"github.com/millhand/millhand/internal/app/pulls"
-	"github.com/millhand/millhand/internal/app/queue"
-	"github.com/millhand/millhand/internal/app/rollout"
-	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/signing"
-	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
 
-type runOptions struct {
-	plan        load.Options
-	prompt      load.Prompt
-	id          string // of the run; "" for a new one
-	reportDir   string // "" for the default
-	record      string // "" for no recording
-	sandbox     string // mode
-	keep        bool
-	noBaseline  bool
-	maxFailures int // 0 for no limit
-	failFast    bool
-	failOn      event.FailOn
-	log         view.Options
-	json        bool // print report.json instead of the table
-	dryRun      bool
-	verbose     bool
-
-	resume        string   // id or directory of a run; "" for a new one
-	followUp      followUp // another prompt for one job; the zero value for none
-	onlyFailed    bool
-	acceptChanges bool
-	after         []string // runs of earlier waves, in addition to those that are found
-	invocation    *event.Invocation
-
-	change   func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
-	accounts *models.Accounts                         // shared with other runs of this process; nil for none
-}
-
-// logFields are the options of the output.
-func (o *runOptions) logFields() []option.Field {
-	return []option.Field{
-		{Name: "json", Group: option.Outputs, To: &o.json, Usage: "Print the report as JSON"},
-		{Name: "quiet", Short: "q", Group: option.Outputs, To: &o.log.Quiet, Usage: "Print errors and one line with the result only"},
-		{Name: "verbose", Short: "v", Group: option.Outputs, To: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
-		{Name: "log-format", Group: option.Outputs, To: &o.log.Format, Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		{Name: "log-level", Group: option.Outputs, To: &o.log.Level, Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+// usual are the flags of run that most users need. The others are in a group of their own.
+func usual() []string {
+	return []string{
+		"model", "profile", "var", "publish", "only", "limit", "resume", "max-cost", "jobs", "max-time", "fail-fast",
+		"sandbox", "untrusted", "prompt", "verify", "commit", "json", "quiet", "dry-run", "report-dir",
 	}
 }
 
-// newRunOptions returns the options of a run that nothing has set.
-func newRunOptions() *runOptions {
-	o := &runOptions{sandbox: string(sandbox.Auto), failOn: event.FailOnAny}
-	o.log.Format, o.log.Level = "auto", "info"
-	return o
-}
-
-// fields are the options that the command line and the saved invocation of a run set.
-func (o *runOptions) fields() []option.Field {
-	return slices.Concat(o.plan.JobFields(), o.prompt.Fields(), o.logFields(), []option.Field{
-		{Name: "max-time", Group: option.Limits, To: option.Of(&o.plan.MaxTime, option.Period), Default: load.FromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
-		sandboxField(&o.sandbox, option.Permissions),
-		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
-		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.maxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
-		{Name: "dry-run", Group: option.Outputs, To: &o.dryRun, Usage: "Print the plan without running it, as millhand plan does"},
-		{Name: "report-dir", Group: option.Outputs, To: &o.reportDir, Default: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
-		{Name: "keep", Group: option.Outputs, To: &o.keep, Usage: "Keep the worktrees of jobs"},
-		{Name: "no-baseline", Group: option.Limits, To: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
-		failOnField(&o.failOn, option.Outputs),
-		{Name: "record", Group: option.Outputs, To: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
-		{Name: "resume", Group: option.Tasks, To: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
-		afterField(&o.after, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
-		{Name: "only-failed", Group: option.Tasks, To: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
-		{Name: "accept-changes", Group: option.Tasks, To: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
-	})
-}
-
-func (o *runOptions) parse(args []string) error {
-	switch {
-	case o.resume == "" && (o.onlyFailed || o.acceptChanges):
-		return errors.New("--only-failed and --accept-changes require --resume RUN")
-	case o.resume != "" && o.dryRun:
-		return errors.New("--dry-run can't be combined with --resume")
-	case o.failFast:
-		o.maxFailures = 1
-	}
-	if o.verbose {
-		o.log.Level = "debug"
-	}
-	o.plan.Paths = []load.Path{{Flag: "--report-dir", Path: o.reportDir}, {Flag: "--record", Path: o.record}, {Flag: "--sources", Path: o.plan.Sources.File}}
-	if o.resume != "" {
-		o.plan.Manifests = args
-		return nil
-	}
-	if err := o.prompt.Check(args, o.json); err != nil || o.prompt.Text != nil {
-		o.plan.Paths = append(o.plan.Paths, load.Path{Flag: "--output-schema", Path: o.prompt.SchemaFile()}, load.Path{Flag: "--output-file", Path: o.prompt.Output})
-		return err
-	}
-	return o.plan.Parse("run", args)
-}
-
-// usePrompt makes a manifest of the flags of -p, if there are any.
-func (o *runOptions) usePrompt(ctx context.Context, w world.World) (err error) {
-	if o.prompt.Text == nil || o.resume != "" { // that of a run is in its report directory
-		return nil
-	}
-	o.id = load.NewRunID(w)
-	o.plan.Prompt, err = o.prompt.Manifest(ctx, w, o.id, o.plan)
-	return err
-}
-
-// checked has what a run checks before its repositories.
-type checked struct {
-	plan    *tasks.Plan
-	models  *models.Set
-	custom  []tools.Tool
-	key     *signing.Key     // nil if no commit is signed
-	rollout *rollout.Rollout // nil without one
-	sandbox sandbox.Mode     // valid
-	probe   *probe           // nil before it has started
-}
-
-// settle waits for the end of the probe.
-func (c checked) settle() {
-	if c.probe != nil {
-		c.probe.end()
-	}
-}
-
-// checkRun loads the plan, and checks everything that a run needs except repositories and the
-// level of the sandbox. The caller settles the result.
-func checkRun(ctx context.Context, w world.World, o runOptions) (c checked, err error) {
-	if err := machine.Check(w); err != nil { // the probe needs open files
-		return c, err
-	}
-	probe := probing(ctx, o.sandbox)
-	plan, err := load.Listed(ctx, w, o.plan, o.log.Quiet)
-	if err != nil {
-		probe.end()
-		return c, err
-	}
-	return checkPlan(ctx, w, o, plan, probe)
-}
-
-// checkPlan checks everything that a run of a plan needs except repositories and the level of
-// the sandbox.
-func checkPlan(ctx context.Context, w world.World, o runOptions, plan *tasks.Plan, probe *probe) (c checked, err error) {
-	c.plan, c.probe = plan, probe
-	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
-	if err := o.prompt.Deliver(c.plan, o.plan.Untrusted); err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
-	}
-	if o.change != nil {
-		if err := o.change(ctx, c.plan); err != nil {
-			return c, fault.Wrap(event.ExitUsage, err)
+// usualFirst returns options with the usual ones first, and the others in the group of advanced ones.
+func usualFirst(fields []option.Field) []option.Field {
+	var first, others []option.Field
+	for _, f := range fields {
+		if slices.Contains(usual(), f.Name) {
+			first = append(first, f)
+			continue
 		}
+		f.Group = option.Advanced
+		others = append(others, f)
 	}
-	if err := policies.CheckExamples(w, c.plan); err != nil {
-		return c, err
-	}
-	mode, err := sandboxMode(o.sandbox, c.plan.Policies)
-	if err != nil {
-		return c, err
-	}
-	c.sandbox = sandbox.Mode(mode)
-	if err := c.sandbox.Check(); err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
-	}
-	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
-	c.models.UserAgent = "millhand/" + w.Version
-	c.models.Environ = w.Environ()
-	c.models.Accounts = cmp.Or(o.accounts, c.models.Accounts)
-	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
-		return c, err
-	}
-	if err := c.models.Found(ctx); err != nil {
-		return c, err
-	}
-	if c.custom, err = customTools(c.plan); err != nil {
-		return c, err
-	}
-	c.key, err = signingKey(ctx, w, c.plan)
-	return c, err
+	return append(first, others...)
 }
 
-// confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode
-// allows no level of this machine.
-func (c checked) confine(ctx context.Context, preflight func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
-	during, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var refused error
-	var choice sync.WaitGroup
-	choice.Go(func() {
-		level, state, refused = chooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.plan) || c.plan.StartsProcesses(), c.probe.result)
-		if refused != nil {
-			stop(refused)
-		}
-	})
-	err = preflight(during)
-	choice.Wait()
-	if refused != nil && (err == nil || ctx.Err() == nil) {
-		return level, state, refused
-	}
-	return level, state, err
-}
-
-// run checks everything, runs the plan and writes the reports.
-func run(ctx context.Context, w world.World, o runOptions) error {
-	log, err := view.New(w.Err, o.log, w.Getenv)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	if o.resume != "" {
-		return resume(ctx, w, o, log)
-	}
-	o.id = cmp.Or(o.id, load.NewRunID(w))
-	o.plan.Run = o.id
-	c, err := checkRun(ctx, w, o)
-	defer c.settle()
-	if err != nil {
-		return err
-	}
-	killed, err := nextWave(ctx, w, o, &c)
-	if err != nil {
-		return err
-	}
-	if killed != "" {
-		return resume(ctx, w, again(w, o, killed), log)
-	}
-	return start(ctx, w, o, c, starting{id: o.id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.reportDir, o.id, w.Clock()) }})
-}
-
-// starting is a run that is started or resumed.
-type starting struct {
-	id      string
-	log     *view.Log
-	history history.Run  // what earlier processes did; the zero value for a new run
-	fork    *runner.Fork // nil unless the run is forked from another
-	claim   func() (*rundir.Dir, error)
-	print   func(world.World, *report.Report, string) // the result; nil for the table, or as options choose
-
-	queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
-	private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
-	record  func(line []byte, durable bool) error // stores an event of the job
-}
-
-// start runs a plan and writes the reports.
-func start(ctx context.Context, w world.World, o runOptions, c checked, s starting) error {
-	proc.SetIdle(ctx, false)
-	plan := c.plan
-	day, err := openDays(ctx, w, plan, s)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := day.close(); err != nil {
-			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-		}
-	}()
-	out, err := s.claim()
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	defer closeRun(w, out)
-	if text := out.Unfinished(s.id); text != "" && !o.log.Quiet {
-		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
-	}
-	ctx, cancel := load.Timed(ctx, plan.Budget.Time)
-	defer cancel()
-	known := w.Redactor(plan, c.key.Secret())
-	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	var ready *runner.PreflightResult
-	level, state, err := c.confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = preflight(ctx, w, c, s, o.log.Quiet, known, clients)
-		return err
-	})
-	defer func() { ready.Close() }() // may be nil
-	if err != nil {
-		return err
-	}
-	trees := ready.Trees(plan)
-	print := printText
-	switch {
-	case o.plan.Prompt != nil:
-		print = o.printMessage
-		if s.history.Past == nil || s.fork != nil {
-			out.KeepManifest(known.JSON(o.plan.Prompt))
-		}
-	case s.print != nil:
-		print = s.print
-	case o.json:
-		print = o.printJSON
-	case o.log.Quiet:
-		print = printBrief
-	}
-	savedrun.Prove(ctx, out, plan.Evidence, c.key)
-	ledger := s.join(out)
-	if err := out.Begin(s.id, level, trees, len(plan.Jobs)); err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	for _, secret := range ready.Secrets() {
-		known.Hold(secret)
-	}
-	if s.fork != nil {
-		if err := s.fork.Write(out.Files(), s.id, known.JSON); err != nil {
-			return fault.New(event.ExitUsage, "%w; nothing was run", err)
-		}
-	}
-	sweep(ctx, w, out, ready, o.log.Quiet)
-	c.models.Hold = known.Hold
-	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.id}}, func(text string) string { return cleaned(known, text) }, o.record)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := end(); err != nil {
-			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
-		}
-	}()
-	return execute(ctx, w, out, plan, clients, runner.Options{
-		RunID: s.id, About: runner.About{Version: w.Version, Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.maxFailures, Rollout: c.rollout}, FailOn: o.failOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.history,
-	}, s.log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.models.Warnings(), ready.Warnings()))
-}
-
-// join makes a job of a queue store its events there, and share the run's budget.
-func (s *starting) join(out *rundir.Dir) money.Ledger {
-	if s.queued == nil {
-		return nil
-	}
-	out.CopyEvents(s.record)
-	return s.queued.Ledger()
-}
-
-// sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
-// can't be removed does not prevent the run.
-func sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
-	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
-	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
-		// This run has no worktrees yet: one in its directory was of a killed process of it.
-		return rundir.IsGone(tree) || filepath.Dir(filepath.Dir(tree)) == out.Work()
-	}))
-	if quiet {
-		return
-	}
-	for _, l := range removed {
-		fmt.Fprintln(w.Err, "removed "+l.String())
-	}
-	if err != nil {
-		fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-	}
-}
-
-// printText prints the result of a run for people: the report and its directory.
-func printText(w world.World, rep *report.Report, dir string) {
-	if isAction(w) {
-		rep = withoutReasons(rep)
-	}
-	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
-	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
-	if here, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
-			dir = rel
-		}
-	}
-	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
-}
-
-// printBrief prints the result of a run in one line; the log has the reasons of failures.
-func printBrief(w world.World, rep *report.Report, _ string) {
-	report.Brief(w.Out, rep) //nolint:errcheck // as above
-}
-
-// printJSON prints the result of a run as one JSON document.
-func (o *runOptions) printJSON(w world.World, rep *report.Report, dir string) {
-	report.JSON(w.Out, rep) //nolint:errcheck // as above
-	if o.log.Quiet {
-		return
-	}
-	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
-}
-
-// execute runs the plan, writes the reports and prints the result.
-func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
-	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
-	if o.Keep {
-		var err error
-		if o.Work, err = out.WorktreeDir(); err != nil {
-			return fault.New(event.ExitUsage, "create a directory for worktrees: %w", err)
-		}
-	}
-	stop, err := followLog(log, out)
-	if err != nil {
-		return fault.Wrap(event.ExitUsage, err)
-	}
-	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= report.ManyJobs}
-	sent, ignored := exporter(ctx, w, o.RunID, fold)
-	defer finish(ctx, sent, fold, log, w)
-	sinks := []event.Sink{events, fold, log, sent}
-	past := fold.Emit
-	if o.Stops.Rollout != nil {
-		sinks = append(sinks, o.Stops.Rollout)
-		past = func(e event.Event) error { return errors.Join(fold.Emit(e), o.Stops.Rollout.Emit(e)) }
-	}
-	stream := event.NewStream(w.Now, sinks...)
-	if o.History.Past != nil {
-		if _, err := out.Events(past); err != nil {
-			return fault.Wrap(event.ExitUsage, err)
-		}
-		stream.Continue(o.History.Past.Last.Seq)
-		for _, j := range plan.Jobs {
-			if o.Stops.Rollout != nil && !o.History.Done(j.ID) {
-				o.Stops.Rollout.Forget(j.ID)
-			}
-		}
-	}
-	emit := event.Redacted(o.Redact.JSON, stream.Emit)
-	o.About.Head = events.Head
-	o.Emit, o.Warnings = emit, append(warnings, ignored...)
-	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
-	exit := runner.Run(ctx, plan, o)
-	if len(plan.Jobs) >= report.ManyJobs { // the reports need memory instead
-		*plan, o.History = tasks.Plan{}, history.Run{}
-		o.Preflight.Release()
-		debug.FreeOSMemory()
-	}
-	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), o.Redact, clients.Notify)
-	unwritten := out.Finish(emit, events, fold, o.Broken)
-	stop()
-	annotate(w, log, fold.Report())
-	w.KeepResult(out.Path())
-	print(w, fold.Report(), out.Path())
-	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
-	if unwritten != nil {
-		return fault.Wrap(event.Worst([]event.Exit{exit, event.ExitInternal}), unwritten)
-	}
-	return fault.Silent(exit)
-}
-
-// followLog updates the log until stop is called.
-func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
+// startedWith returns the command line for a process that resumes the run; nil if the
+// current directory is unknown.
+func startedWith(ctx context.Context) *event.Invocation {
 	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
+	args := lineOf(ctx).own
+	if err != nil || len(args) == 0 {
+		return nil
 	}
-	ticker := time.NewTicker(250 * time.Millisecond)
-	end, unwatch := log.Follow(dir, out.Path(), ticker.C), func() {}
-	if log.Live() {
-		unwatch = view.OnSuspend(log.Suspend)
-	}
-	return func() {
-		unwatch()
-		ticker.Stop()
-		end()
-	}, nil
+	return &event.Invocation{Dir: dir, Args: args}
 }
 
-// probe determines the levels of sandbox on this machine.
-type probe struct {
-	found       sandbox.Found
-	known, rest sync.WaitGroup
+func runCommand(w world.World) *cli.Command {
+	o := runs.New()
+	return &cli.Command{
+		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "[MANIFEST...] | -p PROMPT",
+		Description: "Run the tasks in one or more manifests, or a prompt.\n" + load.OrUsual,
+		UsageText:   "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
+		Flags:       flagsOf(usualFirst(o.Fields())),
+		Action: act(o.Parse, checks(func(ctx context.Context) error {
+			ctx, cancel := load.Timed(ctx, o.Plan.MaxTime)
+			defer cancel()
+			if err := o.UsePrompt(ctx, w); err != nil {
+				return load.NotLoaded(ctx, err)
+			}
+			if o.DryRun {
+				return showPlan(ctx, w, dry(o))
+			}
+			o.Invocation = startedWith(ctx)
+			return runs.Run(ctx, w, *o)
+		})),
+	}
 }
 
-// probing starts a probe, unless mode needs none. The caller waits for its end.
-func probing(ctx context.Context, mode string) *probe {
-	p := &probe{}
-	if m := sandbox.Mode(mode); m == sandbox.Auto || m == sandbox.Require {
-		p.known.Go(func() { p.found = sandbox.ProbeEarly(ctx, "", &p.rest) })
+// dry returns the options of "millhand plan" for --dry-run.
+func dry(o *runs.Options) showOptions {
+	if o.JSON {
+		return showOptions{plan: o.Plan, format: "json", after: o.After}
 	}
-	return p
-}
-
-// result waits for the result.
-func (p *probe) result() sandbox.Found {
-	p.known.Wait()
-	return p.found
-}
-
-// end waits for the end, which is later, and returns the result.
-func (p *probe) end() sandbox.Found {
-	defer p.rest.Wait()
-	return p.result()
-}
-
-// chooseLevel determines the sandbox level of commands on this machine, which probe has
-// examined. It fails if the mode does not allow that level.
-func chooseLevel(ctx context.Context, mode string, shell bool, probe func() sandbox.Found) (sandbox.Level, sandbox.State, error) {
-	m := sandbox.Mode(mode)
-	if err := m.Check(); err != nil {
-		return sandbox.None, sandbox.State{}, fault.Wrap(event.ExitUsage, err)
-	}
-	found := probe()
-	if ctx.Err() != nil {
-		return sandbox.None, sandbox.State{}, context.Cause(ctx)
-	}
-	level, err := sandbox.Choose(m, shell, found)
-	if err == nil && level == sandbox.Partial {
-		err = sandbox.Adopt()
-	}
-	if err != nil {
-		return level, sandbox.State{}, fault.Wrap(event.ExitPolicy, err)
-	}
-	return level, found.State(level), nil
+	return showOptions{plan: o.Plan, format: "table", after: o.After}
 }

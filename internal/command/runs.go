@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -81,7 +82,7 @@ func (o *pruneRunsOptions) parse(args []string) error {
 }
 
 func listRuns(w world.World, o listRunsOptions) error {
-	dir, runs, err := findRuns(w, o.dir)
+	dir, runs, err := runs.FindRuns(w, o.dir)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func columns(r rundir.Saved) []string {
 }
 
 func pruneRuns(ctx context.Context, w world.World, o pruneRunsOptions) error {
-	_, runs, err := findRuns(w, o.dir)
+	_, runs, err := runs.FindRuns(w, o.dir)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func writeTestFile(t *testing.T, path, text string) {
 	}
 }
 
-// runs runs "millhand runs" at noon.
-func runs(t *testing.T, args ...string) (exit int, stdout, stderr string) {
+// runsLine runs "millhand runs" at noon.
+func runsLine(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	exit = Main(t.Context(), append([]string{"millhand", "runs"}, args...), world.World{
@@ -100,7 +100,7 @@ func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 	writeTestFile(t, filepath.Join(dir, "linked", "x"), "")
 	symlink(t, filepath.Join(dir, "one", "events.jsonl"), filepath.Join(dir, "linked", "events.jsonl"))
 
-	exit, out, errs := runs(t, "list", "--dir", dir)
+	exit, out, errs := runsLine(t, "list", "--dir", dir)
 	want := `RUN    STARTED               ELAPSED  OUTCOME     EXIT  JOBS  COST   PLAN
 seven  2026-03-02T07:00:00Z  -        unfinished  -     -/0   -      -
 six    2026-03-02T06:00:00Z  -        unfinished  -     -/0   -      -
@@ -117,7 +117,7 @@ one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.7500  012345678
 		t.Errorf("standard error %q does not say %q", errs, want)
 	}
 
-	exit, out, _ = runs(t, "list", "--dir", dir, "--json")
+	exit, out, _ = runsLine(t, "list", "--dir", dir, "--json")
 	var doc struct{ Runs []map[string]any }
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || exit != 0 || len(doc.Runs) != 7 {
 		t.Fatalf("exit %d, %v: %s", exit, err, out)
@@ -160,14 +160,14 @@ func TestDefaultDirectoryMayBeMissing(t *testing.T) {
 		{"list --json", "{\n  \"dir\": \".millhand/runs\",\n  \"runs\": []\n}\n", ""},
 		{"prune --keep 3", "removed 0 runs, freed 0 B; 0 left\n", ""},
 	} {
-		if exit, out, errs := runs(t, strings.Fields(tt.args)...); exit != 0 || out != tt.out || errs != tt.errs {
+		if exit, out, errs := runsLine(t, strings.Fields(tt.args)...); exit != 0 || out != tt.out || errs != tt.errs {
 			t.Errorf("%s: exit %d, %q, %q", tt.args, exit, out, errs)
 		}
 	}
 	for _, args := range []string{
 		"list --dir missing", "prune --keep 3 --dir missing", "prune", "prune --keep -1", "prune --keep 1 --older-than -1h", "list here", "prune --keep 1 here",
 	} {
-		if exit, out, errs := runs(t, strings.Fields(args)...); exit != 2 || out != "" || errs == "" {
+		if exit, out, errs := runsLine(t, strings.Fields(args)...); exit != 2 || out != "" || errs == "" {
 			t.Errorf("%s: exit %d, %q, %q; want 2 and a reason", args, exit, out, errs)
 		}
 	}
@@ -176,7 +176,7 @@ func TestDefaultDirectoryMayBeMissing(t *testing.T) {
 // MILLHAND_KEEP, which sets "run --keep", must not set "runs prune --keep".
 func TestKeepIsNotReadFromTheEnvironment(t *testing.T) {
 	t.Setenv("MILLHAND_KEEP", "1")
-	if exit, _, errs := runs(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "requires --keep") {
+	if exit, _, errs := runsLine(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "requires --keep") {
 		t.Errorf("exit %d, %q", exit, errs)
 	}
 }
@@ -212,7 +212,7 @@ func TestPrune(t *testing.T) {
 			writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
 			writeTestFile(t, filepath.Join(dir, "file"), "")
 
-			exit, out, errs := runs(t, append([]string{"prune", "--dir", dir}, strings.Fields(tt.args)...)...)
+			exit, out, errs := runsLine(t, append([]string{"prune", "--dir", dir}, strings.Fields(tt.args)...)...)
 			if exit != 0 || errs != "" {
 				t.Errorf("exit %d: %s", exit, errs)
 			}
@@ -252,7 +252,7 @@ func TestPruneReportsRemovedRunsAndFreedSpace(t *testing.T) {
 		if verb == "would remove" {
 			args = append(args, "--dry-run")
 		}
-		_, out, _ := runs(t, args...)
+		_, out, _ := runsLine(t, args...)
 		for _, want := range []string{verb + " " + old + " (failed, 3.2 MB)\n", verb + " 1 run, ", " 3.2 MB; 1 left\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q lacks %q", out, want)
@@ -268,7 +268,7 @@ func TestActiveRunIsNotRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(going) {
+	if exit, out, errs := runsLine(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(going) {
 		t.Errorf("exit %d, %s%s", exit, out, errs)
 	}
 	// A run that started after the list was read.
@@ -278,7 +278,7 @@ func TestActiveRunIsNotRemoved(t *testing.T) {
 		t.Errorf("%d removed, %v", p.removed, p.errs)
 	}
 	lock.Close()
-	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || exists(going) {
+	if exit, out, errs := runsLine(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || exists(going) {
 		t.Errorf("afterwards: exit %d, %s%s", exit, out, errs)
 	}
 }
@@ -291,7 +291,7 @@ func TestReportDirectoryKeepsItsLatestRun(t *testing.T) {
 	}
 	list := func() []string {
 		t.Helper()
-		_, out, _ := runs(t, "list", "--dir", dir)
+		_, out, _ := runsLine(t, "list", "--dir", dir)
 		var ids []string
 		for _, line := range fields(out)[1:] {
 			ids = append(ids, line[0])
@@ -305,7 +305,7 @@ func TestReportDirectoryKeepsItsLatestRun(t *testing.T) {
 		keep string
 		left []string
 	}{{"3", []string{"latest", "third", "second"}}, {"0", []string{"latest"}}} {
-		if exit, _, errs := runs(t, "prune", "--keep", step.keep, "--dir", dir); exit != 0 {
+		if exit, _, errs := runsLine(t, "prune", "--keep", step.keep, "--dir", dir); exit != 0 {
 			t.Errorf("--keep %s: exit %d, %s", step.keep, exit, errs)
 		}
 		if diff := cmp.Diff(step.left, list()); diff != "" {
@@ -319,7 +319,7 @@ func TestSymlinkToEarlierRunsIsNotFollowed(t *testing.T) {
 	elsewhere := t.TempDir()
 	saveRun(t, filepath.Join(elsewhere, "run"), "run", noon(), true)
 	symlink(t, elsewhere, filepath.Join(dir, "earlier"))
-	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(filepath.Join(elsewhere, "run")) {
+	if exit, out, errs := runsLine(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(filepath.Join(elsewhere, "run")) {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
 	}
 }

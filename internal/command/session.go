@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -33,7 +34,7 @@ type sessionOptions struct {
 }
 
 func sessionCommand(w world.World) *cli.Command {
-	list, show, resume := &sessionOptions{}, &sessionOptions{}, newRunOptions()
+	list, show, resume := &sessionOptions{}, &sessionOptions{}, runs.New()
 	c := &cli.Command{
 		Name: "session", Usage: "Manage the sessions of a saved run",
 		Subcommands: []*cli.Command{
@@ -55,8 +56,8 @@ func sessionCommand(w world.World) *cli.Command {
 				Name: "resume", Usage: "Continue the session of a job that has ended with another prompt", ArgsUsage: "RUN [JOB]",
 				UsageText: "millhand session resume 20260102-030405-1a2b3c4d fix-tests --prompt \"Add a test for it.\"",
 				Flags: append([]cli.Flag{
-					&cli.StringFlag{Name: "prompt", Destination: &resume.followUp.prompt, EnvVars: noVariable(), Usage: "Continue with `PROMPT`"},
-				}, flagsOf(resume.logFields())...),
+					&cli.StringFlag{Name: "prompt", Destination: &resume.FollowUp.Prompt, EnvVars: noVariable(), Usage: "Continue with `PROMPT`"},
+				}, flagsOf(resume.LogFields())...),
 				Action: act(func(args []string) error { return parseFollowUp(resume, args) }, func(ctx context.Context) error { return resumeSession(ctx, w, *resume) }),
 			},
 		},
@@ -66,27 +67,27 @@ func sessionCommand(w world.World) *cli.Command {
 }
 
 // parseFollowUp reads the arguments of "millhand session resume".
-func parseFollowUp(o *runOptions, args []string) error {
+func parseFollowUp(o *runs.Options, args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:
 		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
-	case strings.TrimSpace(o.followUp.prompt) == "":
+	case strings.TrimSpace(o.FollowUp.Prompt) == "":
 		return errors.New("missing --prompt PROMPT")
 	}
-	if o.resume = args[0]; len(args) == 2 {
-		o.followUp.job = args[1]
+	if o.Resume = args[0]; len(args) == 2 {
+		o.FollowUp.Job = args[1]
 	}
-	if o.verbose {
-		o.log.Level = "debug"
+	if o.Verbose {
+		o.Log.Level = "debug"
 	}
 	return nil
 }
 
 // resumeSession continues a job of a run with another prompt.
-func resumeSession(ctx context.Context, w world.World, given runOptions) error {
-	o := *newRunOptions()
-	o.resume, o.followUp, o.log, o.json = given.resume, given.followUp, given.log, given.json
-	return run(ctx, w, o)
+func resumeSession(ctx context.Context, w world.World, given runs.Options) error {
+	o := *runs.New()
+	o.Resume, o.FollowUp, o.Log, o.JSON = given.Resume, given.FollowUp, given.Log, given.JSON
+	return runs.Run(ctx, w, o)
 }
 
 func (o *sessionOptions) parseList(args []string) error {
@@ -188,8 +189,8 @@ func findSession(r *savedrun.Run, name string) (job string, s *report.Session, e
 			names = append(names, s.Name())
 		}
 	}
-	list := strings.Join(names[:min(len(names), maxNames)], ", ")
-	if more := len(names) - maxNames; more > 0 {
+	list := strings.Join(names[:min(len(names), runs.MaxNames)], ", ")
+	if more := len(names) - runs.MaxNames; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/machine"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -84,7 +85,7 @@ func toolCommand(w world.World) *cli.Command {
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required for a call)"},
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document; a call always does"),
-			flagOf(sandboxField(&o.sandbox, "")),
+			flagOf(runs.SandboxField(&o.sandbox, "")),
 		),
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.lists() {
@@ -140,7 +141,7 @@ func runTool(ctx context.Context, w world.World, o toolOptions) error {
 	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
 		defer outputs.Close()
 		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
-		env.Outputs = outputs.Sub(outputsOf(space.Dir()))
+		env.Outputs = outputs.Sub(runs.OutputsOf(space.Dir()))
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
@@ -310,11 +311,11 @@ func toolGround(ctx context.Context, w world.World, o load.ProfileOptions, sandb
 	if err != nil {
 		return g, "", err
 	}
-	mode, err := sandboxMode(sandboxFlag, opts.Policies)
+	mode, err := runs.SandboxMode(sandboxFlag, opts.Policies)
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends(), probing(ctx, mode).end)
+	level, state, err := runs.ChooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends(), runs.Probing(ctx, mode).End)
 	if err != nil {
 		return g, "", err
 	}
@@ -391,7 +392,7 @@ func toolsCommand(w world.World) *cli.Command {
 		Flags: append(flagsOf(o.Fields("full")),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
-			flagOf(sandboxField(&o.sandbox, "")),
+			flagOf(runs.SandboxField(&o.sandbox, "")),
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return listTools(ctx, w, *o) }),
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -74,7 +75,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o load.P
 		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))
 	}
 	s.skills = plan.Skills
-	s.custom, err = customTools(plan)
+	s.custom, err = runs.CustomTools(plan)
 	return plan, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
@@ -156,7 +157,7 @@ func openOrFetch(ctx context.Context, w world.World, name string) (*gitops.Repo,
 		return nil, err
 	}
 	at := remote.Repo{URL: name, Auth: auth(name), Proxy: w.Proxy}
-	dir := filepath.Join(w.Mirrors(), "verify-"+outputsOf(name))
+	dir := filepath.Join(w.Mirrors(), "verify-"+runs.OutputsOf(name))
 	git, err := remote.Mirror(ctx, dir, at, remote.MirrorOptions{}, w.GitEnv())
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -46,7 +47,7 @@ func workerCommand(w world.World) *cli.Command {
 			&cli.GenericFlag{Name: "min-free", Category: option.Limits, Value: option.Of(&o.minFree, form.ParseBytes), DefaultText: "1GB", Usage: "Claim no jobs while less than `SIZE` is free on the disks of TMPDIR or of the cache"},
 			flagOf(o.policies.PolicyField(option.Permissions)),
 			&cli.BoolFlag{Name: "untrusted", Category: option.Permissions, Destination: &o.policies.Untrusted, Usage: "Treat the manifests of all runs as untrusted: preset readonly, and no access to this machine or other hosts"},
-			flagOf(sandboxField(&o.sandbox, option.Permissions)),
+			flagOf(runs.SandboxField(&o.sandbox, option.Permissions)),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: option.Outputs, Destination: &o.quiet, Usage: "Print errors only"},
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return work(ctx, w, *o) }),
@@ -69,8 +70,8 @@ func work(ctx context.Context, w world.World, o workerOptions) error {
 	defer q.Close()
 	k := &worker{world: w, opts: o, queue: q, began: w.Now(), claims: map[*queue.Claim]time.Time{}, plans: map[string]*queuedPlan{}, refused: map[string]string{}, stopped: map[string]bool{}, pauses: make(chan announcement, 16), changed: make(chan struct{}, 1)}
 	k.accounts = models.NewAccounts(w.Now, w.Proxy, k.announces)
-	k.probe = probing(ctx, o.sandbox)
-	defer k.probe.end()
+	k.probe = runs.Probing(ctx, o.sandbox)
+	defer k.probe.End()
 	k.host, _ = os.Hostname() // only for people
 	var random [4]byte
 	rand.Read(random[:])

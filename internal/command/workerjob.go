@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
@@ -185,37 +186,37 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	if err != nil {
 		return end, err
 	}
-	var opts runOptions
-	opts.noBaseline, opts.sandbox, opts.accounts, opts.log = given.NoBaseline, k.opts.sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
-	c, err := checkPlan(ctx, k.world, opts, plan, k.probe)
+	var opts runs.Options
+	opts.NoBaseline, opts.Sandbox, opts.Accounts, opts.Log = given.NoBaseline, k.opts.sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
+	c, err := runs.CheckPlan(ctx, k.world, opts, plan, k.probe)
 	if err != nil {
 		return end, err
 	}
-	log, err := view.New(io.Discard, opts.log, k.world.Getenv)
+	log, err := view.New(io.Discard, opts.Log, k.world.Getenv)
 	if err != nil {
 		return end, err
 	}
 	reports := filepath.Join(dir, "report")
 	keep := &fileKeeper{ctx: context.WithoutCancel(ctx), claim: claim, dir: reports, pack: k.pack}
-	s := starting{id: claim.Run.ID, log: log, queued: claim, private: k.privateOf(claim.Run.ID), record: func(line []byte, durable bool) error {
+	s := runs.Starting{ID: claim.Run.ID, Log: log, Queued: claim, Private: k.privateOf(claim.Run.ID), Record: func(line []byte, durable bool) error {
 		if err := keep.before(line); err != nil {
 			return err
 		}
 		return claim.Append(line, durable)
 	}}
-	s.claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.id, k.world.Clock()) }
+	s.Claim = func() (*rundir.Dir, error) { return rundir.Claim(ctx, reports, s.ID, k.world.Clock()) }
 	if len(claim.Log) > 0 {
 		continued, out, err := reopenJob(ctx, reports, claim.Log, k.world.Clock())
 		if err != nil {
 			return end, err
 		}
-		s.history, s.claim = continued, func() (*rundir.Dir, error) { return out, nil }
+		s.History, s.Claim = continued, func() (*rundir.Dir, error) { return out, nil }
 	}
 	var rep *report.Report
-	s.print = func(_ world.World, r *report.Report, _ string) { rep = r }
+	s.Print = func(_ world.World, r *report.Report, _ string) { rep = r }
 	w := k.world
 	w.Out = io.Discard
-	err = start(ctx, w, opts, c, s)
+	err = runs.Start(ctx, w, opts, c, s)
 	var refused *runner.Refusal
 	switch {
 	case rep == nil && errors.As(err, &refused):

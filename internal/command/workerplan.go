@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -49,7 +50,7 @@ type worker struct {
 	host  string
 	began time.Time
 	dir   string // private directory for runs and jobs
-	probe *probe
+	probe *runs.Probe
 
 	accounts *models.Accounts  // of providers, for all jobs
 	pauses   chan announcement // of these

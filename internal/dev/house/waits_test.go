@@ -20,7 +20,7 @@ func waits() map[string]wait {
 
 		"runner/timelimit.go":                 {1, "the time limit of a job; its test is in a bubble"},
 		"runner/early.go":                     {1, user},
-		"internal/command/run.go":             {1, user},
+		"internal/app/runs/run.go":            {1, user},
 		"internal/command/worker.go":          {1, user},
 		"internal/command/workerjob.go":       {1, "a job's last message reaches the queue, or this time ends"},
 		"internal/app/queue/claim.go":         {1, "leases, which the server's clock ends"},

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 )
 
 // resume continues a run in its report directory.
-func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (err error) {
-	dir, err := savedrun.Find(o.resume)
+func resume(ctx context.Context, w world.World, o Options, log *view.Log) (err error) {
+	dir, err := savedrun.Find(o.Resume)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
@@ -55,35 +55,35 @@ func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (er
 	if err := sameFlags(o, past.Run); err != nil {
 		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
-	if o, err = resumed(o, past.Run); err != nil {
+	if o, err = Resumed(o, past.Run); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
-	if o.prompt.Text != nil {
-		if o.plan.Prompt, err = out.Manifest(); err != nil {
+	if o.Prompt.Text != nil {
+		if o.Plan.Prompt, err = out.Manifest(); err != nil {
 			return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 		}
 	}
-	if by := o.followUp.by; by != nil {
-		o.plan.Policies = append(slices.Clone(o.plan.Policies), by.policies...)
+	if by := o.FollowUp.By; by != nil {
+		o.Plan.Policies = append(slices.Clone(o.Plan.Policies), by.Policies...)
 	}
-	ctx, cancel := load.Timed(ctx, o.plan.MaxTime)
+	ctx, cancel := load.Timed(ctx, o.Plan.MaxTime)
 	defer cancel()
-	c, err := checkRun(ctx, w, o)
-	defer c.settle()
+	c, err := CheckRun(ctx, w, o)
+	defer c.Settle()
 	if err != nil {
 		return err
 	}
-	if err := sameWave(ctx, w, o, &c, past.Run, o.followUp == followUp{}); err != nil {
+	if err := SameWave(ctx, w, o, &c, past.Run, o.FollowUp == FollowUp{}); err != nil {
 		return err
 	}
-	if err := runner.Narrow(c.plan, past); err != nil {
+	if err := runner.Narrow(c.Plan, past); err != nil {
 		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
-	except, err := compare(past, c.plan, o.acceptChanges)
+	except, err := Compare(past, c.Plan, o.acceptChanges)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
 	}
-	if err := savedrun.SameEvidence(past.Run, c.plan); err != nil {
+	if err := savedrun.SameEvidence(past.Run, c.Plan); err != nil {
 		return err
 	}
 	if o.onlyFailed && past.Run.ForkedFrom != nil {
@@ -93,53 +93,53 @@ func resume(ctx context.Context, w world.World, o runOptions, log *view.Log) (er
 	if o.onlyFailed {
 		order.Do = history.Start{}
 	}
-	continued, err := o.followUp.apply(past, c.plan, order)
+	continued, err := o.FollowUp.apply(past, c.Plan, order)
 	if err != nil {
 		return err
 	}
 	continued.Settle()
 	started = true
-	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, history: continued, claim: func() (*rundir.Dir, error) { return out, nil }})
+	return Start(ctx, w, o, c, Starting{ID: past.Run.ID, Log: log, History: continued, Claim: func() (*rundir.Dir, error) { return out, nil }})
 }
 
-// followUp is another prompt for a job of a run.
-type followUp struct {
-	job, prompt string
-	by          *following // nil unless millhand follow started it
+// FollowUp is another prompt for a job of a run.
+type FollowUp struct {
+	Job, Prompt string
+	By          *Following // nil unless millhand follow started it
 }
 
-// following is what millhand follow adds to a follow-up prompt; without a prompt, it continues
+// Following is what millhand follow adds to a follow-up prompt; without a prompt, it continues
 // one that was killed.
-type following struct {
-	onto     bool      // the job is rebased
-	costUSD  money.USD // of this prompt; 0 for no limit
-	policies []string
+type Following struct {
+	Onto     bool      // the job is rebased
+	CostUSD  money.USD // of this prompt; 0 for no limit
+	Policies []string
 }
 
 // apply returns a run that continues one job with another prompt, if there is one, and otherwise
 // follows the order.
-func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (history.Run, error) {
-	order.KeepDescriptions = f.by != nil
-	if f.job == "" && f.prompt == "" {
+func (f FollowUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (history.Run, error) {
+	order.KeepDescriptions = f.By != nil
+	if f.Job == "" && f.Prompt == "" {
 		return history.Decide(past, order)
 	}
-	if f.job == "" && len(plan.Jobs) == 1 {
-		f.job = plan.Jobs[0].ID
+	if f.Job == "" && len(plan.Jobs) == 1 {
+		f.Job = plan.Jobs[0].ID
 	}
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job })
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.Job })
 	if at < 0 {
-		return history.Run{}, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
+		return history.Run{}, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.Job)
 	}
-	prompt := history.FollowUp{Prompt: f.prompt}
-	if order.Do, order.Job = prompt, f.job; f.by != nil && f.by.onto {
+	prompt := history.FollowUp{Prompt: f.Prompt}
+	if order.Do, order.Job = prompt, f.Job; f.By != nil && f.By.Onto {
 		order.Do = history.Rebase{FollowUp: prompt}
 	}
 	continued, err := history.Decide(past, order)
 	if err != nil {
 		return continued, fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
 	}
-	if limits := &plan.Jobs[at].Limits; f.by != nil && f.by.costUSD > 0 {
-		most := past.SpentBy(f.job).Add(f.by.costUSD)
+	if limits := &plan.Jobs[at].Limits; f.By != nil && f.By.CostUSD > 0 {
+		most := past.SpentBy(f.Job).Add(f.By.CostUSD)
 		if limits.CostUSD == 0 || most < limits.CostUSD {
 			limits.CostUSD = most
 		}
@@ -147,35 +147,35 @@ func (f followUp) apply(past *history.Past, plan *tasks.Plan, order history.Orde
 	return continued, nil
 }
 
-// resumed returns the options of a run that is resumed: those that it was started with,
+// Resumed returns the options of a run that is resumed: those that it was started with,
 // except for output, concurrency and the budget of the run. Without manifests among the
 // arguments these are its own too, relative to the directory that it was started in.
-func resumed(o runOptions, run *event.Run) (runOptions, error) {
+func Resumed(o Options, run *event.Run) (Options, error) {
 	if run.Invocation == nil {
 		return o, errors.New("the run does not say how it was started: earlier releases can't be resumed")
 	}
-	own := *newRunOptions()
-	args, _, err := option.Read(own.fields(), run.Invocation.Args)
+	own := *New()
+	args, _, err := option.Read(own.Fields(), run.Invocation.Args)
 	if err == nil {
-		err = own.parse(args)
+		err = own.Parse(args)
 	}
 	if err != nil {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
 	}
-	own.log, own.json, own.invocation, own.plan.Run = o.log, o.json, run.Invocation, run.ID
-	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
-	own.plan.Sources.Recorded, own.plan.Sources.Only = run, !o.acceptChanges
+	own.Log, own.JSON, own.Invocation, own.Plan.Run = o.Log, o.JSON, run.Invocation, run.ID
+	own.onlyFailed, own.acceptChanges, own.FollowUp = o.onlyFailed, o.acceptChanges, o.FollowUp
+	own.Plan.Sources.Recorded, own.Plan.Sources.Only = run, !o.acceptChanges
 	if run.ForkedFrom != nil {
-		own.record = "" // of the other run
+		own.Record = "" // of the other run
 	}
-	if o.plan.Parallel > 0 {
-		own.plan.Parallel = o.plan.Parallel
+	if o.Plan.Parallel > 0 {
+		own.Plan.Parallel = o.Plan.Parallel
 	}
-	if o.plan.MaxCost > 0 {
-		own.plan.MaxCost = o.plan.MaxCost
+	if o.Plan.MaxCost > 0 {
+		own.Plan.MaxCost = o.Plan.MaxCost
 	}
-	if len(o.plan.Manifests) > 0 {
-		own.plan.Manifests = o.plan.Manifests
+	if len(o.Plan.Manifests) > 0 {
+		own.Plan.Manifests = o.Plan.Manifests
 		return own, nil
 	}
 	if err := os.Chdir(run.Invocation.Dir); err != nil {
@@ -189,15 +189,15 @@ var ofThisProcess = []string{"resume", "only-failed", "accept-changes", "jobs", 
 
 // sameFlags refuses flags of millhand run --resume that differ from those that the run was started
 // with.
-func sameFlags(o runOptions, run *event.Run) error {
-	if o.invocation == nil || run.Invocation == nil {
+func sameFlags(o Options, run *event.Run) error {
+	if o.Invocation == nil || run.Invocation == nil {
 		return nil // another command continues the run
 	}
-	_, now, err := option.Read(newRunOptions().fields(), o.invocation.Args)
+	_, now, err := option.Read(New().Fields(), o.Invocation.Args)
 	if err != nil {
 		return err
 	}
-	_, then, err := option.Read(newRunOptions().fields(), run.Invocation.Args)
+	_, then, err := option.Read(New().Fields(), run.Invocation.Args)
 	if err != nil {
 		return fmt.Errorf("the flags that the run was started with: %w", err)
 	}
@@ -209,9 +209,9 @@ func sameFlags(o runOptions, run *event.Run) error {
 	return nil
 }
 
-// compare refuses a plan that is not the run's. With accept, it returns the jobs whose tasks
+// Compare refuses a plan that is not the run's. With accept, it returns the jobs whose tasks
 // differ, which are left out.
-func compare(past *history.Past, plan *tasks.Plan, accept bool) (except []string, err error) {
+func Compare(past *history.Past, plan *tasks.Plan, accept bool) (except []string, err error) {
 	if past.Run.PlanHash == plan.Hash {
 		return nil, nil
 	}

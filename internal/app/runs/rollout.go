@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// afterField is the option that names runs of earlier waves.
-func afterField(to *[]string, usage string) option.Field {
+// AfterField is the option that names runs of earlier waves.
+func AfterField(to *[]string, usage string) option.Field {
 	return option.Field{Name: "after", Group: option.Tasks, To: (*option.Texts)(to), Default: "those in .millhand/runs and --report-dir", Usage: usage}
 }
 
@@ -34,15 +34,15 @@ type savedWaves struct {
 	mine  map[string]bool // directories of runs that were found without --after
 }
 
-// onlyNamed removes the runs that the command line does not name.
-func (s *savedWaves) onlyNamed() {
+// OnlyNamed removes the runs that the command line does not name.
+func (s *savedWaves) OnlyNamed() {
 	s.runs = slices.DeleteFunc(s.runs, func(r rundir.Saved) bool { return !s.named[r.Dir] })
 }
 
-// findWaves returns the saved runs of the rollout with a name: those in the default
+// FindWaves returns the saved runs of the rollout with a name: those in the default
 // directory, those in the report directory of the run, and those that are named. except is
 // the id of a run that is left out.
-func findWaves(w world.World, name, reportDir string, after []string, except string) (*savedWaves, error) {
+func FindWaves(w world.World, name, reportDir string, after []string, except string) (*savedWaves, error) {
 	all := &savedWaves{name: name, seen: map[string]bool{except: true}, named: map[string]bool{}, mine: map[string]bool{}}
 	dirs := []string{filepath.Join(".millhand", "runs")}
 	if reportDir != "" {
@@ -150,16 +150,16 @@ func (s *savedWaves) unfinished(plan *tasks.Plan) (dir string, err error) {
 
 // nextWave reduces a plan with a rollout to the jobs of its next run. again is the directory
 // of a run to be continued instead; "" for none.
-func nextWave(ctx context.Context, w world.World, o runOptions, c *checked) (again string, err error) {
-	if c.plan.Rollout == nil {
-		if len(o.after) > 0 {
+func nextWave(ctx context.Context, w world.World, o Options, c *Checked) (again string, err error) {
+	if c.Plan.Rollout == nil {
+		if len(o.After) > 0 {
 			return "", fault.New(event.ExitUsage, "--after requires a manifest with the key rollout")
 		}
 		return "", nil
 	}
-	waves, err := findWaves(w, c.plan.Name, o.reportDir, o.after, "")
+	waves, err := FindWaves(w, c.Plan.Name, o.ReportDir, o.After, "")
 	if err == nil {
-		again, err = waves.unfinished(c.plan)
+		again, err = waves.unfinished(c.Plan)
 	}
 	if err != nil {
 		return "", fault.New(event.ExitUsage, "%w; nothing was run", err)
@@ -167,39 +167,39 @@ func nextWave(ctx context.Context, w world.World, o runOptions, c *checked) (aga
 	if again != "" {
 		return again, nil
 	}
-	c.rollout, err = openRollout(ctx, w, c.plan, waves, true)
+	c.rollout, err = OpenRollout(ctx, w, c.Plan, waves, true)
 	if err != nil {
 		return "", err
 	}
-	selectWave(c.plan, c.rollout)
+	SelectWave(c.Plan, c.rollout)
 	return "", nil
 }
 
-// sameWave reduces a plan to the jobs of a run of a rollout that is resumed. With ask, the forge is
+// SameWave reduces a plan to the jobs of a run of a rollout that is resumed. With ask, the forge is
 // asked for pull requests.
-func sameWave(ctx context.Context, w world.World, o runOptions, c *checked, run *event.Run, ask bool) error {
+func SameWave(ctx context.Context, w world.World, o Options, c *Checked, run *event.Run, ask bool) error {
 	if run.Rollout == nil {
 		return nil
 	}
-	waves, err := findWaves(w, run.Rollout.Name, o.reportDir, o.after, run.ID)
+	waves, err := FindWaves(w, run.Rollout.Name, o.ReportDir, o.After, run.ID)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	r, err := openRollout(ctx, w, c.plan, waves, ask)
+	r, err := OpenRollout(ctx, w, c.Plan, waves, ask)
 	if err != nil {
 		return err
 	}
 	r.Resume(run.Jobs)
-	selectWave(c.plan, r)
-	if c.plan.Rollout != nil { // it may have been removed
+	SelectWave(c.Plan, r)
+	if c.Plan.Rollout != nil { // it may have been removed
 		c.rollout = r
 	}
 	return nil
 }
 
-// openRollout returns the rollout of a plan, given its saved runs. With ask, the forge is
+// OpenRollout returns the rollout of a plan, given its saved runs. With ask, the forge is
 // asked for pull requests.
-func openRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
+func OpenRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *savedWaves, ask bool) (*rollout.Rollout, error) {
 	h, err := waves.history()
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
@@ -214,9 +214,9 @@ func openRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *sa
 	return rollout.New(plan, h, w.Now), nil
 }
 
-// selectWave reduces a plan to the jobs that a rollout selects. They need only one another:
+// SelectWave reduces a plan to the jobs that a rollout selects. They need only one another:
 // other jobs have passed.
-func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
+func SelectWave(plan *tasks.Plan, r *rollout.Rollout) {
 	plan.Jobs = slices.DeleteFunc(plan.Jobs, func(j tasks.Job) bool { return !r.Selects(j.ID) })
 	for i := range plan.Jobs {
 		j := &plan.Jobs[i]
@@ -226,12 +226,12 @@ func selectWave(plan *tasks.Plan, r *rollout.Rollout) {
 
 // again returns the options that resume a run of a rollout, with the flags of this invocation
 // that a resumed run accepts.
-func again(w world.World, o runOptions, dir string) runOptions {
-	plain := *newRunOptions()
-	plain.resume, plain.log, plain.json, plain.verbose = dir, o.log, o.json, o.verbose
-	plain.plan.Manifests = o.plan.Manifests
-	plain.plan.Parallel, plain.plan.MaxCost = o.plan.Parallel, o.plan.MaxCost
-	if !o.log.Quiet {
+func again(w world.World, o Options, dir string) Options {
+	plain := *New()
+	plain.Resume, plain.Log, plain.JSON, plain.Verbose = dir, o.Log, o.JSON, o.Verbose
+	plain.Plan.Manifests = o.Plan.Manifests
+	plain.Plan.Parallel, plain.Plan.MaxCost = o.Plan.Parallel, o.Plan.MaxCost
+	if !o.Log.Quiet {
 		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("continuing run %s of the rollout, which was killed or interrupted", filepath.Base(dir))))
 	}
 	return plain

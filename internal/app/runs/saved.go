@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
-// findRuns lists the runs of a directory; "" is the default directory, which may
+// FindRuns lists the runs of a directory; "" is the default directory, which may
 // not exist.
-func findRuns(w world.World, dir string) (at string, runs []rundir.Saved, err error) {
+func FindRuns(w world.World, dir string) (at string, runs []rundir.Saved, err error) {
 	if dir == "" {
 		dir = filepath.Join(".millhand", "runs")
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -30,8 +30,8 @@ func findRuns(w world.World, dir string) (at string, runs []rundir.Saved, err er
 	return dir, runs, nil
 }
 
-// closeRun closes the report directory of a run, and prints what could not be removed.
-func closeRun(w world.World, out *rundir.Dir) {
+// CloseRun closes the report directory of a run, and prints what could not be removed.
+func CloseRun(w world.World, out *rundir.Dir) {
 	out.Close()
 	if err := out.Remains(); err != nil {
 		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+err.Error()))

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"strings"
@@ -54,7 +54,7 @@ func TestStartedBy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, startedBy(func(name string) string { return tt.env[name] })); diff != "" {
+			if diff := cmp.Diff(tt.want, StartedBy(func(name string) string { return tt.env[name] })); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"encoding/hex"
@@ -35,9 +35,9 @@ func ciSystems() []ciSystem {
 // maxStarted is the maximum length of a text of [event.StartedBy], in characters.
 const maxStarted = 200
 
-// startedBy returns the CI job that started the run, as the environment describes it; nil
+// StartedBy returns the CI job that started the run, as the environment describes it; nil
 // outside of CI. It proves nothing: every user can set these variables.
-func startedBy(getenv func(string) string) *event.StartedBy {
+func StartedBy(getenv func(string) string) *event.StartedBy {
 	for _, ci := range ciSystems() {
 		if v := getenv(ci.present); v == "" || strings.EqualFold(v, "false") {
 			continue

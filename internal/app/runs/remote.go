@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 )
 
-// preflight checks the repositories of a run's plan, reserves the run's branches and logs
+// Preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w world.World, c checked, s starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
-	plan := c.plan
-	look := look(w, pulls.Hosts)
+func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
+	plan := c.Plan
+	look := Look(w, pulls.Hosts)
 	look.Forge = pulls.Open
-	look.Signing = signs(w, c.key)
-	look.Run, look.History = s.id, s.history
-	if s.queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
+	look.Signing = signs(w, c.Key)
+	look.Run, look.History = s.ID, s.History
+	if s.Queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
 		look.Reserve = filepath.Join(w.CacheDir(), "branches")
 	}
 	if !quiet {
@@ -49,7 +49,7 @@ func preflight(ctx context.Context, w world.World, c checked, s starting, quiet 
 		return nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
 		return nil, fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
-	case err != nil && s.queued != nil:
+	case err != nil && s.Queued != nil:
 		return nil, err
 	case err != nil:
 		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
@@ -57,7 +57,7 @@ func preflight(ctx context.Context, w world.World, c checked, s starting, quiet 
 	return ready, nil
 }
 
-// look returns the options of a preflight.
-func look(w world.World, f *credentials.Forges) runner.PreflightOptions {
+// Look returns the options of a preflight.
+func Look(w world.World, f *credentials.Forges) runner.PreflightOptions {
 	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: w.Mirrors(), Auth: f.ForRemotes, Proxy: w.Proxy}
 }

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// sandboxMode returns the sandbox mode, given the requested one and the policies.
-func sandboxMode(mode string, set policy.Set) (string, error) {
+// SandboxMode returns the sandbox mode, given the requested one and the policies.
+func SandboxMode(mode string, set policy.Set) (string, error) {
 	at := set.RequiresSandbox()
 	switch {
 	case at == "" || mode == string(sandbox.Require):
@@ -38,14 +38,14 @@ type days struct {
 
 // openDays reserves money of the daily budgets for a run, and lowers the run's
 // budget to the remaining amount.
-func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s starting) (days, error) {
-	all, name := days{before: s.history.Past.Spent()}, s.id
-	if past := s.history.Past; past != nil {
-		name = fmt.Sprintf("%s-%d", s.id, past.Last.Seq)
+func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) (days, error) {
+	all, name := days{before: s.History.Past.Spent()}, s.ID
+	if past := s.History.Past; past != nil {
+		name = fmt.Sprintf("%s-%d", s.ID, past.Last.Seq)
 	}
-	if s.queued != nil {
+	if s.Queued != nil {
 		all.before = 0 // of other machines
-		name = fmt.Sprintf("%s-%s-%d", s.id, s.queued.Job.Key, s.queued.Delivery)
+		name = fmt.Sprintf("%s-%s-%d", s.ID, s.Queued.Job.Key, s.Queued.Delivery)
 	}
 	for _, p := range plan.Policies {
 		if p.Day.USD == 0 {
@@ -55,7 +55,7 @@ func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s starting) 
 		if err != nil {
 			return all, errors.Join(err, all.close())
 		}
-		dir = filepath.Join(dir, "spend", outputsOf(p.Path))
+		dir = filepath.Join(dir, "spend", OutputsOf(p.Path))
 		most := plan.Budget.CostUSD
 		if most > 0 {
 			most = max(most.Sub(all.before), 1)
@@ -70,7 +70,7 @@ func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s starting) 
 			return all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
 		all.reserved = append(all.reserved, r)
-		if s.queued == nil {
+		if s.Queued == nil {
 			plan.Budget.CostUSD = r.Limit.Add(all.before)
 			continue
 		}
@@ -98,8 +98,8 @@ func (d days) close() error {
 	return errors.Join(errs...)
 }
 
-// outputsOf returns the name of the directory for a workspace's saved outputs.
-func outputsOf(dir string) string {
+// OutputsOf returns the name of the directory for a workspace's saved outputs.
+func OutputsOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])
 }

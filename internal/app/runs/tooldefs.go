@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// customTools returns the tools that manifests define.
-func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
+// CustomTools returns the tools that manifests define.
+func CustomTools(plan *tasks.Plan) ([]tools.Tool, error) {
 	var list []tools.Tool
 	for _, t := range plan.Tools {
 		schema, err := json.Marshal(t.Schema)

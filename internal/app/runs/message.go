@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ var setupKey = regexp.MustCompile(`add setup: \[([^\[\]]+)\]`)
 func lacksSetup(o load.Prompt, rep *report.Report) string {
 	for _, j := range rep.Jobs {
 		if m := setupKey.FindStringSubmatch(j.Reason); m != nil && len(o.Setup) == 0 {
-			return setupFlags(m[1])
+			return SetupFlags(m[1])
 		}
 	}
 	return ""
 }
 
-// setupFlags returns the flags for setup commands that are separated by commas.
-func setupFlags(commands string) string {
+// SetupFlags returns the flags for setup commands that are separated by commas.
+func SetupFlags(commands string) string {
 	var flags []string
 	for command := range strings.SplitSeq(commands, ", ") {
 		flags = append(flags, "--setup "+view.Quote(command))
@@ -38,7 +38,7 @@ func setupFlags(commands string) string {
 // printMessage prints the final message and nothing else: the document if there is a
 // schema. Where it is displayed, its control characters and workflow commands are made
 // visible.
-func (o *runOptions) printMessage(w world.World, rep *report.Report, dir string) {
+func (o *Options) printMessage(w world.World, rep *report.Report, dir string) {
 	for _, j := range rep.Jobs {
 		text := strings.TrimRight(j.FinalMessage, "\n")
 		if len(j.Output) > 0 {
@@ -51,9 +51,9 @@ func (o *runOptions) printMessage(w world.World, rep *report.Report, dir string)
 			fmt.Fprintln(w.Out, text)
 		}
 	}
-	if !o.log.Quiet {
+	if !o.Log.Quiet {
 		report.Reasons(w.Err, rep) //nolint:errcheck // see output
-		if hint := lacksSetup(o.prompt, rep); hint != "" {
+		if hint := lacksSetup(o.Prompt, rep); hint != "" {
 			fmt.Fprintln(w.Err, printable.Line("no setup commands were run: add "+hint, 1000))
 		}
 		fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))

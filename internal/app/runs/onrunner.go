@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // inCI reports whether a CI job runs this process. Most systems set CI, also those that reports don't name.
 func inCI(getenv func(string) string) bool {
 	ci := strings.ToLower(getenv("CI"))
-	return startedBy(getenv) != nil || ci != "" && ci != "false" && ci != "0"
+	return StartedBy(getenv) != nil || ci != "" && ci != "false" && ci != "0"
 }
 
 // onRunner returns the jobs of a plan whose work ends with the CI job that runs this process, as it is on a branch of a
@@ -53,8 +53,8 @@ func mayChange(plan *tasks.Plan, j tasks.Job) bool {
 	return j.Script != nil || profile.MayChange() || granted && (profile.Max == nil || profile.Max.MayChange())
 }
 
-// noteProfiles returns a note for each task that asks for changes with a profile that allows none.
-func noteProfiles(plan *tasks.Plan) []string {
+// NoteProfiles returns a note for each task that asks for changes with a profile that allows none.
+func NoteProfiles(plan *tasks.Plan) []string {
 	var notes []string
 	for _, j := range plan.Jobs {
 		note := "task " + j.Task + ": " + permission.CannotChange(j.Profile.Name)
@@ -91,21 +91,21 @@ func locationOf(j tasks.Job) string {
 	return "branch " + j.Commit.Branch
 }
 
-// noteOnRunner returns a note for each task with a job of [onRunner].
-func noteOnRunner(w world.World, plan *tasks.Plan) []string {
+// NoteOnRunner returns a note for each task with a job of [onRunner].
+func NoteOnRunner(w world.World, plan *tasks.Plan) []string {
 	var notes, seen []string
 	for _, j := range onRunner(w, plan) {
 		if !slices.Contains(seen, j.Task) {
 			seen = append(seen, j.Task)
-			notes = append(notes, "task "+j.Task+": "+locationOf(j)+onlyHere+toPublish)
+			notes = append(notes, "task "+j.Task+": "+locationOf(j)+OnlyHere+toPublish)
 		}
 	}
 	return notes
 }
 
-// onlyHere is the reason of a warning, and toPublish what prevents that the work is lost.
+// OnlyHere is the reason of a warning, and toPublish what prevents that the work is lost.
 const (
-	onlyHere  = " is only on this runner: "
+	OnlyHere  = " is only on this runner: "
 	toPublish = "set publish: push or pr, or publish: patch and upload the report directory"
 )
 
@@ -122,5 +122,5 @@ func warnOnRunner(w world.World, plan *tasks.Plan) []string {
 	if isAction(w) {
 		fix = "set the input publish to push or pr, or to patch and upload steps.ID.outputs.report-dir, where ID is the id of this step"
 	}
-	return []string{where + onlyHere + fix}
+	return []string{where + OnlyHere + fix}
 }

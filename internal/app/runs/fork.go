@@ -1,0 +1,141 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/runner"
+)
+
+// ForkOptions are the options of "millhand session fork".
+type ForkOptions struct {
+	runner.ForkRequest
+	run  string // id or directory of the other run
+	Opts Options
+}
+
+func (o *ForkOptions) Parse(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
+	case o.Message == "":
+		return errors.New("missing --at MESSAGE: millhand session show RUN JOB prints the ids of messages")
+	}
+	if o.run = args[0]; len(args) == 2 {
+		o.Job = args[1]
+	}
+	if o.Opts.Verbose {
+		o.Opts.Log.Level = "debug"
+	}
+	return nil
+}
+
+// Fork starts a run with a job of another run, which is not changed.
+func Fork(ctx context.Context, w world.World, given ForkOptions) error {
+	log, err := view.New(w.Err, given.Opts.Log, w.Getenv)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	past, dir, err := savedrun.Past(given.run)
+	if err != nil {
+		return err
+	}
+	if given.Dir = dir; given.Job == "" && len(past.Run.Jobs) == 1 {
+		given.Job = past.Run.Jobs[0].ID
+	}
+	if err := named(past.Run, given.Job, "fork"); err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
+	}
+	fork, err := runner.NewFork(past, given.ForkRequest)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	}
+	reports, err := forkReports(given.Opts.ReportDir, dir)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	o := *New()
+	o.Plan.MaxCost, o.Log, o.JSON = given.Opts.Plan.MaxCost, given.Opts.Log, given.Opts.JSON
+	if o, err = Resumed(o, past.Run); err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	}
+	id := load.NewRunID(w)
+	o.ReportDir, o.Record, o.Plan.Run = reports, "", id
+	if o.Prompt.Text != nil {
+		if o.Plan.Prompt, err = rundir.SavedManifest(dir); err != nil {
+			return fault.New(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
+		}
+	}
+	c, err := CheckRun(ctx, w, o)
+	defer c.Settle()
+	if err != nil {
+		return err
+	}
+	if _, err := Compare(past, c.Plan, false); err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	}
+	forked, err := fork.History(id)
+	if err == nil {
+		err = runner.Narrow(c.Plan, forked.Past)
+	}
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
+	}
+	return Start(ctx, w, o, c, Starting{ID: id, Log: log, History: forked, fork: fork, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.ReportDir, id, w.Clock()) }})
+}
+
+// forkReports returns the report directory of a fork; "" for the default. That of the other
+// run is refused: its files would be moved.
+func forkReports(given, other string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(given)
+	if err != nil {
+		return "", err
+	}
+	a, errA := os.Stat(abs)
+	b, errB := os.Stat(other)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return "", fmt.Errorf("--report-dir %s is that of the run to fork: choose another", given)
+	}
+	return abs, nil
+}
+
+// named checks that a job of a run is named, and not one of its subagents.
+func named(run *event.Run, job, verb string) error {
+	var names []string
+	for _, j := range run.Jobs {
+		if j.ID == job {
+			return nil
+		}
+		if rest, found := strings.CutPrefix(job, j.ID+".task-"); found && !slices.ContainsFunc(run.Jobs, func(other event.PlannedJob) bool { return other.ID == job }) {
+			return fmt.Errorf("%s is the session of a subagent, which belongs to a call of job %s: %s that job at a message (subagent %s)", job, j.ID, verb, rest)
+		}
+		names = append(names, j.ID)
+	}
+	list := strings.Join(names[:min(len(names), MaxNames)], ", ")
+	if more := len(names) - MaxNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	if job == "" {
+		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
+	}
+	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
+}
+
+// MaxNames is the maximum number of sessions that an error lists.
+const MaxNames = 20

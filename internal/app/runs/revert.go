@@ -1,0 +1,232 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
+)
+
+// RevertOptions are the options of "millhand session revert".
+type RevertOptions struct {
+	run, job string // job is "" for the only one
+	Turn     *int
+	JSON     bool
+}
+
+func (o *RevertOptions) Parse(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
+	case o.Turn == nil:
+		return errors.New("missing --turn N: millhand session show RUN JOB prints the turns")
+	}
+	if o.run = args[0]; len(args) == 2 {
+		o.job = args[1]
+	}
+	return nil
+}
+
+// reopened is the report directory of a run that is changed, with what the run did.
+type reopened struct {
+	Out  *rundir.Dir
+	dir  string
+	Past *history.Past
+}
+
+// Reopen locks the report directory of a run and reads its events. The caller closes the
+// directory.
+func Reopen(ctx context.Context, w world.World, run string) (r reopened, err error) {
+	if r.dir, err = savedrun.Find(run); err != nil {
+		return r, fault.Wrap(event.ExitUsage, err)
+	}
+	if r.Out, err = rundir.Reopen(ctx, r.dir, w.Clock()); err != nil {
+		return r, fault.Wrap(event.ExitUsage, err)
+	}
+	r.Past = &history.Past{}
+	if _, err = r.Out.Events(r.Past.Emit); err == nil && r.Past.Run == nil {
+		err = errors.New("the run has no events")
+	}
+	if err != nil {
+		r.Out.Close()
+		return r, fault.New(event.ExitUsage, "read the events of %s: %w; nothing was changed", r.dir, err)
+	}
+	return r, nil
+}
+
+// Revert reverts a job of a run.
+func Revert(ctx context.Context, w world.World, given RevertOptions) error {
+	r, err := Reopen(ctx, w, given.run)
+	if err != nil {
+		return err
+	}
+	defer CloseRun(w, r.Out)
+	if given.job == "" && len(r.Past.Run.Jobs) == 1 {
+		given.job = r.Past.Run.Jobs[0].ID
+	}
+	if err := named(r.Past.Run, given.job, "revert"); err != nil {
+		return fault.New(event.ExitUsage, "%w; nothing was changed", err)
+	}
+	to, err := runner.RevertTo(r.Past, r.dir, given.job, *given.Turn)
+	if err != nil {
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+	}
+	o, err := r.Options()
+	if err != nil {
+		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+	}
+	plan, err := r.plan(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	done, err := r.revert(ctx, w, o, plan, to)
+	if err != nil {
+		return err
+	}
+	w.KeepResult(r.Out.Path())
+	if given.JSON {
+		return printable.WriteJSON(w.Out, struct {
+			Run string `json:"run"`
+			runner.Reverted
+		}{r.Past.Run.ID, done})
+	}
+	printReverted(w.Out, done, r.Out.Path())
+	return nil
+}
+
+// Options returns those that the run was started with.
+func (r reopened) Options() (Options, error) {
+	o, err := Resumed(*New(), r.Past.Run)
+	if err == nil && o.Prompt.Text != nil {
+		o.Plan.Prompt, err = r.Out.Manifest()
+	}
+	return o, err
+}
+
+// plan loads the plan of the run, which must be as it was.
+func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Plan, error) {
+	plan, err := load.Plan(ctx, w, o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := runner.Narrow(plan, r.Past); err != nil {
+		return nil, fault.Wrap(event.ExitUsage, err)
+	}
+	if _, err := Compare(r.Past, plan, false); err != nil {
+		return nil, fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
+	}
+	return plan, nil
+}
+
+// revert reverts the job and writes the reports. No model is opened, and no remote
+// contacted.
+func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *tasks.Plan, to history.Run) (done runner.Reverted, err error) {
+	mode, err := SandboxMode(o.Sandbox, plan.Policies)
+	if err != nil {
+		return done, err
+	}
+	level, state, err := ChooseLevel(ctx, mode, false, Probing(ctx, mode).End)
+	if err != nil {
+		return done, err
+	}
+	only := *plan
+	only.Jobs = slices.DeleteFunc(slices.Clone(plan.Jobs), func(j tasks.Job) bool { return j.ID != to.Only() })
+	key, err := signingKey(ctx, w, &only)
+	if err != nil {
+		return done, err
+	}
+	known := w.Redactor(plan, key.Secret())
+	at := Look(w, forges.Hosts(w, plan, known.Hold))
+	at.Local, at.History, at.Signing = true, to, signs(w, key)
+	ready, err := runner.Preflight(ctx, &only, at)
+	if err != nil {
+		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
+	}
+	defer ready.Close()
+	trees := ready.Trees(&only)
+	savedrun.Prove(ctx, r.Out, plan.Evidence, key)
+	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
+		return done, fault.Wrap(event.ExitUsage, err)
+	}
+	Sweep(ctx, w, r.Out, ready, true)
+	events, fold := r.Out.Log(), &report.Fold{}
+	if _, err := r.Out.Events(fold.Emit); err != nil {
+		return done, fault.Wrap(event.ExitUsage, err)
+	}
+	stream := event.NewStream(w.Now, events, fold, Warnings{w.Err})
+	stream.Continue(r.Past.Last.Seq)
+	emit := event.Redacted(known.JSON, stream.Emit)
+	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
+	done, err = runner.Revert(ctx, plan, runner.Options{
+		RunID: r.Past.Run.ID, About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head},
+		Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
+	})
+	if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
+		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))
+	}
+	if err != nil {
+		return done, fault.New(event.ExitPublish, "revert job %s: %s", to.Only(), known.Text(err.Error()))
+	}
+	return done, nil
+}
+
+// Warnings is a sink that prints warnings.
+type Warnings struct{ To io.Writer }
+
+// Emit always returns nil.
+func (s Warnings) Emit(e event.Event) error {
+	if e.Warning != nil {
+		fmt.Fprintln(s.To, printable.Text("millhand: warning: "+e.Warning.Message))
+	}
+	return nil
+}
+
+// maxReverted is the maximum number of files that are printed.
+const maxReverted = 50
+
+// printReverted prints the result of a revert.
+func printReverted(to io.Writer, r runner.Reverted, dir string) {
+	line := func(format string, args ...any) { fmt.Fprintln(to, printable.Text(fmt.Sprintf(format, args...))) }
+	state := fmt.Sprintf("turn %d", r.Turn)
+	if r.Turn == 0 {
+		state = "the state before the agent started"
+	}
+	line("reverted job %s to %s: %s changed", r.Job, state, figures.Count(len(r.Files), "file"))
+	for _, name := range r.Files[:min(len(r.Files), maxReverted)] {
+		line("  %s", name)
+	}
+	if more := len(r.Files) - maxReverted; more > 0 {
+		line("  and %d more", more)
+	}
+	switch {
+	case r.Commit != "":
+		line("branch %s: %.10s, on top of %.10s", r.Branch, r.Commit, r.Previous)
+	case r.Previous != "":
+		line("branch %s is unchanged, at %.10s", r.Branch, r.Previous)
+	}
+	if r.Replaced != "" {
+		line("replaced files were copied to %s", filepath.Join(dir, filepath.FromSlash(r.Replaced)))
+	}
+	if r.Pushed != "" {
+		line("the branch on %s is not changed until the job is published again", r.Pushed)
+	}
+	line("the next prompt (millhand session resume) continues from there; the verify commands were not run")
+}

@@ -1,0 +1,538 @@
+// Package runs starts runs and continues them: it checks what a run needs before money is spent, opens its report directory, lets
+// the runner execute the plan, and prints the result. It schedules no jobs, and parses no command lines.
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/forges"
+	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/machine"
+	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/policies"
+	"github.com/millhand/millhand/internal/app/pricetable"
+	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/rollout"
+	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/signing"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+type Options struct {
+	Plan        load.Options
+	Prompt      load.Prompt
+	id          string // of the run; "" for a new one
+	ReportDir   string // "" for the default
+	Record      string // "" for no recording
+	Sandbox     string // mode
+	Keep        bool
+	NoBaseline  bool
+	MaxFailures int // 0 for no limit
+	failFast    bool
+	FailOn      event.FailOn
+	Log         view.Options
+	JSON        bool // print report.json instead of the table
+	DryRun      bool
+	Verbose     bool
+
+	Resume        string   // id or directory of a run; "" for a new one
+	FollowUp      FollowUp // another prompt for one job; the zero value for none
+	onlyFailed    bool
+	acceptChanges bool
+	After         []string // runs of earlier waves, in addition to those that are found
+	Invocation    *event.Invocation
+
+	Change   func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
+	Accounts *models.Accounts                         // shared with other runs of this process; nil for none
+}
+
+// LogFields are the options of the output.
+func (o *Options) LogFields() []option.Field {
+	return []option.Field{
+		{Name: "json", Group: option.Outputs, To: &o.JSON, Usage: "Print the report as JSON"},
+		{Name: "quiet", Short: "q", Group: option.Outputs, To: &o.Log.Quiet, Usage: "Print errors and one line with the result only"},
+		{Name: "verbose", Short: "v", Group: option.Outputs, To: &o.Verbose, Usage: "Print all messages, as --log-level debug does"},
+		{Name: "log-format", Group: option.Outputs, To: &o.Log.Format, Usage: "Print the log in `FORMAT`: auto, console, json or github"},
+		{Name: "log-level", Group: option.Outputs, To: &o.Log.Level, Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+	}
+}
+
+// New returns the options of a run that nothing has set.
+func New() *Options {
+	o := &Options{Sandbox: string(sandbox.Auto), FailOn: event.FailOnAny}
+	o.Log.Format, o.Log.Level = "auto", "info"
+	return o
+}
+
+// Fields are the options that the command line and the saved invocation of a run set.
+func (o *Options) Fields() []option.Field {
+	return slices.Concat(o.Plan.JobFields(), o.Prompt.Fields(), o.LogFields(), []option.Field{
+		{Name: "max-time", Group: option.Limits, To: option.Of(&o.Plan.MaxTime, option.Period), Default: load.FromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
+		SandboxField(&o.Sandbox, option.Permissions),
+		{Name: "fail-fast", Group: option.Limits, To: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
+		{Name: "max-failures", Group: option.Limits, To: option.Of(&o.MaxFailures, option.AtLeastOne), Default: "any number", Usage: "Stop scheduling jobs after `N` failures"},
+		{Name: "dry-run", Group: option.Outputs, To: &o.DryRun, Usage: "Print the plan without running it, as millhand plan does"},
+		{Name: "report-dir", Group: option.Outputs, To: &o.ReportDir, Default: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
+		{Name: "keep", Group: option.Outputs, To: &o.Keep, Usage: "Keep the worktrees of jobs"},
+		{Name: "no-baseline", Group: option.Limits, To: &o.NoBaseline, Usage: "Do not run verify commands before the agent starts"},
+		FailOnField(&o.FailOn, option.Outputs),
+		{Name: "record", Group: option.Outputs, To: &o.Record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
+		{Name: "resume", Group: option.Tasks, To: &o.Resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
+		AfterField(&o.After, "Count the jobs of `RUN`, a report directory or id, to the earlier waves of the rollout (repeatable)"),
+		{Name: "only-failed", Group: option.Tasks, To: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
+		{Name: "accept-changes", Group: option.Tasks, To: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
+	})
+}
+
+func (o *Options) Parse(args []string) error {
+	switch {
+	case o.Resume == "" && (o.onlyFailed || o.acceptChanges):
+		return errors.New("--only-failed and --accept-changes require --resume RUN")
+	case o.Resume != "" && o.DryRun:
+		return errors.New("--dry-run can't be combined with --resume")
+	case o.failFast:
+		o.MaxFailures = 1
+	}
+	if o.Verbose {
+		o.Log.Level = "debug"
+	}
+	o.Plan.Paths = []load.Path{{Flag: "--report-dir", Path: o.ReportDir}, {Flag: "--record", Path: o.Record}, {Flag: "--sources", Path: o.Plan.Sources.File}}
+	if o.Resume != "" {
+		o.Plan.Manifests = args
+		return nil
+	}
+	if err := o.Prompt.Check(args, o.JSON); err != nil || o.Prompt.Text != nil {
+		o.Plan.Paths = append(o.Plan.Paths, load.Path{Flag: "--output-schema", Path: o.Prompt.SchemaFile()}, load.Path{Flag: "--output-file", Path: o.Prompt.Output})
+		return err
+	}
+	return o.Plan.Parse("run", args)
+}
+
+// UsePrompt makes a manifest of the flags of -p, if there are any.
+func (o *Options) UsePrompt(ctx context.Context, w world.World) (err error) {
+	if o.Prompt.Text == nil || o.Resume != "" { // that of a run is in its report directory
+		return nil
+	}
+	o.id = load.NewRunID(w)
+	o.Plan.Prompt, err = o.Prompt.Manifest(ctx, w, o.id, o.Plan)
+	return err
+}
+
+// Checked has what a run checks before its repositories.
+type Checked struct {
+	Plan    *tasks.Plan
+	Models  *models.Set
+	custom  []tools.Tool
+	Key     *signing.Key     // nil if no commit is signed
+	rollout *rollout.Rollout // nil without one
+	sandbox sandbox.Mode     // valid
+	probe   *Probe           // nil before it has started
+}
+
+// Settle waits for the end of the probe.
+func (c Checked) Settle() {
+	if c.probe != nil {
+		c.probe.End()
+	}
+}
+
+// CheckRun loads the plan, and checks everything that a run needs except repositories and the
+// level of the sandbox. The caller settles the result.
+func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err error) {
+	if err := machine.Check(w); err != nil { // the probe needs open files
+		return c, err
+	}
+	probe := Probing(ctx, o.Sandbox)
+	plan, err := load.Listed(ctx, w, o.Plan, o.Log.Quiet)
+	if err != nil {
+		probe.End()
+		return c, err
+	}
+	return CheckPlan(ctx, w, o, plan, probe)
+}
+
+// CheckPlan checks everything that a run of a plan needs except repositories and the level of
+// the sandbox.
+func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *Probe) (c Checked, err error) {
+	c.Plan, c.probe = plan, probe
+	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
+	if err := o.Prompt.Deliver(c.Plan, o.Plan.Untrusted); err != nil {
+		return c, fault.Wrap(event.ExitUsage, err)
+	}
+	if o.Change != nil {
+		if err := o.Change(ctx, c.Plan); err != nil {
+			return c, fault.Wrap(event.ExitUsage, err)
+		}
+	}
+	if err := policies.CheckExamples(w, c.Plan); err != nil {
+		return c, err
+	}
+	mode, err := SandboxMode(o.Sandbox, c.Plan.Policies)
+	if err != nil {
+		return c, err
+	}
+	c.sandbox = sandbox.Mode(mode)
+	if err := c.sandbox.Check(); err != nil {
+		return c, fault.Wrap(event.ExitUsage, err)
+	}
+	c.Models = models.New(c.Plan, w.Getenv, w.Now, w.Proxy, pricetable.Saved(w))
+	c.Models.UserAgent = "millhand/" + w.Version
+	c.Models.Environ = w.Environ()
+	c.Models.Accounts = cmp.Or(o.Accounts, c.Models.Accounts)
+	if err := errors.Join(c.Models.Check(), c.Models.MayRecord(o.Record)); err != nil {
+		return c, err
+	}
+	if err := c.Models.Found(ctx); err != nil {
+		return c, err
+	}
+	if c.custom, err = CustomTools(c.Plan); err != nil {
+		return c, err
+	}
+	c.Key, err = signingKey(ctx, w, c.Plan)
+	return c, err
+}
+
+// Confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode
+// allows no level of this machine.
+func (c Checked) Confine(ctx context.Context, preflight func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
+	during, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var refused error
+	var choice sync.WaitGroup
+	choice.Go(func() {
+		level, state, refused = ChooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.Plan) || c.Plan.StartsProcesses(), c.probe.result)
+		if refused != nil {
+			stop(refused)
+		}
+	})
+	err = preflight(during)
+	choice.Wait()
+	if refused != nil && (err == nil || ctx.Err() == nil) {
+		return level, state, refused
+	}
+	return level, state, err
+}
+
+// Run checks everything, runs the plan and writes the reports.
+func Run(ctx context.Context, w world.World, o Options) error {
+	log, err := view.New(w.Err, o.Log, w.Getenv)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	if o.Resume != "" {
+		return resume(ctx, w, o, log)
+	}
+	o.id = cmp.Or(o.id, load.NewRunID(w))
+	o.Plan.Run = o.id
+	c, err := CheckRun(ctx, w, o)
+	defer c.Settle()
+	if err != nil {
+		return err
+	}
+	killed, err := nextWave(ctx, w, o, &c)
+	if err != nil {
+		return err
+	}
+	if killed != "" {
+		return resume(ctx, w, again(w, o, killed), log)
+	}
+	return Start(ctx, w, o, c, Starting{ID: o.id, Log: log, Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, o.ReportDir, o.id, w.Clock()) }})
+}
+
+// Starting is a run that is started or resumed.
+type Starting struct {
+	ID      string
+	Log     *view.Log
+	History history.Run  // what earlier processes did; the zero value for a new run
+	fork    *runner.Fork // nil unless the run is forked from another
+	Claim   func() (*rundir.Dir, error)
+	Print   func(world.World, *report.Report, string) // the result; nil for the table, or as options choose
+
+	Queued  *queue.Claim                          // whose job this is; nil for a run of this process alone
+	Private *sandbox.Private                      // files of the system, found for other jobs of its run; nil to search for them
+	Record  func(line []byte, durable bool) error // stores an event of the job
+}
+
+// Start runs a plan and writes the reports.
+func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting) error {
+	proc.SetIdle(ctx, false)
+	plan := c.Plan
+	day, err := openDays(ctx, w, plan, s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := day.close(); err != nil {
+			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
+		}
+	}()
+	out, err := s.Claim()
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	defer CloseRun(w, out)
+	if text := out.Unfinished(s.ID); text != "" && !o.Log.Quiet {
+		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
+	}
+	ctx, cancel := load.Timed(ctx, plan.Budget.Time)
+	defer cancel()
+	known := w.Redactor(plan, c.Key.Secret())
+	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	var ready *runner.PreflightResult
+	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
+		ready, err = Preflight(ctx, w, c, s, o.Log.Quiet, known, clients)
+		return err
+	})
+	defer func() { ready.Close() }() // may be nil
+	if err != nil {
+		return err
+	}
+	trees := ready.Trees(plan)
+	print := PrintText
+	switch {
+	case o.Plan.Prompt != nil:
+		print = o.printMessage
+		if s.History.Past == nil || s.fork != nil {
+			out.KeepManifest(known.JSON(o.Plan.Prompt))
+		}
+	case s.Print != nil:
+		print = s.Print
+	case o.JSON:
+		print = o.printJSON
+	case o.Log.Quiet:
+		print = printBrief
+	}
+	savedrun.Prove(ctx, out, plan.Evidence, c.Key)
+	ledger := s.join(out)
+	if err := out.Begin(s.ID, level, trees, len(plan.Jobs)); err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	for _, secret := range ready.Secrets() {
+		known.Hold(secret)
+	}
+	if s.fork != nil {
+		if err := s.fork.Write(out.Files(), s.ID, known.JSON); err != nil {
+			return fault.New(event.ExitUsage, "%w; nothing was run", err)
+		}
+	}
+	Sweep(ctx, w, out, ready, o.Log.Quiet)
+	c.Models.Hold = known.Hold
+	end, err := c.Models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.ID}}, func(text string) string { return cleaned(known, text) }, o.Record)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := end(); err != nil {
+			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
+		}
+	}()
+	return execute(ctx, w, out, plan, clients, runner.Options{
+		RunID: s.ID, About: runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation}, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.Models.Open, Facts: c.Models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout}, FailOn: o.FailOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.History,
+	}, s.Log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
+}
+
+// join makes a job of a queue store its events there, and share the run's budget.
+func (s *Starting) join(out *rundir.Dir) money.Ledger {
+	if s.Queued == nil {
+		return nil
+	}
+	out.CopyEvents(s.Record)
+	return s.Queued.Ledger()
+}
+
+// Sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
+// can't be removed does not prevent the run.
+func Sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
+	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
+	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
+		// This run has no worktrees yet: one in its directory was of a killed process of it.
+		return rundir.IsGone(tree) || filepath.Dir(filepath.Dir(tree)) == out.Work()
+	}))
+	if quiet {
+		return
+	}
+	for _, l := range removed {
+		fmt.Fprintln(w.Err, "removed "+l.String())
+	}
+	if err != nil {
+		fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
+	}
+}
+
+// PrintText prints the result of a run for people: the report and its directory.
+func PrintText(w world.World, rep *report.Report, dir string) {
+	if isAction(w) {
+		rep = withoutReasons(rep)
+	}
+	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
+	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
+			dir = rel
+		}
+	}
+	fmt.Fprintf(w.Out, "show them: millhand report show %s, or open %[1]s/report.html\n", printable.Text(view.Quote(dir)))
+}
+
+// printBrief prints the result of a run in one line; the log has the reasons of failures.
+func printBrief(w world.World, rep *report.Report, _ string) {
+	report.Brief(w.Out, rep) //nolint:errcheck // as above
+}
+
+// printJSON prints the result of a run as one JSON document.
+func (o *Options) printJSON(w world.World, rep *report.Report, dir string) {
+	report.JSON(w.Out, rep) //nolint:errcheck // as above
+	if o.Log.Quiet {
+		return
+	}
+	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
+}
+
+// execute runs the plan, writes the reports and prints the result.
+func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Plan, clients *forges.Clients, o runner.Options, log *view.Log, print func(world.World, *report.Report, string), warnings []string) error {
+	o.Dir, o.Work, o.Trees = out.Files(), out.Work(), runner.Trees{Left: out.Leave, Discard: out.Discard}
+	if o.Keep {
+		var err error
+		if o.Work, err = out.WorktreeDir(); err != nil {
+			return fault.New(event.ExitUsage, "create a directory for worktrees: %w", err)
+		}
+	}
+	stop, err := followLog(log, out)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	events, fold := out.Log(), &report.Fold{Compact: len(plan.Jobs) >= report.ManyJobs}
+	sent, ignored := exporter(ctx, w, o.RunID, fold)
+	defer finish(ctx, sent, fold, log, w)
+	sinks := []event.Sink{events, fold, log, sent}
+	past := fold.Emit
+	if o.Stops.Rollout != nil {
+		sinks = append(sinks, o.Stops.Rollout)
+		past = func(e event.Event) error { return errors.Join(fold.Emit(e), o.Stops.Rollout.Emit(e)) }
+	}
+	stream := event.NewStream(w.Now, sinks...)
+	if o.History.Past != nil {
+		if _, err := out.Events(past); err != nil {
+			return fault.Wrap(event.ExitUsage, err)
+		}
+		stream.Continue(o.History.Past.Last.Seq)
+		for _, j := range plan.Jobs {
+			if o.Stops.Rollout != nil && !o.History.Done(j.ID) {
+				o.Stops.Rollout.Forget(j.ID)
+			}
+		}
+	}
+	emit := event.Redacted(o.Redact.JSON, stream.Emit)
+	o.About.Head = events.Head
+	o.Emit, o.Warnings = emit, append(warnings, ignored...)
+	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
+	exit := runner.Run(ctx, plan, o)
+	if len(plan.Jobs) >= report.ManyJobs { // the reports need memory instead
+		*plan, o.History = tasks.Plan{}, history.Run{}
+		o.Preflight.Release()
+		debug.FreeOSMemory()
+	}
+	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), o.Redact, clients.Notify)
+	unwritten := out.Finish(emit, events, fold, o.Broken)
+	stop()
+	annotate(w, log, fold.Report())
+	w.KeepResult(out.Path())
+	print(w, fold.Report(), out.Path())
+	adviseProfiles(w, fold.Report()) // also with --quiet: such a job passed and did nothing
+	if unwritten != nil {
+		return fault.Wrap(event.Worst([]event.Exit{exit, event.ExitInternal}), unwritten)
+	}
+	return fault.Silent(exit)
+}
+
+// followLog updates the log until stop is called.
+func followLog(log *view.Log, out *rundir.Dir) (stop func(), err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	ticker := time.NewTicker(250 * time.Millisecond)
+	end, unwatch := log.Follow(dir, out.Path(), ticker.C), func() {}
+	if log.Live() {
+		unwatch = view.OnSuspend(log.Suspend)
+	}
+	return func() {
+		unwatch()
+		ticker.Stop()
+		end()
+	}, nil
+}
+
+// Probe determines the levels of sandbox on this machine.
+type Probe struct {
+	found       sandbox.Found
+	known, rest sync.WaitGroup
+}
+
+// Probing starts a probe, unless mode needs none. The caller waits for its end.
+func Probing(ctx context.Context, mode string) *Probe {
+	p := &Probe{}
+	if m := sandbox.Mode(mode); m == sandbox.Auto || m == sandbox.Require {
+		p.known.Go(func() { p.found = sandbox.ProbeEarly(ctx, "", &p.rest) })
+	}
+	return p
+}
+
+// result waits for the result.
+func (p *Probe) result() sandbox.Found {
+	p.known.Wait()
+	return p.found
+}
+
+// End waits for the end, which is later, and returns the result.
+func (p *Probe) End() sandbox.Found {
+	defer p.rest.Wait()
+	return p.result()
+}
+
+// ChooseLevel determines the sandbox level of commands on this machine, which probe has
+// examined. It fails if the mode does not allow that level.
+func ChooseLevel(ctx context.Context, mode string, shell bool, probe func() sandbox.Found) (sandbox.Level, sandbox.State, error) {
+	m := sandbox.Mode(mode)
+	if err := m.Check(); err != nil {
+		return sandbox.None, sandbox.State{}, fault.Wrap(event.ExitUsage, err)
+	}
+	found := probe()
+	if ctx.Err() != nil {
+		return sandbox.None, sandbox.State{}, context.Cause(ctx)
+	}
+	level, err := sandbox.Choose(m, shell, found)
+	if err == nil && level == sandbox.Partial {
+		err = sandbox.Adopt()
+	}
+	if err != nil {
+		return level, sandbox.State{}, fault.Wrap(event.ExitPolicy, err)
+	}
+	return level, found.State(level), nil
+}
