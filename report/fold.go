@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report/packing"
 )
 
 // ManyJobs is the number of jobs from which on a fold should be Compact.
@@ -33,9 +34,9 @@ type Fold struct {
 	jobs        []*entry  // in the order of the plan
 	byID        map[string]*entry
 	warnings    []Warning
-	made        *Report // of the events so far; nil if it was not requested since the last one
-	final       bool    // made is by [Fold.Final]
-	packer      *packer // nil unless it is Compact, and before the first job
+	made        *Report         // of the events so far; nil if it was not requested since the last one
+	final       bool            // made is by [Fold.Final]
+	packer      *packing.Packer // nil unless it is Compact, and before the first job
 
 	early    bool            // if it is Compact, the report of a job is made when it ends, unless it is among late
 	late     map[string]bool // jobs with events after their end
@@ -183,7 +184,7 @@ func (f *Fold) entry(id string) *entry {
 		f.byID = map[string]*entry{}
 	}
 	if f.Compact && f.packer == nil {
-		f.packer = &packer{}
+		f.packer = &packing.Packer{}
 	}
 	e := &entry{id: id, packer: f.packer, early: f.early && !f.late[id]}
 	f.jobs = append(f.jobs, e)

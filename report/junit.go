@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/xmldoc"
 )
 
 // maxJUnitText limits each text in junit.xml, in bytes: consumers fail on texts as long
@@ -26,25 +27,25 @@ const maxJUnitText = 64 << 10
 // run of a plan.
 func JUnit(w io.Writer, r *Report) error {
 	all := suites(r)
-	p := newXMLWriter(w)
-	p.put(all.start(&r.Run))
+	p := xmldoc.NewWriter(w)
+	p.Put(all.start(&r.Run))
 	for _, s := range all.suites {
-		p.put(s.start(&r.Run))
-		p.element("properties", properties{propertiesOf(s.jobs...)})
+		p.Put(s.start(&r.Run))
+		p.Element("properties", properties{propertiesOf(s.jobs...)})
 		for _, j := range s.jobs {
 			full, err := j.Complete()
 			if err != nil {
 				return err
 			}
 			for c := range cases(full) {
-				p.element("testcase", c)
+				p.Element("testcase", c)
 			}
 		}
-		p.put(xml.EndElement{Name: xml.Name{Local: "testsuite"}})
+		p.Put(xml.EndElement{Name: xml.Name{Local: "testsuite"}})
 	}
-	p.put(xml.EndElement{Name: xml.Name{Local: "testsuites"}})
-	p.write([]byte("\n"))
-	return p.err
+	p.Put(xml.EndElement{Name: xml.Name{Local: "testsuites"}})
+	p.Write([]byte("\n"))
+	return p.Err
 }
 
 // The elements and attributes are those that the schema of Jenkins' xUnit plugin allows
@@ -185,20 +186,20 @@ func cases(j *Job) iter.Seq[testcase] {
 }
 
 func (s *testsuites) start(r *Run) xml.StartElement {
-	return start("testsuites", append(s.attrs(xmlText(r.title())), attr("time", seconds(r.ElapsedMS)))...)
+	return xmldoc.Start("testsuites", append(s.attrs(xmlText(r.title())), xmldoc.Attr("time", seconds(r.ElapsedMS)))...)
 }
 
 func (s *testsuite) start(r *Run) xml.StartElement {
-	all := append(s.attrs(s.name), number("skipped", s.skipped), attr("time", s.time))
+	all := append(s.attrs(s.name), xmldoc.Number("skipped", s.skipped), xmldoc.Attr("time", s.time))
 	if !r.StartedAt.IsZero() {
-		all = append(all, attr("timestamp", xmlText(r.StartedAt.UTC().Format("2006-01-02T15:04:05"))))
+		all = append(all, xmldoc.Attr("timestamp", xmlText(r.StartedAt.UTC().Format("2006-01-02T15:04:05"))))
 	}
-	return start("testsuite", all...)
+	return xmldoc.Start("testsuite", all...)
 }
 
 // attrs returns the attributes that both kinds of suites start with.
 func (t *tally) attrs(name xmlText) []xml.Attr {
-	return []xml.Attr{attr("name", name), number("tests", t.tests), number("failures", t.failures), number("errors", t.errors)}
+	return []xml.Attr{xmldoc.Attr("name", name), xmldoc.Number("tests", t.tests), xmldoc.Number("failures", t.failures), xmldoc.Number("errors", t.errors)}
 }
 
 func (t *tally) add(c testcase) {

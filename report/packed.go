@@ -2,15 +2,14 @@ package report
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report/packing"
 )
 
 // entry is a job of a fold. Most jobs of a large run have not started, or have ended: these need little memory.
@@ -21,7 +20,7 @@ type entry struct {
 	packed  []byte            // its events, compressed, after its end; nil unless the fold is [Fold.Compact], and with done
 	log     *bytes.Buffer     // its events, to be packed; nil for a job whose data stay
 	done    *Job              // its final report
-	packer  *packer           // nil unless the fold is Compact
+	packer  *packing.Packer   // nil unless the fold is Compact
 	early   bool              // with a packer, its report is made when it ends
 }
 
@@ -29,43 +28,6 @@ type entry struct {
 type seen struct {
 	Starts int         `json:"n"` // number of run.started events before it
 	Event  event.Event `json:"e"`
-}
-
-// packer compresses the events of jobs. Those of the first one are a dictionary for the others, which resemble them.
-type packer struct {
-	deflate *flate.Writer
-	first   []byte // the dictionary; nil before the first job
-	out     bytes.Buffer
-	readers sync.Pool
-}
-
-// maxDictionary is the number of bytes that compressed data can refer to.
-const maxDictionary = 32 << 10
-
-func (p *packer) pack(log []byte) []byte {
-	if p.first == nil {
-		p.deflate, _ = flate.NewWriter(nil, flate.BestSpeed) // the level is valid, and a buffer accepts all writes
-		p.first = bytes.Clone(log[:min(len(log), maxDictionary)])
-	}
-	p.out.Reset()
-	p.deflate.Reset(&p.out)
-	p.deflate.Write(p.first) //nolint:errcheck // as above
-	p.deflate.Flush()        //nolint:errcheck // as above
-	known := p.out.Len()     // with this level, a dictionary of the package would have no effect
-	p.deflate.Write(log)     //nolint:errcheck // as above
-	p.deflate.Close()        //nolint:errcheck // as above
-	return bytes.Clone(p.out.Bytes()[known:])
-}
-
-// unpack calls fn with a reader of the text. It is safe for concurrent use.
-func (p *packer) unpack(packed []byte, fn func(io.Reader) error) error {
-	inflate, ok := p.readers.Get().(io.ReadCloser)
-	if !ok {
-		inflate = flate.NewReader(nil)
-	}
-	defer p.readers.Put(inflate)
-	inflate.(flate.Resetter).Reset(bytes.NewReader(packed), p.first) //nolint:errcheck,forcetypeassert // as documented; its error is the next read's
-	return fn(inflate)
 }
 
 // lists are the fields that most of the memory of a job is needed for.
@@ -94,7 +56,7 @@ func (l *lists) times(fn func(*Time)) {
 
 // packedLists are lists, compressed.
 type packedLists struct {
-	by   *packer
+	by   *packing.Packer
 	data []byte
 }
 
@@ -106,7 +68,7 @@ func (j *Job) Complete() (*Job, error) {
 		return j, nil
 	}
 	var l lists
-	if err := j.packed.by.unpack(j.packed.data, func(in io.Reader) error { return json.NewDecoder(in).Decode(&l) }); err != nil {
+	if err := j.packed.by.Unpack(j.packed.data, func(in io.Reader) error { return json.NewDecoder(in).Decode(&l) }); err != nil {
 		return nil, fmt.Errorf("internal error: read the calls of job %s again: %w", j.ID, err)
 	}
 	l.times(func(t *Time) {
@@ -125,11 +87,11 @@ func (j *Job) Complete() (*Job, error) {
 }
 
 // shorten compresses what [Job.Complete] restores. A job that can't be encoded stays complete.
-func (j *Job) shorten(by *packer) {
+func (j *Job) shorten(by *packing.Packer) {
 	l := lists{Phases: j.Phases, Calls: j.Calls, Sessions: j.Sessions}
 	l.times(func(t *Time) { l.Times = append(l.Times, t.Time) })
 	if text, err := json.Marshal(l); err == nil {
-		j.packed = &packedLists{by, by.pack(text)}
+		j.packed = &packedLists{by, by.Pack(text)}
 		j.Phases, j.Calls, j.Sessions = []Phase{}, []Call{}, []Session{}
 	}
 }
@@ -162,7 +124,7 @@ func (e *entry) add(ev event.Event, take func(*job, event.Event), starts int) {
 	if err := json.NewEncoder(e.log).Encode(seen{starts, ev}); err != nil {
 		e.log = nil
 	} else if e.job.end != nil {
-		e.packed, e.job, e.log = e.packer.pack(e.log.Bytes()), nil, nil
+		e.packed, e.job, e.log = e.packer.Pack(e.log.Bytes()), nil, nil
 	}
 }
 
@@ -191,7 +153,7 @@ func (e *entry) unpack(log io.Writer) *job {
 	if e.packed == nil {
 		return j
 	}
-	err := e.packer.unpack(e.packed, func(in io.Reader) error {
+	err := e.packer.Unpack(e.packed, func(in io.Reader) error {
 		for events := json.NewDecoder(io.TeeReader(in, log)); ; {
 			var s seen
 			switch err := events.Decode(&s); {

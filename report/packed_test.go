@@ -23,8 +23,8 @@ func TestDamagedJobs(t *testing.T) {
 		}
 	}
 	r := f.Final()
-	whole := r.Jobs[0].packed.data
-	for name, data := range map[string][]byte{"truncated": whole[:len(whole)/2], "empty": nil, "other bytes": []byte(strings.Repeat("\xff", 40))} {
+	full := r.Jobs[0].packed.data
+	for name, data := range map[string][]byte{"truncated": full[:len(full)/2], "empty": nil, "other bytes": []byte(strings.Repeat("\xff", 40))} {
 		r.Jobs[0].packed.data = data
 		for format, write := range map[string]func(io.Writer, *Report) error{
 			"json": JSON, "junit": JUnit,
@@ -40,7 +40,7 @@ func TestDamagedJobs(t *testing.T) {
 			t.Errorf("%s: %v, warnings %q", name, ok, j.Warnings)
 		}
 	}
-	r.Jobs[0].packed.data = whole
+	r.Jobs[0].packed.data = full
 	if j, err := r.Jobs[0].Complete(); err != nil || len(j.Calls) != 1 {
 		t.Errorf("%v, %+v", err, j)
 	}
