@@ -52,14 +52,11 @@ func reportCommand(w world.World) *cli.Command {
 			Action: act(o.parse, func(context.Context) error { return printReport(w, *o, f.write) }),
 		})
 	}
-	c.Subcommands = append(c.Subcommands, patternsCommand(w), mergeCommand(w))
-	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands)
-	for _, name := range []string{"diff"} {
-		c.Subcommands = append(c.Subcommands, &cli.Command{
-			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-			Action: func(*cli.Context) error { return fault.New(event.ExitUsage, "report %s is not supported yet", name) },
-		})
-	}
+	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands, []*cli.Command{patternsCommand(w), mergeCommand(w)})
+	c.Subcommands = append(c.Subcommands, &cli.Command{
+		Name: "diff", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
+		Action: func(*cli.Context) error { return fault.New(event.ExitUsage, "report diff is not supported yet") },
+	})
 	return c
 }
 

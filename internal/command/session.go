@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/transcript"
@@ -189,10 +190,7 @@ func findSession(r *savedrun.Run, name string) (job string, s *report.Session, e
 			names = append(names, s.Name())
 		}
 	}
-	list := strings.Join(names[:min(len(names), runs.MaxNames)], ", ")
-	if more := len(names) - runs.MaxNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
+	list := textcut.ListOf(names, runs.MaxNames)
 	switch {
 	case len(names) == 0:
 		return "", nil, fault.New(event.ExitUsage, "the run has no sessions")

@@ -117,15 +117,16 @@ func (r Run) Done(job string) bool {
 
 // Settle releases most of the memory of jobs that keep their end, of which a run may have thousands. Nothing else can be decided about
 // the run afterwards.
-func (r Run) Settle() {
+func (r Run) Settle() Run {
 	if r.Past == nil {
-		return
+		return r
 	}
 	for id, f := range r.Past.jobs {
 		if _, keeps := r.intent(id).(Keep); keeps && f.End != nil {
 			f.settle()
 		}
 	}
+	return r
 }
 
 func (r Run) intent(job string) Intent {

@@ -93,8 +93,8 @@ func (q *Queue) Input(ctx context.Context, sum string, most int) (data []byte, e
 // maxStalls is how often an object is read again whose content does not arrive while the server responds.
 const maxStalls = 3
 
-// object returns an object of at most so many bytes. Its record may be somebody else's: a link, which may lead to itself, or with
-// other content than the object has, or none.
+// object returns an object of at most so many bytes. Its record may be somebody else's: it may refer to another
+// object, or to itself, or have other content than the object, or none.
 func (q *Queue) object(ctx context.Context, name string, most int) (data []byte, err error) {
 	for stalls := 0; stalls < maxStalls; {
 		var info *jetstream.ObjectInfo
@@ -106,11 +106,11 @@ func (q *Queue) object(ctx context.Context, name string, most int) (data []byte,
 		case err != nil:
 			return nil, invalid(err)
 		case info.Opts != nil && info.Opts.Link != nil:
-			return nil, fmt.Errorf("%w: a link to another object", ErrInvalid)
+			return nil, fmt.Errorf("%w: a reference to another object", ErrInvalid)
 		case info.Size > uint64(most):
 			return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
 		}
-		data, err = q.content(ctx, name, int(info.Size)) //nolint:gosec // at most most
+		data, err = contentOf(ctx, q.files, name, int(info.Size)) //nolint:gosec // at most most
 		switch {
 		case err == nil && len(data) > most:
 			return nil, fmt.Errorf("%w: larger than %d bytes", ErrInvalid, most)
@@ -133,8 +133,8 @@ func invalid(err error) error {
 	return err
 }
 
-// content reads an object with so many bytes, and at most one more.
-func (q *Queue) content(ctx context.Context, name string, size int) ([]byte, error) {
+// contentOf reads an object with so many bytes, and at most one more.
+func contentOf(ctx context.Context, files jetstream.ObjectStore, name string, size int) ([]byte, error) {
 	type result struct {
 		data []byte
 		err  error
@@ -143,7 +143,7 @@ func (q *Queue) content(ctx context.Context, name string, size int) ([]byte, err
 	try, cancel := context.WithTimeout(ctx, patience(size))
 	go func() { // a read of the object ends at its deadline, whatever becomes of its context
 		defer cancel()
-		object, err := q.files.Get(try, name)
+		object, err := files.Get(try, name)
 		if err != nil {
 			done <- result{err: err}
 			return

@@ -118,10 +118,10 @@ func (q *Queue) skip(ctx context.Context, r *Run, j Job, by string) error {
 }
 
 // put stores an object.
-func (q *Queue) put(ctx context.Context, name string, data []byte) error {
+func put(ctx context.Context, files jetstream.ObjectStore, name string, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, patience(len(data)))
 	defer cancel()
-	_, err := q.files.PutBytes(ctx, name, data)
+	_, err := files.PutBytes(ctx, name, data)
 	return err
 }
 
@@ -145,7 +145,7 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 			err = errors.New("it has changed since the plan was loaded")
 		}
 		if err == nil {
-			err = q.put(ctx, name, data)
+			err = put(ctx, q.files, name, data)
 		}
 		if err != nil {
 			return fmt.Errorf("store %s: %w", path, err)
@@ -153,7 +153,7 @@ func (q *Queue) store(ctx context.Context, r *Run, contents func(path string) ([
 	}
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = q.put(ctx, runName(r.ID), text)
+		err = put(ctx, q.files, runName(r.ID), text)
 	}
 	if err == nil {
 		err = q.openBudget(ctx, r)

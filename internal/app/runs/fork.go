@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 )
@@ -127,10 +128,7 @@ func named(run *event.Run, job, verb string) error {
 		}
 		names = append(names, j.ID)
 	}
-	list := strings.Join(names[:min(len(names), MaxNames)], ", ")
-	if more := len(names) - MaxNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
+	list := textcut.ListOf(names, MaxNames)
 	if job == "" {
 		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
 	}

@@ -97,9 +97,8 @@ func resume(ctx context.Context, w world.World, o Options, log *view.Log) (err e
 	if err != nil {
 		return err
 	}
-	continued.Settle()
 	started = true
-	return Start(ctx, w, o, c, Starting{ID: past.Run.ID, Log: log, History: continued, Claim: func() (*rundir.Dir, error) { return out, nil }})
+	return Start(ctx, w, o, c, Starting{ID: past.Run.ID, Log: log, History: continued.Settle(), Claim: func() (*rundir.Dir, error) { return out, nil }})
 }
 
 // FollowUp is another prompt for a job of a run.

@@ -84,9 +84,12 @@ func start(s string, n int) string {
 }
 
 // List returns the first three elements of a list, and the number of the others.
-func List(list []string) string {
-	if len(list) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
+func List(list []string) string { return ListOf(list, 3) }
+
+// ListOf returns the first elements of a list, at most so many, and the number of the others.
+func ListOf(list []string, most int) string {
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 	}
 	return strings.Join(list, ", ")
 }

@@ -50,9 +50,9 @@ func plantings() []reportAttack {
 	return []reportAttack{
 		{name: "a file among the temporary ones", line: `touch $SHARED/planted`, effect: `test -e "$SHARED/planted"`},
 		{name: "symlinks instead of the temporary directories", line: `for d in $SHARED/*; do mv $d $SHARED/moved-${d##*/} && ln -s $VICTIM $d; done`, effect: `test -n "$(ls "$SHARED" | grep moved-)"`},
-		{name: "a file beside the worktree", line: `cd ..; mv $PWD $SHARED/kept && touch $SHARED/kept/planted`, effect: `test -e "$SHARED/kept/planted"`},
-		{name: "a symlink instead of the worktree", line: `W=$PWD; cd ..; mv $W $SHARED/kept; ln -s $VICTIM $W; touch $W/planted`, effect: `test -e "$VICTIM/planted"`},
-		{name: "a symlink instead of the worktree's directory", line: `P=$(cd .. && pwd); mv $P $SHARED/kept; ln -s $VICTIM $P; touch $P/planted`, effect: `test -e "$VICTIM/planted"`},
+		{name: "a file beside the worktree", line: `cd ..; mv $PWD $SHARED/saved && touch $SHARED/saved/planted`, effect: `test -e "$SHARED/saved/planted"`},
+		{name: "a symlink instead of the worktree", line: `W=$PWD; cd ..; mv $W $SHARED/saved; ln -s $VICTIM $W; touch $W/planted`, effect: `test -e "$VICTIM/planted"`},
+		{name: "a symlink instead of the worktree's directory", line: `P=$(cd .. && pwd); mv $P $SHARED/saved; ln -s $VICTIM $P; touch $P/planted`, effect: `test -e "$VICTIM/planted"`},
 		{name: "a file in the git directory", line: `touch $SHOP/.git/planted`, effect: `test -e "$SHOP/.git/planted"`},
 		{name: "a lock of the job's branch", line: `mkdir -p $SHOP/.git/refs/heads/millhand && touch $SHOP/.git/refs/heads/millhand/try.lock`, effect: `test -e "$SHOP/.git/refs/heads/millhand/try.lock"`},
 		{name: "the job's branch", line: `mkdir -p $SHOP/.git/refs/heads/millhand && git -C $SHOP rev-parse HEAD >$SHOP/.git/refs/heads/millhand/planted`, effect: `test -e "$SHOP/.git/refs/heads/millhand/planted"`},
