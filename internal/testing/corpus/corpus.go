@@ -2,7 +2,7 @@
 // attacks themselves are tests, each beside what has to withstand it: commands
 // in internal/sandbox, calls of file tools in tools, addresses in tools/web.
 // Each is shown to have its effect on a runner that guards nothing, and then
-// tried on millhand. The list, attacks.md, says what they are and what is known
+// tried on millhand. The list, attacks.md, describes what they are and what is known
 // not to hold; Check keeps it true.
 package corpus
 
@@ -16,7 +16,7 @@ import (
 //go:embed attacks.md
 var list string
 
-// Gap is what the list says, after its name, of an attack that works at the
+// Gap is what the list has, after its name, for an attack that works at the
 // sandbox's level B.
 const Gap = " (works at level B)"
 
