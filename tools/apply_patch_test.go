@@ -80,7 +80,7 @@ func TestApplyPatchIsAtomic(t *testing.T) {
 	s.unchanged(before)
 }
 
-// The disk fails in the middle: what was written is put back.
+// The disk fails in the middle: what was written is restored.
 func TestApplyPatchRollsBack(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n"})
 	if err := os.Chmod(filepath.Join(s.dir, "b.txt"), 0o751); err != nil {

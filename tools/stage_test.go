@@ -82,7 +82,7 @@ func outputsIn(tb testing.TB, dir string) *files.Dir {
 	return d.Sub("outputs")
 }
 
-// equip changes what the session has, and makes its tools anew.
+// equip changes what the session has, and makes its tools again.
 func (s *stage) equip(change func(*Env), more ...Tool) {
 	s.Helper()
 	if change != nil {

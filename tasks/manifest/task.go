@@ -192,8 +192,8 @@ func readCommit(v form.Value) (commit, bool) {
 // Written reports whether the task has a commit key other than false.
 func (c commit) Written() bool { return c.Src != nil && !c.Off }
 
-// Place is where to speak of how a task's changes are committed.
-func (c commit) Place(t *Task) form.Value {
+// At is the value of the manifest that a mistake in how the task commits is reported at.
+func (c commit) At(t *Task) form.Value {
 	if c.Src == nil {
 		return t.Value
 	}

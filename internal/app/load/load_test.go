@@ -93,7 +93,7 @@ func TestWhatNamesTheProfileLimitsIt(t *testing.T) {
 
 func TestPathsOfUntrustedRunsAreBelowTheCurrentDirectory(t *testing.T) {
 	in(t, map[string]string{"file": ""})
-	if err := os.Symlink(t.TempDir(), "link"); err != nil {
+	if err := os.Symlink(t.TempDir(), "symlink"); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -102,11 +102,11 @@ func TestPathsOfUntrustedRunsAreBelowTheCurrentDirectory(t *testing.T) {
 	}{
 		{"--output-file", "out.md", false},
 		{"--output-file", "../out.md", true},
-		{"--output-file", "link/out.md", true},
+		{"--output-file", "symlink/out.md", true},
 		{"--record", "/tmp/record", true},
 		{"--report-dir", "/tmp/reports", false}, // a root of its own
 		{"--report-dir", "reports", false},
-		{"--report-dir", "link", true},
+		{"--report-dir", "symlink", true},
 		{"--sources", "../sources.json", false}, // an input
 	} {
 		if err := (Path{tt.flag, tt.path}).checkUntrusted(); (err != nil) != tt.refused {

@@ -1,4 +1,4 @@
-// Package runs starts runs and continues them: it checks what a run needs before money is spent, opens its report directory, lets
+// Package runs starts runs and continues them: it checks what a run needs before requests cost money, opens its report directory, lets
 // the runner execute the plan, and prints the result. It schedules no jobs, and parses no command lines.
 package runs
 

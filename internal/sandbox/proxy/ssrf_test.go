@@ -60,7 +60,7 @@ func TestNothingPrivateIsReachedThroughTheProxy(t *testing.T) {
 }
 
 // The answers for one name change from public to private: each connection
-// dials what it has judged, and the next is judged anew.
+// dials what it has judged, and the next is judged again.
 func TestChangedAddressIsCheckedAgain(t *testing.T) {
 	hosts, err := reach.Parse([]string{"rebind.example"}, true)
 	if err != nil {
