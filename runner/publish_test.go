@@ -239,10 +239,3 @@ func (s *stage) look(look preflight.Options, plan *tasks.Plan, jobs ...tasks.Job
 	}
 	return ready, codes
 }
-
-// far creates a job on a remote repository.
-func (s *stage) far(id, url string) tasks.Job {
-	j := s.job(id)
-	j.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: url}
-	return j
-}

@@ -39,7 +39,7 @@ func (j *job) beforeAgent(ctx context.Context, s *site) *ending.Stop {
 
 // noteStart records the state of the files that are in no change of the job.
 func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
-	err := s.WorkTree.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), (early{j}).onlyCalls())
+	err := s.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), (early{j}).onlyCalls())
 	if err != nil {
 		return j.notVerified(ctx, err)
 	}

@@ -143,10 +143,11 @@ func TestFilesOfLFSAreNotStoredWhereARepositoryWants(t *testing.T) {
 			content := name + "\n"
 			s.Write("new.bin", content)
 			cs := measure(t, opened(s).WithFilters(filtersOf(t, s)), base)
-			text := ""
+			var refused []string
 			for _, f := range cs.Refused {
-				text += f.Path + ": " + f.Reason
+				refused = append(refused, f.Path+": "+f.Reason)
 			}
+			text := strings.Join(refused, ", ")
 			if (text == "") != (c.refused == "") || !strings.Contains(text, c.refused) {
 				t.Errorf("refused %q, want %q", text, c.refused)
 			}

@@ -15,8 +15,10 @@ import (
 	"github.com/millhand/millhand/internal/text/terminal"
 )
 
+// ExcerptBytes is the maximum size of a command's output in events and for the model, which also gets the path of the rest.
+const ExcerptBytes = 2700
+
 const (
-	ExcerptBytes  = 2700     // maximum size of a command's output in events and for the model, which also gets the path of the rest
 	tailBytes     = 16 << 10 // of a command's output, in which a fault of the environment is looked for
 	lineBytes     = 240      // of what failed, in the reason of a job
 	outputPattern = "command-*.txt"

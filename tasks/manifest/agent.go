@@ -59,6 +59,7 @@ func readOneModel(v form.Value) (form.Text, bool) {
 	return v.Filled()
 }
 
+// AgentTitle names an agent in messages.
 func AgentTitle(name string) string { return "agent " + problem.Quote(name) }
 
 // Describe returns by what a model chooses the agent, "" if none may. New

@@ -169,6 +169,7 @@ func BaseName(path string) string {
 	return filepath.Base(path)
 }
 
+// Keys are the keys of a manifest, which set its fields.
 func (m *Manifest) Keys() form.Table {
 	return append(form.Table{
 		{Name: "version", Field: form.Required("version: 1", form.Checked(versionForm)), Doc: "Version of the manifest format, a file of at most 1 MiB"},
@@ -232,6 +233,7 @@ func budgetKeys(b *tasks.Budget) form.Table {
 	}
 }
 
+// OutputLimitKeys are the keys of limits.output, which set its fields.
 func OutputLimitKeys(o *tasks.OutputLimits) form.Table {
 	return form.Table{
 		{Name: "lines", Field: form.Into(&o.Lines, form.Between(1, maxOutputLines)), Def: "2000", Doc: "Lines; longer output is truncated and saved to a file"},
@@ -256,14 +258,14 @@ func Keys() []form.Key { return new(Manifest).Keys().Below("") }
 // PolicyKeys returns the keys of a policy file, like [Keys].
 func PolicyKeys() []form.Key { return new(policyFile).keys().Below("") }
 
-// ManifestSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the
+// Schema returns the JSON Schema (draft 2020-12) of a manifest, made from the
 // tables of keys. It accepts every valid manifest, except that keys without a value count
 // as missing there. What depends on several keys, or on files, only package expand checks.
-func ManifestSchema() map[string]any {
+func Schema() map[string]any {
 	return form.SchemaDocument("manifest", new(Manifest).Keys())
 }
 
-// PolicySchema returns the JSON Schema of a policy file, like [ManifestSchema].
+// PolicySchema returns the JSON Schema of a policy file, like [Schema].
 func PolicySchema() map[string]any {
 	return form.SchemaDocument("policy", new(policyFile).keys())
 }

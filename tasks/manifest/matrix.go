@@ -32,10 +32,12 @@ type cells struct {
 	of      map[string]string
 }
 
+// MaxJobs is the maximum number of jobs of a plan, and of combinations of a matrix before exclude.
+const MaxJobs = 50_000
+
 const (
-	MaxJobs  = 50_000 // of a plan, and combinations before exclude
-	maxCells = 1_000  // entries of include or exclude
-	maxKeys  = 50     // of a matrix, or of one of these entries
+	maxCells = 1_000 // entries of include or exclude
+	maxKeys  = 50    // of a matrix, or of one of these entries
 )
 
 var (

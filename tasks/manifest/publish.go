@@ -31,6 +31,7 @@ type Publish struct {
 	Comment     *Comment
 }
 
+// PublishModes are the values of publish.mode.
 func PublishModes() []tasks.PublishMode {
 	return []tasks.PublishMode{tasks.PublishNone, tasks.PublishPatch, tasks.PublishBranch, tasks.PublishPush, tasks.PublishPR}
 }

@@ -133,6 +133,7 @@ func readScripts(v form.Value) ([]Definition[Scripts], bool) {
 	return []Definition[Scripts]{{Value: v, Title: "js", Digest: content, Is: s}}, true
 }
 
+// Keys are the keys of js, which set its fields.
 func (s *Scripts) Keys() form.Table {
 	return append(form.Table{
 		{Name: "runtime", Field: form.Into(&s.Runtime, form.OneOf([]string{"auto", "node", "bun"})), Def: "auto", Doc: "Node.js (20 or newer) or Bun; auto: the first on the PATH"},

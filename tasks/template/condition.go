@@ -21,6 +21,7 @@ type Condition struct {
 	start   int // offset of the expression in the text
 }
 
+// ConditionForm reads the value of a key if.
 var ConditionForm = form.Of[*Condition]{Type: form.ScalarType(), Read: readCondition}
 
 // readCondition reads an if: an expression, perhaps with ${{ }} around it.

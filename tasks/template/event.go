@@ -28,6 +28,7 @@ type Event struct {
 	read func() (map[string]any, error)
 }
 
+// EventOf returns the event of the options, or that which the environment names; used records what is read of it.
 func EventOf(o tasks.Options, used *form.Uses) *Event {
 	return &Event{sync.OnceValues(func() (map[string]any, error) {
 		name := o.Event

@@ -19,6 +19,7 @@ const MaxMentions = 100
 // inlineCommand is what OpenCode's commands run before a prompt is sent.
 var inlineCommand = regexp.MustCompile("!`[^`\n]+`")
 
+// TaskPromptForm reads the prompt of a task, and AgentPromptForm one that is the same for every job, in which nothing is fetched.
 var (
 	TaskPromptForm  = form.Of[Template]{Type: form.Type{Name: "string"}, Read: readTaskPrompt}
 	AgentPromptForm = form.Of[Template]{Type: form.Type{Name: "string"}, Read: readPlainPrompt}

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// A template is a text with variables:
+// Template is a text with variables:
 //
 //	${{ vars.NAME }}    a variable of the manifest, the task or the command line
 //	${{ matrix.KEY }}   the value of this combination
@@ -73,6 +73,7 @@ func readCommand(v form.Value) (Template, bool) {
 	return ParseTemplate(t), true
 }
 
+// ParseTemplate divides a text into literal parts and variables, and records what is wrong with them.
 func ParseTemplate(t form.Text) Template {
 	tpl := Template{Text: t}
 	rest := t.S
@@ -234,10 +235,13 @@ func (t Template) pick(p Segment, group map[string]string, name, listing, none s
 	return "", false
 }
 
+// Unknown records a problem of a variable at its position, and how to correct it.
 func (t Template) Unknown(p Segment, what, fix string) { t.Src.Report(p.line, p.column, what, fix) }
 
+// TemplateForm reads a text with variables.
 var TemplateForm = form.Of[Template]{Type: form.Type{Name: "string"}, Read: ReadTemplate}
 
+// CommandForm reads a line for the shell, with variables.
 var CommandForm = form.Of[Template]{Type: form.ScalarType(), Read: readCommand}
 
 // Literal reports whether a template has no variables.

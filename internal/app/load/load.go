@@ -40,6 +40,7 @@ type Options struct {
 	Sources   SourceOptions
 }
 
+// FromManifest is the default, in help, of a flag that a manifest sets otherwise.
 const FromManifest = "from the manifest"
 
 // Fields are the options that decide whether manifests are valid.
@@ -179,6 +180,7 @@ type ProfileOptions struct {
 	Manifest string // that can define profile; "" for none
 }
 
+// Fields are the options that choose a profile, which is otherwise the named one.
 func (o *ProfileOptions) Fields(otherwise string) []option.Field {
 	return []option.Field{
 		{Name: "profile", To: &o.Profile, Default: otherwise, Usage: "Use `PROFILE`: a preset, a profile of the manifest, or a file"},

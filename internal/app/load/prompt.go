@@ -30,7 +30,7 @@ type Prompt struct {
 	commit bool
 }
 
-// No variable sets these flags: it would change runs of manifests, too.
+// Fields are the options of a prompt. No variable sets them: it would change runs of manifests, too.
 func (o *Prompt) Fields() []option.Field {
 	return []option.Field{
 		{Name: "prompt", Short: "p", Group: option.Prompts, To: option.Text{To: &o.Text}, NoVar: true, Usage: "Run `PROMPT` (- is standard input; at most 256 KiB) in the current directory instead of a manifest, and print the final message"},

@@ -18,8 +18,12 @@ type saved struct {
 
 func (s *saved) fields() []Field {
 	return []Field{
-		{Name: "keep", To: &s.keep}, {Name: "dir", To: &s.dir}, {Name: "jobs", To: Of(&s.jobs, AtLeastOne)},
-		{Name: "only", To: (*Texts)(&s.only)}, {Name: "var", To: Variables{&s.vars}}, {Name: "quiet", Short: "q", To: &s.quiet},
+		{Name: "keep", To: &s.keep},
+		{Name: "dir", To: &s.dir},
+		{Name: "jobs", To: Of(&s.jobs, AtLeastOne)},
+		{Name: "only", To: (*Texts)(&s.only)},
+		{Name: "var", To: Variables{&s.vars}},
+		{Name: "quiet", Short: "q", To: &s.quiet},
 	}
 }
 

@@ -28,6 +28,7 @@ type ForkOptions struct {
 	Opts Options
 }
 
+// Parse reads the arguments, and checks the options.
 func (o *ForkOptions) Parse(args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:

@@ -31,6 +31,7 @@ type RevertOptions struct {
 	JSON     bool
 }
 
+// Parse reads the arguments, and checks the options.
 func (o *RevertOptions) Parse(args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:

@@ -43,6 +43,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
+// Options are what the flags of "millhand run" set.
 type Options struct {
 	Plan        load.Options
 	Prompt      load.Prompt
@@ -109,6 +110,7 @@ func (o *Options) Fields() []option.Field {
 	})
 }
 
+// Parse reads the arguments, which are manifests, and checks which options exclude each other.
 func (o *Options) Parse(args []string) error {
 	switch {
 	case o.Resume == "" && (o.onlyFailed || o.acceptChanges):

@@ -29,7 +29,7 @@ func TestForkBombOfAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 || sandbox.Probe(t.Context(), t.TempDir()).Best == sandbox.None {
 		t.Skip("requires root, to be somebody else, and a sandbox")
 	}
-	base, err := os.MkdirTemp("/var/tmp", "bomb-")
+	base, err := os.MkdirTemp("/var/tmp", "bomb-") //nolint:usetesting // its parents are open to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,9 @@ func TestForkBombOfAnOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"git", "-C", "shop", "init", "-q", "-b", "main"}, {"git", "-C", "shop", "add", "."}, {"git", "-C", "shop", "-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"},
+		{"git", "-C", "shop", "init", "-q", "-b", "main"},
+		{"git", "-C", "shop", "add", "."},
+		{"git", "-C", "shop", "-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"},
 		{"chown", "-R", strconv.Itoa(bomber), base},
 	} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
