@@ -1,4 +1,4 @@
-// Package runner runs a plan. [Preflight] checks every repository before
+// Package runner runs a plan. [preflight.Check] checks every repository before
 // money is spent; [Run] then runs each job in phases (prepare,
 // setup, baseline, session, disk, changes, commit, publish), several jobs in parallel,
 // within the run's budget, and reports everything that happens as events.

@@ -26,7 +26,7 @@ type Reverted struct {
 	Pushed   string   `json:"pushed"`   // remote that has the previous commit; "" for none
 }
 
-// Revert gives the branch or the working tree of a job the state that [RevertTo] has
+// Revert gives the branch or the working tree of a job the state that [savedsession.RevertTo] has
 // found. It calls no model. The events are those of a run that is resumed and ended as
 // before.
 func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) {

@@ -20,7 +20,9 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -180,7 +182,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	if err := runs.SameWave(ctx, p.World, o, &c, r.Past.Run, false); err != nil {
 		return done, err
 	}
-	narrowed := runner.Narrow(c.Plan, r.Past)
+	narrowed := savedsession.Narrow(c.Plan, r.Past)
 	_, changed := runs.Compare(r.Past, c.Plan, false)
 	if err := errors.Join(narrowed, changed); err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.Dir, err)
@@ -191,7 +193,7 @@ func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Reba
 	one := c
 	one.Plan = &only
 	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.Plan, known.Hold), Notify: p.note}
-	var ready *runner.PreflightResult
+	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
 		ready, err = runs.Preflight(ctx, p.World, one, runs.Starting{ID: r.Past.Run.ID, History: rebased}, true, known, pulls)
 		return err

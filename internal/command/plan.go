@@ -28,6 +28,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -155,11 +156,11 @@ func outlook(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (
 	at := runs.Look(w, hosts)
 	at.Forge = (&forges.Clients{World: w, Hosts: hosts}).Open
 	at.Local = local
-	ready, err := runner.Preflight(ctx, plan, at)
+	ready, err := preflight.Check(ctx, plan, at)
 	if ctx.Err() != nil {
 		return nil, nil, 0, fault.Wrap(exitOf(context.Cause(ctx)), context.Cause(ctx))
 	}
-	refusals := runner.Refusals(err)
+	refusals := preflight.Refusals(err)
 	if err != nil && len(refusals) == 0 {
 		return nil, nil, 0, fault.Wrap(event.ExitUsage, err)
 	}

@@ -48,7 +48,7 @@ func schemaCommand(w world.World) *cli.Command {
 			case name == "findings":
 				return writeSchema(w.Out, titled(name, findings.Schema()))
 			}
-			return writeSchema(w.Out, manifest.Schema())
+			return writeSchema(w.Out, manifest.JSONSchema())
 		},
 	}
 }

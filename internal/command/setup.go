@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -27,7 +27,7 @@ type setupNote struct {
 }
 
 // setupNotes returns the notes of jobs with setup commands whose repository is on this machine.
-func setupNotes(ctx context.Context, w world.World, plan *tasks.Plan, ready *runner.PreflightResult) map[string]setupNote {
+func setupNotes(ctx context.Context, w world.World, plan *tasks.Plan, ready *preflight.Result) map[string]setupNote {
 	notes := map[string]setupNote{}
 	for _, j := range plan.Jobs {
 		if len(j.Setup) == 0 {

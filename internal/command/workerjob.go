@@ -27,6 +27,7 @@ import (
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -217,7 +218,7 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	w := k.world
 	w.Out = io.Discard
 	err = runs.Start(ctx, w, opts, c, s)
-	var refused *runner.Refusal
+	var refused *preflight.Refusal
 	switch {
 	case rep == nil && errors.As(err, &refused):
 		return k.endUnrun(claim, refused.Code.End(k.redacted(plan, refused.Err.Error())))

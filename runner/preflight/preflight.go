@@ -171,7 +171,7 @@ func (r *Refusal) Error() string { return fmt.Sprintf("job %s: %v (%s)", r.Job, 
 // Unwrap returns the reason.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Refusals returns the refusals of an error that [Preflight] gave.
+// Refusals returns the refusals of an error that [Check] gave.
 func Refusals(err error) []*Refusal {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

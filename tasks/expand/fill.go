@@ -92,7 +92,7 @@ func (b *builder) fill(d *draft, with settings) {
 		j.Commit = b.commitOf(d, s)
 	}
 	if inPlace := j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch; inPlace && j.Repo.Kind == tasks.RepoPath {
-		t.Commit.At(t).Refused(policy.InPlace, "work in place", "")
+		t.Commit.Location(t).Refused(policy.InPlace, "work in place", "")
 	}
 	j.Publish = cmp.Or(b.Options.Overrides.Publish, t.Publish.Mode)
 	if j.Publish == tasks.PublishPR {

@@ -62,7 +62,7 @@ func withoutNull(doc any) any {
 }
 
 func TestSchemasAcceptWhatLoads(t *testing.T) {
-	schemas := map[bool]*schema.Schema{false: compiled(t, manifest.Schema()), true: compiled(t, manifest.PolicySchema())}
+	schemas := map[bool]*schema.Schema{false: compiled(t, manifest.JSONSchema()), true: compiled(t, manifest.PolicySchema())}
 	both(t, func(t *testing.T, d document, k form.Key, policy bool) {
 		t.Helper()
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
@@ -87,7 +87,7 @@ func TestSchemasAcceptWhatLoads(t *testing.T) {
 }
 
 func TestSchemaAcceptsTheExamples(t *testing.T) {
-	s, n := compiled(t, manifest.Schema()), 0
+	s, n := compiled(t, manifest.JSONSchema()), 0
 	for _, dir := range []string{"../../examples", "testdata"} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" {
@@ -117,7 +117,7 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 }
 
 func TestSchemaRejects(t *testing.T) {
-	s := compiled(t, manifest.Schema())
+	s := compiled(t, manifest.JSONSchema())
 	for text, at := range map[string]string{
 		"version: 1\ntasks: [{id: a, prompt: x, tiems: 3}]":               "/tasks/0",
 		"version: 2\ntasks: [{id: a, prompt: x}]":                         "/version",
@@ -143,7 +143,7 @@ func TestSchemaRejects(t *testing.T) {
 }
 
 func TestSchemaAcceptsForms(t *testing.T) {
-	s := compiled(t, manifest.Schema())
+	s := compiled(t, manifest.JSONSchema())
 	for _, text := range []string{
 		"version: 1\nvars: {n: 5, on: true}\ntasks: [{id: a, prompt: x, matrix: {n: [1, 2.5, true]}, if: true, setup: make, verify: [true, {run: 1}]}]",
 		"version: 1\nlimits: {time: 1.5h30m, disk: 2.5 GiB}\nmodel: [a/b, c/d]\ntasks: [{id: a, prompt: x, commit: false, verify: make}]",

@@ -16,7 +16,7 @@ import (
 // A short form and the mapping that it stands for are the same plan, and both are in the schema.
 func TestShortForms(t *testing.T) {
 	files := map[string]string{"one/.git/": "", "two/.git/": ""}
-	valid := compiled(t, manifest.Schema())
+	valid := compiled(t, manifest.JSONSchema())
 	load := func(text string) string {
 		t.Helper()
 		p, err := loadText(t, head+text, files, tasks.Overrides{})

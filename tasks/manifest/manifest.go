@@ -258,14 +258,14 @@ func Keys() []form.Key { return new(Manifest).Keys().Below("") }
 // PolicyKeys returns the keys of a policy file, like [Keys].
 func PolicyKeys() []form.Key { return new(policyFile).keys().Below("") }
 
-// Schema returns the JSON Schema (draft 2020-12) of a manifest, made from the
+// JSONSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the
 // tables of keys. It accepts every valid manifest, except that keys without a value count
 // as missing there. What depends on several keys, or on files, only package expand checks.
-func Schema() map[string]any {
+func JSONSchema() map[string]any {
 	return form.SchemaDocument("manifest", new(Manifest).Keys())
 }
 
-// PolicySchema returns the JSON Schema of a policy file, like [Schema].
+// PolicySchema returns the JSON Schema of a policy file, like [JSONSchema].
 func PolicySchema() map[string]any {
 	return form.SchemaDocument("policy", new(policyFile).keys())
 }

@@ -192,8 +192,8 @@ func readCommit(v form.Value) (commit, bool) {
 // Written reports whether the task has a commit key other than false.
 func (c commit) Written() bool { return c.Src != nil && !c.Off }
 
-// At is the value of the manifest that a mistake in how the task commits is reported at.
-func (c commit) At(t *Task) form.Value {
+// Location is the value of the manifest that a mistake in how the task commits is reported at.
+func (c commit) Location(t *Task) form.Value {
 	if c.Src == nil {
 		return t.Value
 	}

@@ -18,12 +18,12 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/savedsession"
 )
 
 // ForkOptions are the options of "millhand session fork".
 type ForkOptions struct {
-	runner.ForkRequest
+	savedsession.Request
 	run  string // id or directory of the other run
 	Opts Options
 }
@@ -61,7 +61,7 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	if err := named(past.Run, given.Job, "fork"); err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
 	}
-	fork, err := runner.NewFork(past, given.ForkRequest)
+	fork, err := savedsession.NewFork(past, given.Request)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))
 	}
@@ -91,7 +91,7 @@ func Fork(ctx context.Context, w world.World, given ForkOptions) error {
 	}
 	forked, err := fork.History(id)
 	if err == nil {
-		err = runner.Narrow(c.Plan, forked.Past)
+		err = savedsession.Narrow(c.Plan, forked.Past)
 	}
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err))

@@ -13,13 +13,13 @@ import (
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/runner/preflight"
 )
 
 // Preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*runner.PreflightResult, error) {
+func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*preflight.Result, error) {
 	plan := c.Plan
 	look := Look(w, pulls.Hosts)
 	look.Forge = pulls.Open
@@ -38,9 +38,9 @@ func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet 
 			fmt.Fprintln(w.Err, printable.Text("fetched "+name))
 		}
 	}
-	ready, err := runner.Preflight(ctx, plan, look)
+	ready, err := preflight.Check(ctx, plan, look)
 	for s.fork != nil && err != nil && s.fork.NextBranch(plan, err) {
-		ready, err = runner.Preflight(ctx, plan, look)
+		ready, err = preflight.Check(ctx, plan, look)
 	}
 	plan.Notes = append(plan.Notes, pulls.Warnings()...)
 	var interrupt ending.Interrupt
@@ -58,6 +58,6 @@ func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet 
 }
 
 // Look returns the options of a preflight.
-func Look(w world.World, f *credentials.Forges) runner.PreflightOptions {
-	return runner.PreflightOptions{Git: w.GitEnv(), Mirrors: w.Mirrors(), Auth: f.ForRemotes, Proxy: w.Proxy}
+func Look(w world.World, f *credentials.Forges) preflight.Options {
+	return preflight.Options{Git: w.GitEnv(), Mirrors: w.Mirrors(), Auth: f.ForRemotes, Proxy: w.Proxy}
 }

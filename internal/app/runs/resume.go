@@ -20,8 +20,8 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -76,7 +76,7 @@ func resume(ctx context.Context, w world.World, o Options, log *view.Log) (err e
 	if err := SameWave(ctx, w, o, &c, past.Run, o.FollowUp == FollowUp{}); err != nil {
 		return err
 	}
-	if err := runner.Narrow(c.Plan, past); err != nil {
+	if err := savedsession.Narrow(c.Plan, past); err != nil {
 		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
 	except, err := Compare(past, c.Plan, o.acceptChanges)

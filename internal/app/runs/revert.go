@@ -21,6 +21,8 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -85,7 +87,7 @@ func Revert(ctx context.Context, w world.World, given RevertOptions) error {
 	if err := named(r.Past.Run, given.job, "revert"); err != nil {
 		return fault.New(event.ExitUsage, "%w; nothing was changed", err)
 	}
-	to, err := runner.RevertTo(r.Past, r.dir, given.job, *given.Turn)
+	to, err := savedsession.RevertTo(r.Past, r.dir, given.job, *given.Turn)
 	if err != nil {
 		return fault.New(event.ExitUsage, "revert %s: %w; nothing was changed", r.dir, err)
 	}
@@ -127,7 +129,7 @@ func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Pl
 	if err != nil {
 		return nil, err
 	}
-	if err := runner.Narrow(plan, r.Past); err != nil {
+	if err := savedsession.Narrow(plan, r.Past); err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := Compare(r.Past, plan, false); err != nil {
@@ -156,7 +158,7 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	known := w.Redactor(plan, key.Secret())
 	at := Look(w, forges.Hosts(w, plan, known.Hold))
 	at.Local, at.History, at.Signing = true, to, signs(w, key)
-	ready, err := runner.Preflight(ctx, &only, at)
+	ready, err := preflight.Check(ctx, &only, at)
 	if err != nil {
 		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
 	}

@@ -39,6 +39,8 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
+	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -221,7 +223,7 @@ func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, 
 
 // Confine chooses the level of the sandbox while a preflight runs, whose context ends if the mode
 // allows no level of this machine.
-func (c Checked) Confine(ctx context.Context, preflight func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
+func (c Checked) Confine(ctx context.Context, check func(context.Context) error) (level sandbox.Level, state sandbox.State, err error) {
 	during, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var refused error
@@ -232,7 +234,7 @@ func (c Checked) Confine(ctx context.Context, preflight func(context.Context) er
 			stop(refused)
 		}
 	})
-	err = preflight(during)
+	err = check(during)
 	choice.Wait()
 	if refused != nil && (err == nil || ctx.Err() == nil) {
 		return level, state, refused
@@ -270,8 +272,8 @@ func Run(ctx context.Context, w world.World, o Options) error {
 type Starting struct {
 	ID      string
 	Log     *view.Log
-	History history.Run  // what earlier processes did; the zero value for a new run
-	fork    *runner.Fork // nil unless the run is forked from another
+	History history.Run        // what earlier processes did; the zero value for a new run
+	fork    *savedsession.Fork // nil unless the run is forked from another
 	Claim   func() (*rundir.Dir, error)
 	Print   func(world.World, *report.Report, string) // the result; nil for the table, or as options choose
 
@@ -305,7 +307,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	defer cancel()
 	known := w.Redactor(plan, c.Key.Secret())
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	var ready *runner.PreflightResult
+	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
 		ready, err = Preflight(ctx, w, c, s, o.Log.Quiet, known, clients)
 		return err
@@ -370,7 +372,7 @@ func (s *Starting) join(out *rundir.Dir) money.Ledger {
 
 // Sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
 // can't be removed does not prevent the run.
-func Sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
+func Sweep(ctx context.Context, w world.World, out *rundir.Dir, ready *preflight.Result, quiet bool) {
 	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
 	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
 		// This run has no worktrees yet: one in its directory was of a killed process of it.

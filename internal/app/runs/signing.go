@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/signing"
-	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -44,11 +44,11 @@ func signingKey(ctx context.Context, w world.World, plan *tasks.Plan) (*signing.
 }
 
 // signs returns how commits are signed by a key, which may be nil.
-func signs(w world.World, key *signing.Key) runner.Signing {
+func signs(w world.World, key *signing.Key) preflight.Signing {
 	if key == nil {
-		return runner.Signing{}
+		return preflight.Signing{}
 	}
-	return runner.Signing{
+	return preflight.Signing{
 		Sign: key.Sign, KeyFile: key.File(),
 		Committer: gitops.Signature{Name: w.Getenv("GIT_COMMITTER_NAME"), Email: w.Getenv("GIT_COMMITTER_EMAIL")},
 	}
