@@ -155,7 +155,16 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	own := *New()
 	args, _, err := option.Read(own.Fields(), run.Invocation.Args)
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(o.Plan.Manifests) == 0:
+		if err := os.Chdir(run.Invocation.Dir); err != nil { // before a manifest that no argument names is looked for
+			return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
+		}
+		err = own.Parse(args)
+	case own.Prompt.Text == nil:
+		err = own.Parse(o.Plan.Manifests)
+	default:
 		err = own.Parse(args)
 	}
 	if err != nil {
@@ -175,10 +184,6 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	if len(o.Plan.Manifests) > 0 {
 		own.Plan.Manifests = o.Plan.Manifests
-		return own, nil
-	}
-	if err := os.Chdir(run.Invocation.Dir); err != nil {
-		return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
 	}
 	return own, nil
 }
