@@ -46,7 +46,7 @@ func (f Field) set(text string) error {
 	case Value:
 		return to.Set(text)
 	}
-	panic("the option " + f.Name + " can't be set")
+	return fmt.Errorf("no text sets a %T", f.To)
 }
 
 // text returns the value of the option.

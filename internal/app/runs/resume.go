@@ -155,16 +155,14 @@ func Resumed(o Options, run *event.Run) (Options, error) {
 	}
 	own := *New()
 	args, _, err := option.Read(own.Fields(), run.Invocation.Args)
-	switch {
-	case err != nil:
-	case len(o.Plan.Manifests) == 0:
-		if err := os.Chdir(run.Invocation.Dir); err != nil { // before a manifest that no argument names is looked for
+	if len(o.Plan.Manifests) == 0 { // before Parse looks for a manifest that no argument names
+		if err := os.Chdir(run.Invocation.Dir); err != nil {
 			return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
 		}
-		err = own.Parse(args)
-	case own.Prompt.Text == nil:
-		err = own.Parse(o.Plan.Manifests)
-	default:
+	} else if own.Prompt.Text == nil {
+		args = o.Plan.Manifests
+	}
+	if err == nil {
 		err = own.Parse(args)
 	}
 	if err != nil {
