@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
@@ -35,11 +34,6 @@ type EventLog struct {
 	syncs   sync.WaitGroup // complete waits for them
 }
 
-// durable reports whether an event must be on disk before the run goes on.
-func durable(t event.Type) bool {
-	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.PullRequestStarted, event.CommitPublished, event.CommentStarted, event.CommentPosted, event.JobEnded, event.RunEnded, event.Sealed}, t)
-}
-
 // Emit always returns nil: other sinks must get events even if the disk is full.
 func (l *EventLog) Emit(e event.Event) error {
 	l.mu.Lock()
@@ -49,13 +43,13 @@ func (l *EventLog) Emit(e event.Event) error {
 	defer failpoint.Hit(failpoint.EventAfter, kindOf(e))
 	if err == nil && l.copy != nil {
 		// Also the start of a turn: its request costs money, even if this process is killed while it waits for the response.
-		err = l.copy(line, durable(e.Type) || e.Type == event.TurnStarted)
+		err = l.copy(line, e.Type.Durable() || e.Type == event.TurnStarted)
 	}
 	if err == nil && l.fault == nil {
 		err = l.write(line)
 		switch {
 		case err != nil:
-		case durable(e.Type):
+		case e.Type.Durable():
 			err = l.file.Sync()
 			line = nil
 		case e.Type == event.TurnEnded:
