@@ -20,41 +20,23 @@ type around struct {
 	extensions []event.Extension // the last state of each, in the order of their first event
 }
 
-// reporter returns the function that adds an event around the sessions; nil for other types.
-func reporter(t event.Type) func(*job, event.Event) {
-	switch t {
-	case event.PhaseEnded:
-		return (*job).takePhase
-	case event.ScriptEnded:
-		return (*job).takeScript
-	default:
-		return nil
-	}
-}
-
 // execution numbers the executions of a job by the run.started and job.started events before an event. In a
 // merged stream, which has one run.started event, job.started shows that a killed job was executed again.
 type execution struct{ run, start int }
 
 func (j *job) takeVerify(e event.Event) {
-	if e.Verify != nil {
-		v := Verify{*e.Verify, stamp(e.Time.Add(-time.Duration(e.Verify.ElapsedMS) * time.Millisecond))}
-		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
-		if j.verifiedIn != j.in {              // a job that starts again repeats the attempt that a kill interrupted
-			j.verifiedIn = j.in
-			j.verify = slices.DeleteFunc(j.verify, func(earlier Verify) bool { return earlier.Attempt >= v.Attempt })
-		}
-		j.verify = append(j.verify, v)
+	v := Verify{*e.Verify, stamp(e.Time.Add(-time.Duration(e.Verify.ElapsedMS) * time.Millisecond))}
+	v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
+	if j.verifiedIn != j.in {              // a job that starts again repeats the attempt that a kill interrupted
+		j.verifiedIn = j.in
+		j.verify = slices.DeleteFunc(j.verify, func(earlier Verify) bool { return earlier.Attempt >= v.Attempt })
 	}
+	j.verify = append(j.verify, v)
 }
 
 // takePhase adds a phase that has ended.
 func (j *job) takePhase(e event.Event) {
-	p := e.Phase
-	if p == nil {
-		return
-	}
-	a := &j.around
+	p, a := e.Phase, &j.around
 	if a.phasedIn != j.in { // a job that starts again repeats them
 		a.phases, a.phasedIn = nil, j.in
 	}

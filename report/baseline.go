@@ -27,12 +27,11 @@ type Baseline struct {
 func (b *Baseline) Exit() string { return event.ExitText(b.ExitCode, b.TimeoutMS) }
 
 func (j *job) takeBaseline(e event.Event) {
-	if b := e.Baseline; b != nil {
-		if j.baselineIn != j.in { // a job that starts again repeats it
-			j.baseline, j.baselineIn = nil, j.in
-		}
-		j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault), b.TimeoutMS, b.OutputPath})
+	if j.baselineIn != j.in { // a job that starts again repeats it
+		j.baseline, j.baselineIn = nil, j.in
 	}
+	b := e.Baseline
+	j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault), b.TimeoutMS, b.OutputPath})
 }
 
 // result describes how the command ended.

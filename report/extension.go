@@ -40,9 +40,6 @@ func newExtension(e event.Extension) Extension {
 
 // takeExtension replaces the state of an extension.
 func (j *job) takeExtension(e event.Event) {
-	if e.Extension == nil {
-		return
-	}
 	x := *e.Extension
 	x.ToolsLeftOut, x.RefusedRequests, x.Server = slices.Clone(x.ToolsLeftOut), maps.Clone(x.RefusedRequests), clone(x.Server)
 	at := slices.IndexFunc(j.around.extensions, func(o event.Extension) bool { return o.Kind == x.Kind && o.Name == x.Name })

@@ -112,21 +112,19 @@ func (f *Fold) Emit(e event.Event) error {
 		f.first = e.Time
 	}
 	f.last = e.Time
-	switch e.Type {
-	case event.RunStarted:
-		f.startRun(e.Run)
-	case event.RunEnded:
-		f.end = clone(e.RunEnd)
-	case event.WarningIssued:
-		if e.Warning != nil {
-			f.warnings = append(f.warnings, warning(e.Job, e.Warning.Message))
-		}
-	default:
-		if take := taker(e.Type); take != nil && e.Job != "" {
-			f.addToJob(e, take)
-		}
+	switch use, _ := uses.Of(e.Type); {
+	case use.run != nil && e.Complete():
+		use.run(f, e)
+	case use.job != nil && e.Job != "":
+		f.addToJob(e, use.job)
 	}
 	return nil
+}
+
+func (f *Fold) endRun(e event.Event) { f.end = clone(e.RunEnd) }
+
+func (f *Fold) takeWarning(e event.Event) {
+	f.warnings = append(f.warnings, warning(e.Job, e.Warning.Message))
 }
 
 func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
@@ -144,10 +142,8 @@ func (f *Fold) addToJob(e event.Event, take func(*job, event.Event)) {
 
 // startRun adds the plan's jobs. A resumed run has another run.started event in the
 // same stream, possibly with the same jobs.
-func (f *Fold) startRun(run *event.Run) {
-	if run == nil {
-		return
-	}
+func (f *Fold) startRun(e event.Event) {
+	run := e.Run
 	started := *run
 	started.Manifest, started.Policies = slices.Clone(run.Manifest), slices.Clone(run.Policies)
 	started.Sources = withLists(run.Sources)

@@ -87,76 +87,72 @@ type callKey struct {
 	id      string
 }
 
-// taker returns the function that adds an event of a type to a job; nil for types that
-// a report does not use.
-func taker(t event.Type) func(*job, event.Event) {
-	switch t {
-	case event.JobStarted:
-		return (*job).takeStart
-	case event.JobEnded:
-		return (*job).takeEnd
-	case event.AttemptStarted:
-		return (*job).takeAttempt
-	case event.SessionStarted, event.SessionEnded:
-		return (*job).takeSession
-	case event.TurnStarted, event.TurnEnded:
-		return (*job).takeTurn
-	case event.Pruned, event.Compacted:
-		return (*job).applyCompaction
-	case event.RequestRetried:
-		return (*job).takeRetry
-	case event.CallUpdated:
-		return (*job).takeCall
-	case event.BaselineEnded:
-		return (*job).takeBaseline
-	case event.VerifyEnded:
-		return (*job).takeVerify
-	case event.ChangesFound:
-		return (*job).takeChanges
-	case event.Committed:
-		return (*job).takeCommit
-	case event.CommitPublished:
-		return (*job).takePublished
-	case event.CommentPosted:
-		return (*job).takeComment
-	case event.NetworkRequested:
-		return (*job).takeNetwork
-	case event.ExtensionChanged:
-		return (*job).takeExtension
-	case event.Reverted:
-		return (*job).takeRevert
-	default:
-		return reporter(t)
-	}
+// use is what a report does with events of a type: of the run, or of a job.
+type use struct {
+	run func(*Fold, event.Event)
+	job func(*job, event.Event)
 }
 
-// see marks the job as started by its first event.
-func (j *job) see(t time.Time, starts int) *job {
+var uses = event.Walk[use]{
+	On: map[event.Type]use{
+		event.RunStarted:       {run: (*Fold).startRun},
+		event.JobStarted:       {job: (*job).takeStart},
+		event.PhaseEnded:       {job: (*job).takePhase},
+		event.BaselineEnded:    {job: (*job).takeBaseline},
+		event.ScriptEnded:      {job: (*job).takeScript},
+		event.SessionStarted:   {job: (*job).takeSession},
+		event.AttemptStarted:   {job: (*job).takeAttempt},
+		event.TurnStarted:      {job: (*job).takeTurn},
+		event.RequestRetried:   {job: (*job).takeRetry},
+		event.CallUpdated:      {job: (*job).takeCall},
+		event.TurnEnded:        {job: (*job).takeTurn},
+		event.Pruned:           {job: (*job).takePrune},
+		event.Compacted:        {job: (*job).takeCompaction},
+		event.SessionEnded:     {job: (*job).takeSession},
+		event.VerifyEnded:      {job: (*job).takeVerify},
+		event.ChangesFound:     {job: (*job).takeChanges},
+		event.Committed:        {job: (*job).takeCommit},
+		event.CommitPublished:  {job: (*job).takePublished},
+		event.CommentPosted:    {job: (*job).takeComment},
+		event.JobEnded:         {job: (*job).takeEnd},
+		event.NetworkRequested: {job: (*job).takeNetwork},
+		event.ExtensionChanged: {job: (*job).takeExtension},
+		event.Reverted:         {job: (*job).takeRevert},
+		event.WarningIssued:    {run: (*Fold).takeWarning},
+		event.RunEnded:         {run: (*Fold).endRun},
+	},
+	Ignores: []event.Type{
+		event.PhaseStarted, event.CommandStarted, event.CommandEnded, event.ModelText, event.FilesLeft, event.CommitStarted, event.PublishStarted,
+		event.PullRequestStarted, event.CommentStarted, event.RevertStarted,
+		event.Sealed, // it has the hash of the report
+	},
+}
+
+// add adds an event, of which the first starts the job: also without its payload, which the first pass of a merge removes.
+func (j *job) add(e event.Event, take func(*job, event.Event), starts int) {
 	j.in.run = starts
 	if !j.begun {
-		j.begun, j.begunAt = true, t
+		j.begun, j.begunAt = true, e.Time
 	}
-	return j
+	if e.Complete() {
+		take(j, e)
+	}
 }
 
 func (j *job) takeStart(e event.Event) {
-	if e.JobStart != nil {
-		j.reopen()
-		j.in.start++
-		j.start = clone(e.JobStart)
-		j.around.basis.start(e.JobStart)
-	}
+	j.reopen()
+	j.in.start++
+	j.start = clone(e.JobStart)
+	j.around.basis.start(e.JobStart)
 }
 
 func (j *job) takeEnd(e event.Event) {
-	if e.JobEnd != nil {
-		j.reopen()
-		end := *e.JobEnd
-		end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
-		j.end, j.endedAt, j.endedIn = &end, e.Time, j.in.run
-		if len(j.open) == 0 {
-			j.open = nil // an empty map needs as much memory as a call
-		}
+	j.reopen()
+	end := *e.JobEnd
+	end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
+	j.end, j.endedAt, j.endedIn = &end, e.Time, j.in.run
+	if len(j.open) == 0 {
+		j.open = nil // an empty map needs as much memory as a call
 	}
 }
 
@@ -175,22 +171,13 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 }
 
 func (j *job) takeAttempt(e event.Event) {
-	if e.Attempt != nil {
-		j.attempts = max(j.attempts, e.Attempt.Number)
-		j.around.basis.attempt()
-	}
+	j.attempts = max(j.attempts, e.Attempt.Number)
+	j.around.basis.attempt()
 }
 
-func (j *job) takeSession(e event.Event) {
-	if e.SessionInfo != nil {
-		j.session(e.Session).info = *e.SessionInfo
-	}
-}
+func (j *job) takeSession(e event.Event) { j.session(e.Session).info = *e.SessionInfo }
 
 func (j *job) takeTurn(e event.Event) {
-	if e.Turn == nil {
-		return
-	}
 	t := j.session(e.Session).turn(e.Turn.Number)
 	if e.Type == event.TurnStarted {
 		j.session(e.Session).reverted, t.started = nil, e.Time
@@ -207,21 +194,13 @@ func (j *job) takeTurn(e event.Event) {
 	t.usage = *e.Turn.Usage
 }
 
-// applyCompaction counts prunes and compactions.
-func (j *job) applyCompaction(e event.Event) {
-	if e.Type == event.Pruned {
-		j.session(e.Session).prunes++
-	} else {
-		j.session(e.Session).compactions++
-	}
-}
+func (j *job) takePrune(e event.Event) { j.session(e.Session).prunes++ }
+
+func (j *job) takeCompaction(e event.Event) { j.session(e.Session).compactions++ }
 
 // takeCall records the last state of a call: the final state includes the earlier ones.
 // After it the same id is another call.
 func (j *job) takeCall(e event.Event) {
-	if e.Call == nil {
-		return
-	}
 	key := callKey{e.Session, e.Call.Turn, e.Call.ID}
 	c, ok := j.open[key]
 	switch {
@@ -278,35 +257,25 @@ func (j *job) addCall(key callKey) *call {
 	return c
 }
 
-func (j *job) takeRevert(e event.Event) {
-	if e.Revert != nil {
-		j.session(e.Session).reverted = new(e.Revert.Turn)
-	}
-}
+func (j *job) takeRevert(e event.Event) { j.session(e.Session).reverted = new(e.Revert.Turn) }
 
 func (j *job) takeChanges(e event.Event) {
 	j.changes = found{slices.Clone(e.Changes), slices.Clone(e.LeftOut)}
 }
 
 func (j *job) takeCommit(e event.Event) {
-	if e.Commit != nil {
-		j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
-		j.around.basis.commit(e.Commit.Hash)
-	}
+	j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
+	j.around.basis.commit(e.Commit.Hash)
 }
 
 func (j *job) takePublished(e event.Event) {
-	if e.Published != nil {
-		p := e.Published
-		j.pushed = &Published{Remote: p.Remote, Branch: p.Branch, Hash: p.Hash, Replaced: p.Replaced}
-		j.pull = clone(p.PullRequest)
-	}
+	p := e.Published
+	j.pushed = &Published{Remote: p.Remote, Branch: p.Branch, Hash: p.Hash, Replaced: p.Replaced}
+	j.pull = clone(p.PullRequest)
 }
 
 func (j *job) takeComment(e event.Event) {
-	if e.Comment != nil {
-		j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created}
-	}
+	j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created}
 }
 
 // maxNetwork is the maximum number of denied hosts in a report.
@@ -315,7 +284,7 @@ const maxNetwork = 50
 // takeNetwork adds a denied host with its port, once.
 func (j *job) takeNetwork(e event.Event) {
 	n := e.Network
-	if n == nil || !n.Denied || len(j.around.network) >= maxNetwork {
+	if !n.Denied || len(j.around.network) >= maxNetwork {
 		return
 	}
 	d := NetworkDenial{Host: n.Host, Port: n.Port, Reason: n.Error, Fix: n.Fix}

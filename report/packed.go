@@ -110,7 +110,7 @@ func (e *entry) add(ev event.Event, take func(*job, event.Event), starts int) {
 		e.log = &bytes.Buffer{}
 		e.job, e.packed = e.unpack(e.log), nil
 	}
-	take(e.job.see(ev.Time, starts), ev)
+	e.job.add(ev, take, starts)
 	if e.packer != nil && e.early {
 		if e.log = nil; e.job.end != nil {
 			e.finishEarly()
@@ -162,8 +162,8 @@ func (e *entry) unpack(log io.Writer) *job {
 			case err != nil:
 				return err
 			}
-			if take := taker(s.Event.Type); take != nil {
-				take(j.see(s.Event.Time, s.Starts), s.Event)
+			if use, ok := uses.Of(s.Event.Type); ok {
+				j.add(s.Event, use.job, s.Starts)
 			}
 		}
 	})

@@ -12,9 +12,6 @@ import (
 // the response that broke off were not made.
 func (j *job) takeRetry(e event.Event) {
 	r := e.Retry
-	if r == nil {
-		return
-	}
 	j.withdrawCalls(e.Session, r.Turn)
 	switch {
 	case r.To != "":
