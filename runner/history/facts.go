@@ -68,49 +68,87 @@ func (c *clock) count(now, process time.Time) {
 
 // Add adds an event of the job.
 func (j *Facts) Add(e event.Event) {
-	switch {
-	case e.JobStart != nil:
-		if j.Start == nil {
-			j.First = e.JobStart.Base
-		}
-		if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
-			j.Rebased = j.LastTurn()
-		}
-		j.Start, j.End = e.JobStart, nil
-	case e.JobEnd != nil:
-		j.End, j.Replacing, j.AttemptsBefore = e.JobEnd, "", j.Attempts
-		j.Published.end(e.JobEnd.Code)
-	case e.Attempt != nil:
-		if c := j.Commit; c != nil && j.Start != nil && (c.Hash == j.Start.Base || c.Hash == j.Start.Onto) {
-			j.Replacing = c.Hash
-		}
-		j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
-	case e.Left != nil:
-		j.Left = append(j.Left, *e.Left)
-	case e.Baseline != nil:
-		j.Baseline[e.Baseline.Name] = *e.Baseline
-	case e.Type == event.Committed && e.Commit != nil:
-		j.Commit = e.Commit
-		j.own(e.Commit.Hash)
-	case e.Published != nil:
-		j.own(e.Published.Hash)
-		j.Published.add(e.Type, e.Published)
-	case e.Comment != nil:
-		j.Published.Comment.add(e.Comment.URL, e.Comment.Created)
-		if e.Type == event.CommentPosted {
-			j.Comment = e.Comment
-		}
-	case e.Turn != nil:
-		j.session(e.Session).addTurn(e, j.Base())
-		if e.Type == event.TurnStarted {
-			j.Reverted = nil // it has continued
-		}
-	case e.Type == event.Reverted:
-		j.Reverted = e.Revert
-	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
+	if add, ok := facts.Find(&e); ok {
+		add(j, e)
+	}
+}
+
+var facts = event.Walk[func(*Facts, event.Event)]{
+	On: map[event.Type]func(*Facts, event.Event){
+		event.JobStarted:         (*Facts).started,
+		event.BaselineEnded:      func(j *Facts, e event.Event) { j.Baseline[e.Baseline.Name] = *e.Baseline },
+		event.AttemptStarted:     (*Facts).attempted,
+		event.TurnStarted:        (*Facts).turned,
+		event.CallUpdated:        func(j *Facts, e event.Event) { j.session(e.Session).addCall(e.Call) },
+		event.TurnEnded:          (*Facts).turned,
+		event.SessionEnded:       (*Facts).finished,
+		event.FilesLeft:          func(j *Facts, e event.Event) { j.Left = append(j.Left, *e.Left) },
+		event.Committed:          (*Facts).committed,
+		event.PublishStarted:     (*Facts).published,
+		event.CommitPublished:    (*Facts).published,
+		event.PullRequestStarted: (*Facts).published,
+		event.CommentStarted:     (*Facts).commented,
+		event.CommentPosted:      (*Facts).commented,
+		event.JobEnded:           (*Facts).ended,
+		event.Reverted:           func(j *Facts, e event.Event) { j.Reverted = e.Revert },
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.RunEnded, // see Past
+		event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.ScriptEnded, event.SessionStarted, event.ModelText,
+		event.RequestRetried, event.Pruned, event.Compacted, event.VerifyEnded, event.ChangesFound, event.CommitStarted, event.NetworkRequested,
+		event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.Sealed,
+	},
+}
+
+func (j *Facts) started(e event.Event) {
+	if j.Start == nil {
+		j.First = e.JobStart.Base
+	}
+	if e.JobStart.Onto != "" && !j.continues(e.JobStart) {
+		j.Rebased = j.LastTurn()
+	}
+	j.Start, j.End = e.JobStart, nil
+}
+
+func (j *Facts) ended(e event.Event) {
+	j.End, j.Replacing, j.AttemptsBefore = e.JobEnd, "", j.Attempts
+	j.Published.end(e.JobEnd.Code)
+}
+
+func (j *Facts) attempted(e event.Event) {
+	if c := j.Commit; c != nil && j.Start != nil && (c.Hash == j.Start.Base || c.Hash == j.Start.Onto) {
+		j.Replacing = c.Hash
+	}
+	j.Attempts, j.Prompt, j.Comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
+}
+
+func (j *Facts) committed(e event.Event) {
+	j.Commit = e.Commit
+	j.own(e.Commit.Hash)
+}
+
+func (j *Facts) published(e event.Event) {
+	j.own(e.Published.Hash)
+	j.Published.add(e.Type, e.Published)
+}
+
+func (j *Facts) commented(e event.Event) {
+	j.Published.Comment.add(e.Comment.URL, e.Comment.Created)
+	if e.Type == event.CommentPosted {
+		j.Comment = e.Comment
+	}
+}
+
+func (j *Facts) turned(e event.Event) {
+	j.session(e.Session).addTurn(e, j.Base())
+	if e.Type == event.TurnStarted {
+		j.Reverted = nil // it has continued
+	}
+}
+
+func (j *Facts) finished(e event.Event) {
+	if e.SessionInfo.Parent == "" {
 		j.Final = e.SessionInfo.FinalText
-	case e.Call != nil:
-		j.session(e.Session).addCall(e.Call)
 	}
 }
 

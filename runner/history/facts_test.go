@@ -134,7 +134,7 @@ func TestFactsOfAFork(t *testing.T) {
 	if sum, ended := s.Totals(); s.Copied != 2 || ended != 2 || sum.Turns != 1 {
 		t.Errorf("copied %d turns, ended %d, sums %+v", s.Copied, ended, sum)
 	}
-	f.Add(event.Event{Left: &event.Left{By: "verify"}})
+	f.Add(event.Event{Type: event.FilesLeft, Left: &event.Left{By: "verify"}})
 	if left := f.AllLeft(); len(left) != 2 || left[0].By != "setup" || left[1].By != "verify" {
 		t.Errorf("left %+v", left)
 	}

@@ -20,20 +20,33 @@ type Landing struct {
 
 // Add adds an event of the job.
 func (l *Landing) Add(e event.Event) {
-	switch {
-	case e.JobStart != nil:
-		*l = Landing{Start: e.JobStart}
-	case e.JobEnd != nil:
-		l.End, l.Ended = e.JobEnd, e.Time
-	case e.Type == event.Committed && e.Commit != nil:
-		if l.Commit == nil || l.Commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
-			l.Commit = e.Commit
-		}
-	case e.Type == event.CommitPublished && e.Published != nil:
-		l.Published = e.Published
-	case e.Type == event.PullRequestStarted:
-		l.Announced = true
-	case e.Type == event.Reverted && e.Revert != nil && e.Revert.Commit != "":
-		l.Reverted = e.Revert.Commit
+	if add, ok := landings.Find(&e); ok {
+		add(l, e)
 	}
+}
+
+var landings = event.Walk[func(*Landing, event.Event)]{
+	On: map[event.Type]func(*Landing, event.Event){
+		event.JobStarted: func(l *Landing, e event.Event) { *l = Landing{Start: e.JobStart} },
+		event.Committed: func(l *Landing, e event.Event) {
+			if l.Commit == nil || l.Commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
+				l.Commit = e.Commit
+			}
+		},
+		event.CommitPublished:    func(l *Landing, e event.Event) { l.Published = e.Published },
+		event.PullRequestStarted: func(l *Landing, _ event.Event) { l.Announced = true },
+		event.JobEnded:           func(l *Landing, e event.Event) { l.End, l.Ended = e.JobEnd, e.Time },
+		event.Reverted: func(l *Landing, e event.Event) {
+			if e.Revert.Commit != "" {
+				l.Reverted = e.Revert.Commit
+			}
+		},
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
+		event.SessionStarted, event.AttemptStarted, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.TurnEnded,
+		event.Pruned, event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.PublishStarted,
+		event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.WarningIssued, event.RunEnded,
+		event.Sealed,
+	},
 }
