@@ -25,9 +25,9 @@ func (l *Log) formatJSON(e event.Event, entry entry) string {
 			to.cost("cost_usd", &j.cost.usd)
 		}
 	}
-	to.run(e)
-	to.commands(e)
-	to.model(e)
+	if add, ok := jsonFields.Find(&e); ok {
+		add(to, e)
+	}
 	to.Msg(printable.Text(entry.text))
 	return line.String()
 }
@@ -56,57 +56,107 @@ func (f *fields) cost(key string, usd *money.USD) {
 	}
 }
 
-// run adds the fields of events of the run and its jobs.
-func (f *fields) run(e event.Event) {
-	switch {
-	case e.Run != nil:
-		f.text("run", e.Run.ID)
-		f.Int("jobs", len(e.Run.Jobs))
-		if e.Run.MaxCostUSD != nil {
-			f.cost("max_cost_usd", e.Run.MaxCostUSD)
-		}
-	case e.JobStart != nil:
-		f.text("workspace", e.JobStart.Workspace)
-		f.text("repository", e.JobStart.Repository)
-		f.text("base", e.JobStart.Base)
-		f.text("branch", e.JobStart.Branch)
-		f.text("sandbox", e.JobStart.Sandbox.Level)
-	case e.Type == event.ChangesFound:
-		added, removed := 0, 0
-		for _, c := range e.Changes {
-			added, removed = added+c.Added, removed+c.Removed
-		}
-		f.Int("files", len(e.Changes)).Int("added", added).Int("removed", removed)
-	case e.Commit != nil:
-		f.text("commit", e.Commit.Hash)
-		f.text("branch", e.Commit.Branch)
-	case e.Published != nil:
-		f.text("remote", e.Published.Remote)
-		f.text("branch", e.Published.Branch)
-		f.text("commit", e.Published.Hash)
-		if pr := e.Published.PullRequest; pr != nil {
-			f.text("pull_request", pr.URL)
-		}
-	case e.Comment != nil:
-		f.text("remote", e.Comment.Remote)
-		f.Int64("number", e.Comment.Number)
-		f.text("comment", e.Comment.URL)
-	case e.JobEnd != nil:
-		f.text("outcome", string(e.JobEnd.Outcome))
-		f.text("reason", e.JobEnd.Reason)
-		f.text("reason_code", string(e.JobEnd.Code))
-		f.Int("exit_code", int(e.JobEnd.ExitCode)).Int("attempts", e.JobEnd.Attempts).Int("turns", e.JobEnd.Turns)
-		f.cost("cost_usd", e.JobEnd.CostUSD)
-		f.Int64("elapsed_ms", e.JobEnd.ElapsedMS)
-		f.text("final_message", e.JobEnd.FinalMessage)
-		f.text("patch", e.JobEnd.Patch)
-	case e.RunEnd != nil:
-		f.text("outcome", string(e.RunEnd.Outcome))
-		f.Int("exit_code", int(e.RunEnd.ExitCode)).Int64("elapsed_ms", e.RunEnd.ElapsedMS)
+// jsonFields adds the fields of an event.
+var jsonFields = event.Walk[func(*fields, event.Event)]{
+	On: map[event.Type]func(*fields, event.Event){
+		event.RunStarted:   func(f *fields, e event.Event) { f.run(e.Run) },
+		event.JobStarted:   func(f *fields, e event.Event) { f.start(e.JobStart) },
+		event.PhaseStarted: func(f *fields, e event.Event) { f.phase(e.Phase) },
+		event.PhaseEnded: func(f *fields, e event.Event) {
+			f.phase(e.Phase)
+			f.Int64("elapsed_ms", e.Phase.ElapsedMS)
+		},
+		event.CommandStarted: func(f *fields, e event.Event) { f.command(e.Command) },
+		event.CommandEnded:   func(f *fields, e event.Event) { f.command(e.Command) },
+		event.BaselineEnded:  func(f *fields, e event.Event) { f.baseline(e.Baseline) },
+		event.ScriptEnded:    func(f *fields, e event.Event) { f.script(e.Script) },
+		event.AttemptStarted: func(f *fields, e event.Event) { f.Int("attempt", e.Attempt.Number) },
+		event.RequestRetried: func(f *fields, e event.Event) { f.retry(e.Retry) },
+		event.CallUpdated:    func(f *fields, e event.Event) { f.call(e.Call) },
+		event.TurnEnded:      func(f *fields, e event.Event) { f.turn(e.Turn) },
+		event.Pruned: func(f *fields, e event.Event) {
+			f.Int("results", e.Prune.Results).Int64("before", e.Prune.Before).Int64("after", e.Prune.After)
+		},
+		event.Compacted: func(f *fields, e event.Event) {
+			f.Int("messages", e.Compaction.Messages).Int64("before", e.Compaction.Before).Int64("after", e.Compaction.After)
+		},
+		event.VerifyEnded:        func(f *fields, e event.Event) { f.verify(e.Verify) },
+		event.ChangesFound:       func(f *fields, e event.Event) { f.changes(e.Changes) },
+		event.CommitStarted:      func(f *fields, e event.Event) { f.commit(e.Commit) },
+		event.Committed:          func(f *fields, e event.Event) { f.commit(e.Commit) },
+		event.PublishStarted:     func(f *fields, e event.Event) { f.published(e.Published) },
+		event.CommitPublished:    func(f *fields, e event.Event) { f.published(e.Published) },
+		event.PullRequestStarted: func(f *fields, e event.Event) { f.published(e.Published) },
+		event.CommentStarted:     func(f *fields, e event.Event) { f.comment(e.Comment) },
+		event.CommentPosted:      func(f *fields, e event.Event) { f.comment(e.Comment) },
+		event.JobEnded:           func(f *fields, e event.Event) { f.end(e.JobEnd) },
+		event.NetworkRequested:   func(f *fields, e event.Event) { f.network(e.Network) },
+		event.RunEnded: func(f *fields, e event.Event) {
+			f.text("outcome", string(e.RunEnd.Outcome))
+			f.Int("exit_code", int(e.RunEnd.ExitCode)).Int64("elapsed_ms", e.RunEnd.ElapsedMS)
+		},
+	},
+	Ignores: []event.Type{
+		event.TurnStarted, event.ModelText, event.WarningIssued, // the text says all
+		event.SessionStarted, event.SessionEnded, event.FilesLeft, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.Sealed, // not logged
+	},
+}
+
+func (f *fields) run(r *event.Run) {
+	f.text("run", r.ID)
+	f.Int("jobs", len(r.Jobs))
+	if r.MaxCostUSD != nil {
+		f.cost("max_cost_usd", r.MaxCostUSD)
 	}
 }
 
-// script adds the fields of a script.
+func (f *fields) start(s *event.JobStart) {
+	f.text("workspace", s.Workspace)
+	f.text("repository", s.Repository)
+	f.text("base", s.Base)
+	f.text("branch", s.Branch)
+	f.text("sandbox", s.Sandbox.Level)
+}
+
+func (f *fields) changes(all []event.Change) {
+	added, removed := 0, 0
+	for _, c := range all {
+		added, removed = added+c.Added, removed+c.Removed
+	}
+	f.Int("files", len(all)).Int("added", added).Int("removed", removed)
+}
+
+func (f *fields) commit(c *event.Commit) {
+	f.text("commit", c.Hash)
+	f.text("branch", c.Branch)
+}
+
+func (f *fields) published(p *event.Published) {
+	f.text("remote", p.Remote)
+	f.text("branch", p.Branch)
+	f.text("commit", p.Hash)
+	if pr := p.PullRequest; pr != nil {
+		f.text("pull_request", pr.URL)
+	}
+}
+
+func (f *fields) comment(c *event.Comment) {
+	f.text("remote", c.Remote)
+	f.Int64("number", c.Number)
+	f.text("comment", c.URL)
+}
+
+func (f *fields) end(e *event.JobEnd) {
+	f.text("outcome", string(e.Outcome))
+	f.text("reason", e.Reason)
+	f.text("reason_code", string(e.Code))
+	f.Int("exit_code", int(e.ExitCode)).Int("attempts", e.Attempts).Int("turns", e.Turns)
+	f.cost("cost_usd", e.CostUSD)
+	f.Int64("elapsed_ms", e.ElapsedMS)
+	f.text("final_message", e.FinalMessage)
+	f.text("patch", e.Patch)
+}
+
 func (f *fields) script(s *event.Script) {
 	f.text("file", s.File)
 	f.text("outcome", s.Outcome)
@@ -115,85 +165,73 @@ func (f *fields) script(s *event.Script) {
 	f.text("tail", s.Tail)
 }
 
-// commands adds the fields of phases, commands and connections.
-func (f *fields) commands(e event.Event) {
-	switch {
-	case e.Phase != nil:
-		f.text("phase", e.Phase.Name)
-		f.text("error", e.Phase.Error)
-		if e.Type == event.PhaseEnded {
-			f.Int64("elapsed_ms", e.Phase.ElapsedMS)
-		}
-	case e.Command != nil:
-		f.text("kind", e.Command.Kind)
-		f.text("name", e.Command.Name)
-		f.text("command", e.Command.Run)
-		f.text("in", e.Command.In)
-		f.count("attempt", e.Command.Attempt)
-		if e.Command.ExitCode != nil {
-			f.Int("exit_code", *e.Command.ExitCode).Int64("elapsed_ms", e.Command.ElapsedMS)
-		}
-	case e.Baseline != nil:
-		b := e.Baseline
-		f.text("name", b.Name)
-		f.text("in", b.In)
-		f.Bool("passed", b.Passed).Bool("shared", b.Shared).Int("exit_code", b.ExitCode).Int64("elapsed_ms", b.ElapsedMS)
-		f.text("tail", b.Tail)
-		f.text("output_path", b.OutputPath)
-		f.count("timeout_ms", int(b.TimeoutMS))
-		if b.Fault != nil {
-			f.text("kind", b.Fault.Kind)
-			f.text("evidence", b.Fault.Evidence)
-			f.text("fix", b.Fault.Fix)
-		}
-	case e.Script != nil:
-		f.script(e.Script)
-	case e.Verify != nil:
-		f.text("name", e.Verify.Name)
-		f.text("in", e.Verify.In)
-		f.count("attempt", e.Verify.Attempt)
-		f.Bool("passed", e.Verify.Passed).Int("exit_code", e.Verify.ExitCode).Int64("elapsed_ms", e.Verify.ElapsedMS)
-		f.text("tail", e.Verify.Tail)
-		f.text("output_path", e.Verify.OutputPath)
-		f.count("timeout_ms", int(e.Verify.TimeoutMS))
-	case e.Network != nil:
-		f.text("method", e.Network.Method)
-		f.text("host", e.Network.Host)
-		f.Int("port", e.Network.Port).Bool("denied", e.Network.Denied)
-		f.text("error", e.Network.Error)
-		f.text("fix", e.Network.Fix)
+func (f *fields) phase(p *event.Phase) {
+	f.text("phase", p.Name)
+	f.text("error", p.Error)
+}
+
+func (f *fields) command(c *event.Command) {
+	f.text("kind", c.Kind)
+	f.text("name", c.Name)
+	f.text("command", c.Run)
+	f.text("in", c.In)
+	f.count("attempt", c.Attempt)
+	if c.ExitCode != nil {
+		f.Int("exit_code", *c.ExitCode).Int64("elapsed_ms", c.ElapsedMS)
 	}
 }
 
-// model adds the fields of events of a session.
-func (f *fields) model(e event.Event) {
-	switch {
-	case e.Attempt != nil:
-		f.Int("attempt", e.Attempt.Number)
-	case e.Type == event.TurnEnded:
-		f.text("model", e.Turn.Model)
-		f.text("finish", e.Turn.Finish)
-		if u := e.Turn.Usage; u != nil {
-			f.Int64("input", u.Input).Int64("output", u.Output).Int64("reasoning", u.Reasoning).Int64("cache_read", u.CacheRead).Int64("cache_write", u.CacheWrite)
-		}
-		f.cost("turn_cost_usd", e.Turn.CostUSD)
-		f.Int64("elapsed_ms", e.Turn.ElapsedMS)
-		f.text("error", e.Turn.Error)
-	case e.Retry != nil:
-		f.count("attempt", e.Retry.Attempt)
-		f.Int64("wait_ms", e.Retry.WaitMS)
-		f.text("error", e.Retry.Error)
-		f.text("from", e.Retry.From)
-		f.text("to", e.Retry.To)
-		if e.Retry.Outage {
-			f.Bool("outage", true)
-		}
-	case e.Call != nil:
-		f.call(e.Call)
-	case e.Prune != nil:
-		f.Int("results", e.Prune.Results).Int64("before", e.Prune.Before).Int64("after", e.Prune.After)
-	case e.Compaction != nil:
-		f.Int("messages", e.Compaction.Messages).Int64("before", e.Compaction.Before).Int64("after", e.Compaction.After)
+func (f *fields) baseline(b *event.Baseline) {
+	f.text("name", b.Name)
+	f.text("in", b.In)
+	f.Bool("passed", b.Passed).Bool("shared", b.Shared).Int("exit_code", b.ExitCode).Int64("elapsed_ms", b.ElapsedMS)
+	f.text("tail", b.Tail)
+	f.text("output_path", b.OutputPath)
+	f.count("timeout_ms", int(b.TimeoutMS))
+	if b.Fault != nil {
+		f.text("kind", b.Fault.Kind)
+		f.text("evidence", b.Fault.Evidence)
+		f.text("fix", b.Fault.Fix)
+	}
+}
+
+func (f *fields) verify(v *event.Verify) {
+	f.text("name", v.Name)
+	f.text("in", v.In)
+	f.count("attempt", v.Attempt)
+	f.Bool("passed", v.Passed).Int("exit_code", v.ExitCode).Int64("elapsed_ms", v.ElapsedMS)
+	f.text("tail", v.Tail)
+	f.text("output_path", v.OutputPath)
+	f.count("timeout_ms", int(v.TimeoutMS))
+}
+
+func (f *fields) network(n *event.Network) {
+	f.text("method", n.Method)
+	f.text("host", n.Host)
+	f.Int("port", n.Port).Bool("denied", n.Denied)
+	f.text("error", n.Error)
+	f.text("fix", n.Fix)
+}
+
+func (f *fields) turn(t *event.Turn) {
+	f.text("model", t.Model)
+	f.text("finish", t.Finish)
+	if u := t.Usage; u != nil {
+		f.Int64("input", u.Input).Int64("output", u.Output).Int64("reasoning", u.Reasoning).Int64("cache_read", u.CacheRead).Int64("cache_write", u.CacheWrite)
+	}
+	f.cost("turn_cost_usd", t.CostUSD)
+	f.Int64("elapsed_ms", t.ElapsedMS)
+	f.text("error", t.Error)
+}
+
+func (f *fields) retry(r *event.Retry) {
+	f.count("attempt", r.Attempt)
+	f.Int64("wait_ms", r.WaitMS)
+	f.text("error", r.Error)
+	f.text("from", r.From)
+	f.text("to", r.To)
+	if r.Outage {
+		f.Bool("outage", true)
 	}
 }
 

@@ -140,57 +140,88 @@ func (s *state) remove(id string) {
 	s.ended[id] = true
 }
 
+// Keys of operations that a job has one of.
+const commandKey, phaseKey = "command", "phase"
+
+// requestKey is the key of the request of a session.
+func requestKey(session string) string { return "request " + session }
+
 func (j *job) apply(e event.Event) {
-	const command = "command"
-	request := "request " + e.Session
-	switch e.Type {
-	case event.PhaseStarted:
-		if e.Phase.Name == event.CheckoutPhase { // in the session
-			j.begin(e, event.CheckoutPhase, "waiting for the checkout")
-			return
-		}
-		j.phase = e.Phase.Name
-		j.doing = nil
-		j.begin(e, "phase", e.Phase.Name)
-	case event.PhaseEnded:
-		if e.Phase.Name == event.CheckoutPhase {
-			j.end(event.CheckoutPhase)
-			return
-		}
-		j.doing = nil
-	case event.JobStarted:
-		j.start = *e.JobStart
-	case event.CommandStarted:
-		j.begin(e, command, commandText(e.Command))
-	case event.CommandEnded, event.BaselineEnded, event.ScriptEnded, event.VerifyEnded:
-		j.end(command)
-	case event.SessionStarted:
-		if e.SessionInfo.Parent == "" {
-			j.main = e.Session
-		} else {
-			j.agents[e.Session] = e.SessionInfo.Agent
-		}
-	case event.TurnStarted:
-		j.turns[e.Session] = e.Turn.Number
-		j.begin(e, request, "model request")
-	case event.RequestRetried:
-		j.end(request)
-		j.begin(e, request, "model request, retried")
-	case event.ModelText:
-		j.end(request)
-	case event.TurnEnded:
-		j.end(request)
-		j.cost.add(e.Turn.CostUSD)
-	case event.CallUpdated:
-		j.end(request)
-		key := fmt.Sprintf("call %s %d %s", e.Session, e.Call.Turn, e.Call.ID)
-		j.end(key)
-		if e.Call.Status == event.CallRunning {
-			j.begin(e, key, callText(e.Call))
-		}
-	case event.ChangesFound:
-		j.changes = slices.Clone(e.Changes)
-	default: // changes nothing that is shown
+	if apply, ok := states.Find(&e); ok {
+		apply(j, e)
+	}
+}
+
+// states is what events change of what is shown of a running job.
+var states = event.Walk[func(*job, event.Event)]{
+	On: map[event.Type]func(*job, event.Event){
+		event.JobStarted:     func(j *job, e event.Event) { j.start = *e.JobStart },
+		event.PhaseStarted:   (*job).startPhase,
+		event.PhaseEnded:     (*job).endPhase,
+		event.CommandStarted: func(j *job, e event.Event) { j.begin(e, commandKey, commandText(e.Command)) },
+		event.CommandEnded:   (*job).endCommand,
+		event.BaselineEnded:  (*job).endCommand,
+		event.ScriptEnded:    (*job).endCommand,
+		event.VerifyEnded:    (*job).endCommand,
+		event.SessionStarted: (*job).startSession,
+		event.TurnStarted: func(j *job, e event.Event) {
+			j.turns[e.Session] = e.Turn.Number
+			j.begin(e, requestKey(e.Session), "model request")
+		},
+		event.RequestRetried: func(j *job, e event.Event) {
+			j.end(requestKey(e.Session))
+			j.begin(e, requestKey(e.Session), "model request, retried")
+		},
+		event.ModelText: func(j *job, e event.Event) { j.end(requestKey(e.Session)) },
+		event.TurnEnded: func(j *job, e event.Event) {
+			j.end(requestKey(e.Session))
+			j.cost.add(e.Turn.CostUSD)
+		},
+		event.CallUpdated:  (*job).updateCall,
+		event.ChangesFound: func(j *job, e event.Event) { j.changes = slices.Clone(e.Changes) },
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.JobEnded, event.RunEnded, // see state
+		event.AttemptStarted, event.Pruned, event.Compacted, event.SessionEnded, event.FilesLeft, event.CommitStarted, event.Committed,
+		event.PublishStarted, event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested,
+		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
+	},
+}
+
+func (j *job) startPhase(e event.Event) {
+	if e.Phase.Name == event.CheckoutPhase { // in the session
+		j.begin(e, event.CheckoutPhase, "waiting for the checkout")
+		return
+	}
+	j.phase = e.Phase.Name
+	j.doing = nil
+	j.begin(e, phaseKey, e.Phase.Name)
+}
+
+func (j *job) endPhase(e event.Event) {
+	if e.Phase.Name == event.CheckoutPhase {
+		j.end(event.CheckoutPhase)
+		return
+	}
+	j.doing = nil
+}
+
+func (j *job) endCommand(event.Event) { j.end(commandKey) }
+
+func (j *job) startSession(e event.Event) {
+	if e.SessionInfo.Parent == "" {
+		j.main = e.Session
+	} else {
+		j.agents[e.Session] = e.SessionInfo.Agent
+	}
+}
+
+func (j *job) updateCall(e event.Event) {
+	j.end(requestKey(e.Session))
+	key := fmt.Sprintf("call %s %d %s", e.Session, e.Call.Turn, e.Call.ID)
+	j.end(key)
+	if e.Call.Status == event.CallRunning {
+		j.begin(e, key, callText(e.Call))
 	}
 }
 

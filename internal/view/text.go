@@ -76,72 +76,10 @@ func runText(r *event.Run) string {
 
 // describe formats an event, without the job's name.
 func describe(e event.Event, s *state, at directories) entry {
-	switch e.Type {
-	case event.RunStarted:
-		return info("%s", runText(e.Run))
-	case event.JobStarted:
-		return info("workspace %s, sandbox %s", e.JobStart.Workspace, e.JobStart.Sandbox.Level)
-	case event.PhaseStarted:
-		if e.Phase.Name == event.CheckoutPhase {
-			return info("waiting for the checkout")
-		}
-		return debug("phase %s", e.Phase.Name)
-	case event.PhaseEnded:
-		return debug("phase %s took %s", e.Phase.Name, figures.Duration(e.Phase.ElapsedMS))
-	case event.CommandStarted:
-		return starts(commandText(e.Command))
-	case event.CommandEnded:
-		return commandEntry(e.Command)
-	case event.BaselineEnded:
-		return baselineEntry(e.Baseline, at)
-	case event.ScriptEnded:
-		return scriptEntry(e.Script)
-	case event.VerifyEnded:
-		return verifyEntry(e.Verify, at)
-	case event.ChangesFound:
-		text := "changed " + figures.Count(len(e.Changes), "file")
-		if len(e.LeftOut) > 0 {
-			return info("%s; left out: %s", text, event.FirstLeftOut(e.LeftOut))
-		}
-		return debug("%s", text)
-	case event.CommitStarted:
-		return debug("committing on %s", e.Commit.Branch)
-	case event.PublishStarted:
-		return debug("pushing %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
-	case event.Committed:
-		return info("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch)
-	case event.PullRequestStarted:
-		return debug("publishing the pull request for %s on %s", e.Published.Branch, e.Published.Remote)
-	case event.CommitPublished:
-		if pr := e.Published.PullRequest; pr != nil {
-			done := "updated"
-			if pr.Created {
-				done = "created"
-			}
-			return info("%s pull request %s", done, pr.URL)
-		}
-		return info("pushed %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
-	case event.CommentStarted:
-		return debug("commenting on %s %d of %s", threadText(e.Comment), e.Comment.Number, e.Comment.Remote)
-	case event.CommentPosted:
-		if e.Comment.Created {
-			return info("commented: %s", e.Comment.URL)
-		}
-		return info("updated comment %s", e.Comment.URL)
-	case event.NetworkRequested:
-		if e.Network.Denied {
-			return warning("%s", e.Network.Denial(""))
-		}
-		return debug("network %s %s:%d %s", e.Network.Method, e.Network.Host, e.Network.Port, e.Network.Error)
-	case event.WarningIssued:
-		return warning("%s", e.Warning.Message)
-	case event.JobEnded:
-		return endEntry(e, s, at)
-	case event.RunEnded:
-		return runEntry(e.RunEnd)
-	default:
-		return sessionEntry(e)
+	if text, ok := texts.Find(&e); ok {
+		return text(logged{e, s, at})
 	}
+	return entry{}
 }
 
 func threadText(c *event.Comment) string {
@@ -151,45 +89,82 @@ func threadText(c *event.Comment) string {
 	return "pull request"
 }
 
-// sessionEntry formats an event of a session.
-func sessionEntry(e event.Event) entry {
-	switch e.Type {
-	case event.AttemptStarted:
-		if e.Attempt.Number > 1 {
-			return info("attempt %d", e.Attempt.Number)
+func phaseStarted(p *event.Phase) entry {
+	if p.Name == event.CheckoutPhase {
+		return info("waiting for the checkout")
+	}
+	return debug("phase %s", p.Name)
+}
+
+func changesEntry(e event.Event) entry {
+	text := "changed " + figures.Count(len(e.Changes), "file")
+	if len(e.LeftOut) > 0 {
+		return info("%s; left out: %s", text, event.FirstLeftOut(e.LeftOut))
+	}
+	return debug("%s", text)
+}
+
+func publishedEntry(p *event.Published) entry {
+	if pr := p.PullRequest; pr != nil {
+		done := "updated"
+		if pr.Created {
+			done = "created"
 		}
-	case event.TurnStarted:
-		return starts("model request")
-	case event.TurnEnded:
-		return turnEntry(e.Turn)
-	case event.ModelText:
-		if e.Text.Text != "" {
-			text := e.Text.Text
-			if e.Text.Interrupted {
-				text += " [interrupted]"
-			}
-			return entry{level: zerolog.InfoLevel, text: text, style: cyan, model: true}
-		}
-	case event.RequestRetried:
-		if e.Retry.To != "" {
-			return warning("%s failed, falling back to %s: %s", e.Retry.From, e.Retry.To, e.Retry.Error)
-		}
-		if e.Retry.Outage && e.Retry.WaitMS == 0 {
-			return warning("%s", e.Retry.Error)
-		}
-		if e.Retry.Outage {
-			return debug("waited %s for the provider, sending a request", figures.Duration(e.Retry.WaitMS))
-		}
-		return warning("model request failed, retrying in %s: %s", figures.Duration(e.Retry.WaitMS), e.Retry.Error)
-	case event.CallUpdated:
-		return callEntry(e.Call)
-	case event.Pruned:
-		return info("pruned %s (from about %d to %d tokens)", figures.Count(e.Prune.Results, "tool result"), e.Prune.Before, e.Prune.After)
-	case event.Compacted:
-		return info("compacted %s into a summary (from about %d to %d tokens)", figures.Count(e.Compaction.Messages, "message"), e.Compaction.Before, e.Compaction.After)
-	default: // not logged
+		return info("%s pull request %s", done, pr.URL)
+	}
+	return info("pushed %.10s to %s on %s", p.Hash, p.Branch, p.Remote)
+}
+
+func commentEntry(c *event.Comment) entry {
+	if c.Created {
+		return info("commented: %s", c.URL)
+	}
+	return info("updated comment %s", c.URL)
+}
+
+func networkEntry(n *event.Network) entry {
+	if n.Denied {
+		return warning("%s", n.Denial(""))
+	}
+	return debug("network %s %s:%d %s", n.Method, n.Host, n.Port, n.Error)
+}
+
+func attemptEntry(a *event.Attempt) entry {
+	if a.Number > 1 {
+		return info("attempt %d", a.Number)
 	}
 	return entry{}
+}
+
+func modelEntry(t *event.Text) entry {
+	text := t.Text
+	if text == "" {
+		return entry{}
+	}
+	if t.Interrupted {
+		text += " [interrupted]"
+	}
+	return entry{level: zerolog.InfoLevel, text: text, style: cyan, model: true}
+}
+
+func retryEntry(r *event.Retry) entry {
+	switch {
+	case r.To != "":
+		return warning("%s failed, falling back to %s: %s", r.From, r.To, r.Error)
+	case r.Outage && r.WaitMS == 0:
+		return warning("%s", r.Error)
+	case r.Outage:
+		return debug("waited %s for the provider, sending a request", figures.Duration(r.WaitMS))
+	}
+	return warning("model request failed, retrying in %s: %s", figures.Duration(r.WaitMS), r.Error)
+}
+
+func pruneEntry(p *event.Prune) entry {
+	return info("pruned %s (from about %d to %d tokens)", figures.Count(p.Results, "tool result"), p.Before, p.After)
+}
+
+func compactionEntry(c *event.Compaction) entry {
+	return info("compacted %s into a summary (from about %d to %d tokens)", figures.Count(c.Messages, "message"), c.Before, c.After)
 }
 
 func turnEntry(t *event.Turn) entry {
