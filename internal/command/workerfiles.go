@@ -35,19 +35,36 @@ func (f *fileKeeper) before(line []byte) error {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
 	}
-	switch e.Type { //nolint:exhaustive // the others need no files
-	case event.JobStarted:
-		f.has = true
-	case event.PhaseStarted:
-		if e.Phase.Name == "publish" {
-			return f.restore()
-		}
-	case event.PublishStarted, event.JobEnded:
-		return f.store()
-	case event.RunEnded:
-		return cmp.Or(f.restore(), f.store())
+	if keep, ok := keeps.Of(e.Type); ok {
+		return keep(f, e.Phase)
 	}
 	return nil
+}
+
+// keeps is what a job needs of the files before an event; the phase is that of events about one.
+var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
+	On: map[event.Type]func(*fileKeeper, *event.Phase) error{
+		event.JobStarted: func(f *fileKeeper, _ *event.Phase) error {
+			f.has = true
+			return nil
+		},
+		event.PhaseStarted: func(f *fileKeeper, phase *event.Phase) error {
+			if phase != nil && phase.Name == "publish" {
+				return f.restore()
+			}
+			return nil
+		},
+		event.PublishStarted: func(f *fileKeeper, _ *event.Phase) error { return f.store() },
+		event.JobEnded:       func(f *fileKeeper, _ *event.Phase) error { return f.store() },
+		event.RunEnded:       func(f *fileKeeper, _ *event.Phase) error { return cmp.Or(f.restore(), f.store()) },
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded, event.SessionStarted,
+		event.AttemptStarted, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.TurnEnded, event.Pruned,
+		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
+		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, // after the push
+		event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
+	},
 }
 
 // store stores the files, which are complete when it is called for the first time.

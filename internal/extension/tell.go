@@ -92,24 +92,37 @@ func (l *listeners) drain() {
 
 // ofPlugins returns the events of plugins that an event of a session is.
 func ofPlugins(e event.Event) []pluginEvent {
-	properties := map[string]any{"sessionID": e.Session}
-	switch {
-	case e.Type == event.SessionStarted:
-		return []pluginEvent{{"session.created", map[string]any{"sessionID": e.Session, "info": map[string]any{"id": e.Session}}}}
-	case e.Type == event.TurnEnded:
-		return []pluginEvent{{"message.updated", map[string]any{"sessionID": e.Session, "info": map[string]any{"sessionID": e.Session, "role": "assistant"}}}}
-	case e.Type == event.CallUpdated && e.Call != nil:
-		return ofCall(e, properties)
+	if made, ok := pluginEvents.Find(&e); ok {
+		return made(e)
 	}
 	return nil
+}
+
+var pluginEvents = event.Walk[func(event.Event) []pluginEvent]{
+	On: map[event.Type]func(event.Event) []pluginEvent{
+		event.SessionStarted: func(e event.Event) []pluginEvent {
+			return []pluginEvent{{"session.created", map[string]any{"sessionID": e.Session, "info": map[string]any{"id": e.Session}}}}
+		},
+		event.TurnEnded: func(e event.Event) []pluginEvent {
+			return []pluginEvent{{"message.updated", map[string]any{"sessionID": e.Session, "info": map[string]any{"sessionID": e.Session, "role": "assistant"}}}}
+		},
+		event.CallUpdated: ofCall,
+	},
+	Ignores: []event.Type{
+		event.RunStarted, event.JobStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded,
+		event.ScriptEnded, event.AttemptStarted, event.TurnStarted, event.ModelText, event.RequestRetried, event.Pruned, event.Compacted,
+		event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed, event.PublishStarted,
+		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.JobEnded, event.NetworkRequested,
+		event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
+	},
 }
 
 // patched matches the lines of a patch that name its files.
 var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add File|Update File|Delete File|Move to): (.*?)\s*$`)
 
-func ofCall(e event.Event, properties map[string]any) []pluginEvent {
+func ofCall(e event.Event) []pluginEvent {
 	c := e.Call
-	properties["tool"], properties["callID"] = c.Tool, c.ID
+	properties := map[string]any{"sessionID": e.Session, "tool": c.Tool, "callID": c.ID}
 	switch c.Status {
 	case event.CallRunning:
 		return []pluginEvent{{"tool.execute.before", properties}}

@@ -74,29 +74,60 @@ func (h *History) Add() *Run {
 
 // Emit adds an event. It always returns nil.
 func (r *Run) Emit(e event.Event) error {
-	switch {
-	case e.Type == event.RunStarted && e.Run != nil:
-		for _, j := range e.Run.Jobs {
-			r.hashes[j.ID] = j.Hash
-		}
-	case e.Type == event.TurnEnded && e.Turn != nil && e.Turn.CostUSD != nil:
-		r.spend(e.Job, r.costs[e.Job].Add(*e.Turn.CostUSD))
-	case e.Type == event.CommitPublished && e.Published != nil && e.Published.PullRequest != nil:
-		p := Pull{State: e.Published.PullRequest.State, SameTask: true}
-		if e.Published.PullRequest.Created {
-			p.Created = e.Time
-		}
-		r.history.set(e.Job, func(rec *record) { rec.pull = &p })
-	case e.Type == event.JobEnded && e.JobEnd != nil:
-		if e.JobEnd.CostUSD != nil {
-			r.spend(e.Job, *e.JobEnd.CostUSD)
-		}
-		if resultOf(e.JobEnd) != unknown {
-			end := *e.JobEnd
-			r.history.set(e.Job, func(rec *record) { rec.hash, rec.end = r.hashes[e.Job], &end })
-		}
+	if add, ok := records.Find(&e); ok {
+		add(r, e)
 	}
 	return nil
+}
+
+var records = event.Walk[func(*Run, event.Event)]{
+	On: map[event.Type]func(*Run, event.Event){
+		event.RunStarted:      (*Run).planned,
+		event.TurnEnded:       (*Run).turned,
+		event.CommitPublished: (*Run).published,
+		event.JobEnded:        (*Run).ended,
+	},
+	Ignores: []event.Type{
+		event.JobStarted, event.PhaseStarted, event.PhaseEnded, event.CommandStarted, event.CommandEnded, event.BaselineEnded, event.ScriptEnded,
+		event.SessionStarted, event.AttemptStarted, event.TurnStarted, event.ModelText, event.RequestRetried, event.CallUpdated, event.Pruned,
+		event.Compacted, event.SessionEnded, event.VerifyEnded, event.FilesLeft, event.ChangesFound, event.CommitStarted, event.Committed,
+		event.PublishStarted, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, event.NetworkRequested, event.ExtensionChanged,
+		event.RevertStarted, event.Reverted, event.WarningIssued, event.RunEnded, event.Sealed,
+	},
+}
+
+func (r *Run) planned(e event.Event) {
+	for _, j := range e.Run.Jobs {
+		r.hashes[j.ID] = j.Hash
+	}
+}
+
+func (r *Run) turned(e event.Event) {
+	if e.Turn.CostUSD != nil {
+		r.spend(e.Job, r.costs[e.Job].Add(*e.Turn.CostUSD))
+	}
+}
+
+func (r *Run) published(e event.Event) {
+	pr := e.Published.PullRequest
+	if pr == nil {
+		return
+	}
+	p := Pull{State: pr.State, SameTask: true}
+	if pr.Created {
+		p.Created = e.Time
+	}
+	r.history.set(e.Job, func(rec *record) { rec.pull = &p })
+}
+
+func (r *Run) ended(e event.Event) {
+	if e.JobEnd.CostUSD != nil {
+		r.spend(e.Job, *e.JobEnd.CostUSD)
+	}
+	if resultOf(e.JobEnd) != unknown {
+		end := *e.JobEnd
+		r.history.set(e.Job, func(rec *record) { rec.hash, rec.end = r.hashes[e.Job], &end })
+	}
 }
 
 // spend sets what the job has cost in this run.
