@@ -43,7 +43,7 @@ func TestAdviceOnProfiles(t *testing.T) {
 			one := call(p, tool, subject)
 			now.see(p, one)
 			one.Turn = i + 1
-			past.Emit(event.Event{Job: "a", Session: "s", Call: &one})
+			past.Emit(event.Event{Type: event.CallUpdated, Job: "a", Session: "s", Call: &one})
 		}
 		earlier := &refusals{}
 		earlier.recall(p, past.Job("a"))
