@@ -340,9 +340,9 @@ func (f *Fold) warnGaps(r *Report) {
 
 // totals sums over the jobs and warns of jobs whose cost is unknown.
 func totals(r *Report) Totals {
-	t := Totals{Jobs: len(r.Jobs), DeniedCost: new(money.USD)}
+	t := Totals{Jobs: len(r.Jobs)}
 	var unknown []string
-	var cost money.Total
+	var cost, denied money.Total
 	for _, j := range r.Jobs {
 		switch j.Outcome {
 		case event.Passed:
@@ -356,7 +356,7 @@ func totals(r *Report) Totals {
 		t.ToolCalls += j.CallCount()
 		t.DeniedCalls += len(j.Denied)
 		t.DeniedTurns += j.DeniedTurns
-		t.DeniedCost = money.Sum(t.DeniedCost, j.DeniedCost)
+		denied.Add(j.DeniedCost, 0)
 		t.Usage = t.Usage.Add(j.Usage)
 		cost.Add(j.CostUSD, j.atLeast)
 		t.Changes += len(j.Changes)
@@ -366,6 +366,7 @@ func totals(r *Report) Totals {
 			unknown = append(unknown, j.ID)
 		}
 	}
+	t.DeniedCost = denied.USD()
 	if t.CostUSD = cost.USD(); t.CostUSD == nil {
 		t.CostAtLeast = new(cost.Least())
 		r.warn("", "the cost of the run is unknown, because the cost of these jobs is unknown: "+strings.Join(unknown, ", "))

@@ -41,27 +41,27 @@ type gridRow struct {
 type cell struct {
 	passed, failed, skipped int
 	outcome                 event.Outcome // of the last job
-	cost                    *money.USD
+	cost                    money.Total
 }
 
 // newGrid returns nil for a run on a single repository. Repositories with
 // failures come first, then those with skipped jobs.
 func newGrid(jobs []Job) *grid {
-	g := &grid{all: emptyCell()}
+	g := &grid{}
 	for i := range jobs {
 		if !slices.Contains(g.tasks, jobs[i].Task) && len(g.tasks) <= maxColumns {
 			g.tasks = append(g.tasks, jobs[i].Task)
 		}
 	}
 	if len(g.tasks) <= maxColumns {
-		g.columns = emptyCells(len(g.tasks))
+		g.columns = make([]cell, len(g.tasks))
 	}
 	byRepo := map[string]*gridRow{}
 	for i := range jobs {
 		j := &jobs[i]
 		row, ok := byRepo[j.Repo]
 		if !ok {
-			row = &gridRow{repo: j.Repo, first: j, cells: emptyCells(len(g.columns)), all: emptyCell()}
+			row = &gridRow{repo: j.Repo, first: j, cells: make([]cell, len(g.columns))}
 			byRepo[j.Repo] = row
 			g.rows = append(g.rows, row)
 		}
@@ -87,16 +87,6 @@ func (g *grid) add(row *gridRow, j *Job) {
 	}
 }
 
-func emptyCell() cell { return cell{cost: new(money.USD)} }
-
-func emptyCells(n int) []cell {
-	cells := make([]cell, n)
-	for i := range cells {
-		cells[i] = emptyCell()
-	}
-	return cells
-}
-
 func (c *cell) add(j *Job) {
 	switch j.Outcome {
 	case event.Passed:
@@ -106,7 +96,8 @@ func (c *cell) add(j *Job) {
 	default:
 		c.failed++
 	}
-	c.outcome, c.cost = j.Outcome, money.Sum(c.cost, j.CostUSD)
+	c.outcome = j.Outcome
+	c.cost.Add(j.CostUSD, 0)
 }
 
 func (c *cell) jobs() int { return c.passed + c.failed + c.skipped }
@@ -148,7 +139,7 @@ func (c *cell) text() string {
 	case c.skipped:
 		return c.describe()
 	default:
-		return c.describe() + " " + money.Rounded(c.cost)
+		return c.describe() + " " + money.Rounded(c.cost.USD())
 	}
 }
 
@@ -162,7 +153,7 @@ func (c *cell) markdown() string {
 	case c.passed == 0:
 		return "➖ " + c.text()
 	case c.jobs() == 1:
-		return "✅ " + money.Rounded(c.cost)
+		return "✅ " + money.Rounded(c.cost.USD())
 	default:
 		return "✅ " + c.text()
 	}
@@ -222,7 +213,7 @@ func (row *gridRow) markdown(name string) string {
 	for i := range row.cells {
 		cells = append(cells, row.cells[i].markdown())
 	}
-	return strings.Join(cells, " | ") + " | " + money.Rounded(row.all.cost) + " |\n"
+	return strings.Join(cells, " | ") + " | " + money.Rounded(row.all.cost.USD()) + " |\n"
 }
 
 func (row *gridRow) bullet(name string) string {
@@ -276,5 +267,5 @@ func (row *gridRow) writeText(w io.Writer, name string) {
 	for i := range row.cells {
 		fmt.Fprint(w, "\t", row.cells[i].text())
 	}
-	fmt.Fprintln(w, "\t"+money.Rounded(row.all.cost))
+	fmt.Fprintln(w, "\t"+money.Rounded(row.all.cost.USD()))
 }

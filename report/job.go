@@ -337,7 +337,6 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		ElapsedMS:    end.ElapsedMS,
 		Phases:       append([]Phase{}, j.around.phases...),
 		Usage:        end.Usage,
-		CostUSD:      clone(end.CostUSD),
 		FinalMessage: end.FinalMessage,
 		Output:       end.Output,
 		OutputFile:   end.OutputFile,
@@ -368,36 +367,22 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		out.location = j.planned.Location
 		maps.Copy(out.Matrix, j.planned.Matrix)
 	}
+	var cost money.Total
+	cost.Add(end.CostUSD, j.spent().cost.Least())
 	for _, e := range j.earlier {
 		out.Turns += e.end.Turns
 		out.Usage = out.Usage.Add(e.end.Usage)
-		out.CostUSD = money.Sum(out.CostUSD, e.end.CostUSD)
+		cost.Add(e.end.CostUSD, 0)
+	}
+	if out.CostUSD = cost.USD(); out.CostUSD == nil {
+		out.atLeast = cost.Least()
 	}
 	if j.start != nil {
 		out.Sandbox, out.origin = j.start.Sandbox, originOf(j.start)
 		out.Base, out.continued = clone(j.around.basis.base), j.around.basis.continued
 	}
 	j.reportSessions(&out)
-	if out.CostUSD == nil {
-		out.atLeast = j.leastCost(end)
-	}
 	return out
-}
-
-// leastCost returns a lower bound of an unknown cost: that of the turns that ended, or
-// of earlier runs of the job.
-func (j *job) leastCost(end event.JobEnd) (least money.USD) {
-	if end.CostUSD != nil {
-		least = *end.CostUSD
-	} else {
-		least = j.spent().cost.Least()
-	}
-	for _, e := range j.earlier {
-		if e.end.CostUSD != nil {
-			least = least.Add(*e.end.CostUSD)
-		}
-	}
-	return least
 }
 
 // ending returns the payload of job.ended, or an end derived from other events.
@@ -451,15 +436,15 @@ func (j *job) reportSessions(out *Job) {
 // denials returns the number of turns with denied calls, and the cost shares of these
 // calls.
 func (j *job) denials() (turns int, cost *money.USD) {
-	cost = new(money.USD)
+	var sum money.Total
 	seen := map[*turn]bool{}
 	for _, c := range j.calls {
 		if c.Status == event.CallDenied {
 			seen[c.turn] = true
-			cost = money.Sum(cost, c.turn.share(c.index))
+			sum.Add(c.turn.share(c.index), 0)
 		}
 	}
-	return len(seen), cost
+	return len(seen), sum.USD()
 }
 
 func (s *session) report() Session {

@@ -37,7 +37,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 			return tools.SpawnResult{}, fmt.Errorf("task %s is still running: wait for its result", r.TaskID)
 		}
 		defer child.running.Unlock()
-		before := child.Totals().CostUSD
+		before := child.Totals().Cost.USD()
 		var end session.End
 		if unfinished {
 			before = new(money.USD) // the request that is repeated has no result
@@ -45,7 +45,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		} else {
 			end = child.run(ctx, child.prompted(ctx, r.Prompt))
 		}
-		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
+		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().Cost.USD())}
 		if !end.Done() {
 			res.Failed = end.Reason
 		}

@@ -184,7 +184,7 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	}
 	sum.Attempts, sum.FinalMessage, sum.Output = p.result.attempts, p.result.final, p.result.output
 	t := p.result.totals
-	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
+	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.Cost.USD()
 	if p.landing != nil {
 		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()
 	} else if j.start.Own {

@@ -102,7 +102,7 @@ func (l *landed) facts() publish.Facts {
 	if l.result != nil {
 		t := l.result.totals
 		f.Session = &publish.Session{
-			Summary: clean(l.result.final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.CostUSD,
+			Summary: clean(l.result.final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
 		}
 	}
 	for _, c := range spec.Verify {

@@ -15,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
@@ -117,7 +116,7 @@ func (s *sessions) children() []*open {
 
 // totals returns the totals of all sessions. It may be called while they run.
 func (s *sessions) totals() event.Totals {
-	sum := event.Totals{CostUSD: new(money.USD)}
+	var sum event.Totals
 	for _, o := range s.list() {
 		sum = sum.Plus(o.Totals())
 	}

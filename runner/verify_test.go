@@ -198,7 +198,7 @@ func TestWorkspaceGitState(t *testing.T) {
 }
 
 func TestTotalsAddUpOverSessions(t *testing.T) {
-	if got := (&sessions{}).totals(); got.CostUSD == nil || *got.CostUSD != 0 || got.Turns != 0 {
+	if got := (&sessions{}).totals(); got.Cost.USD() == nil || got.Cost.Least() != 0 || got.Turns != 0 {
 		t.Errorf("no sessions: %+v", got)
 	}
 	if since(nil, new(money.USD(1))) != nil || since(new(money.USD(1)), nil) != nil || *since(new(money.USD(1)), new(money.USD(3))) != 2 {

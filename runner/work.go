@@ -55,14 +55,14 @@ type result struct {
 }
 
 // noResult is the result of a job without a session.
-func noResult() *result { return &result{totals: event.Totals{CostUSD: new(money.USD)}} }
+func noResult() *result { return &result{} }
 
 // searchMemory is the memory in bytes that parallel jobs share to search their files again
 // at a lower cost. 2,000 files need 700 KB.
 const searchMemory = 4 << 20
 
 func newWork(j *job, s *site) *work {
-	w := &work{job: j, site: s, tree: tools.NewTree(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD), before: noResult().totals}
+	w := &work{job: j, site: s, tree: tools.NewTree(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
 	s.diff.Tree = w.tree
 	if s.opening != nil {
 		w.tree.Written() // nothing has run in it so far

@@ -79,7 +79,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
-	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.totals.CostUSD == nil {
+	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.totals.Cost.USD() == nil {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	if end := sessionFailed(os.ErrExist); end.Code != event.CodeInternal {

@@ -8,15 +8,15 @@ type Totals struct {
 	Calls   int
 	Denied  int
 	Usage   money.Usage
-	CostUSD *money.USD // nil once the cost of any turn is unknown
+	Cost    money.Total
 }
 
 // Plus returns the sums over both.
 func (t Totals) Plus(other Totals) Totals {
-	return Totals{
-		Turns: t.Turns + other.Turns, Calls: t.Calls + other.Calls, Denied: t.Denied + other.Denied,
-		Usage: t.Usage.Add(other.Usage), CostUSD: money.Sum(t.CostUSD, other.CostUSD),
-	}
+	t.Turns, t.Calls, t.Denied = t.Turns+other.Turns, t.Calls+other.Calls, t.Denied+other.Denied
+	t.Usage = t.Usage.Add(other.Usage)
+	t.Cost.Plus(other.Cost)
+	return t
 }
 
 // Add adds what a turn used; usage and cost are nil if they are unknown.
@@ -24,5 +24,5 @@ func (t *Totals) Add(used *money.Usage, cost *money.USD) {
 	if used != nil {
 		t.Usage = t.Usage.Add(*used)
 	}
-	t.CostUSD = money.Sum(t.CostUSD, cost)
+	t.Cost.Add(cost, 0)
 }

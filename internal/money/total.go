@@ -30,3 +30,12 @@ func (t Total) USD() *USD {
 
 // Least returns the sum if all costs are known, otherwise a lower bound.
 func (t Total) Least() USD { return t.least }
+
+// Sum returns the [Total] of costs; nil if any is unknown.
+func Sum(costs ...*USD) *USD {
+	var sum Total
+	for _, cost := range costs {
+		sum.Add(cost, 0)
+	}
+	return sum.USD()
+}

@@ -63,14 +63,6 @@ func (u USD) Percent(percent int64) USD {
 	return p.over(100)
 }
 
-// Sum adds two amounts; it is nil if either is unknown.
-func Sum(a, b *USD) *USD {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(a.Add(*b))
-}
-
 // Dollars returns the amount as the nearest floating-point number, for display.
 func (u USD) Dollars() float64 { return float64(u) / float64(Dollar) }
 

@@ -123,7 +123,7 @@ type head struct {
 
 // New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
-	s := &Session{cfg: cfg, head: head{system: cfg.System}, totals: event.Totals{CostUSD: new(money.USD)}}
+	s := &Session{cfg: cfg, head: head{system: cfg.System}}
 	if s.cfg.Budget == nil {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}

@@ -266,7 +266,7 @@ func TestTheLimitsForTotals(t *testing.T) {
 func TestAnUnknownCostMakesTheTotalUnknown(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: ok\n", nil)
 	s.Run(t.Context(), "go")
-	if got := s.Totals().CostUSD; got != nil {
+	if got := s.Totals().Cost.USD(); got != nil {
 		t.Errorf("cost is %v, want unknown", *got)
 	}
 }

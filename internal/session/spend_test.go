@@ -49,8 +49,8 @@ func TestLostUsageIsCharged(t *testing.T) {
 	if end := s.Run(t.Context(), "look"); !end.Done() {
 		t.Fatalf("%+v", end)
 	}
-	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30_500_000_000 || charged != *got.CostUSD {
-		t.Errorf("totals: %+v, %s, charged %s", got.Usage, *got.CostUSD, charged)
+	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || got.Cost.Least() != 30_500_000_000 || charged != *got.Cost.USD() {
+		t.Errorf("totals: %+v, %s, charged %s", got.Usage, got.Cost.Least(), charged)
 	}
 	for _, e := range s.events {
 		if e.Type != event.TurnEnded {
@@ -77,7 +77,7 @@ func TestEveryAttemptIsReserved(t *testing.T) {
 	if end.Code != event.CodeRunBudget || end.Reason != "run budget exceeded: $0.00 of $0.25 remaining, not enough for another request" || charged != usd {
 		t.Errorf("%+v, charged %s", end, charged)
 	}
-	if got := s.Totals(); got.Usage.Input != 3 || *got.CostUSD != usd {
+	if got := s.Totals(); got.Usage.Input != 3 || *got.Cost.USD() != usd {
 		t.Errorf("totals: %+v", got)
 	}
 }
@@ -87,8 +87,8 @@ func TestFreeFailureIsKnownToBeFree(t *testing.T) {
 	if end := s.Run(t.Context(), "look"); end.Code != event.CodeUnavailable {
 		t.Fatalf("%+v", end)
 	}
-	if got := s.Totals(); got.CostUSD == nil || *got.CostUSD != 0 {
-		t.Errorf("cost %v", got.CostUSD)
+	if got := s.Totals(); got.Cost.USD() == nil || got.Cost.Least() != 0 {
+		t.Errorf("cost %v", got.Cost)
 	}
 }
 

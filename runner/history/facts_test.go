@@ -82,7 +82,7 @@ func TestTotalsOfASession(t *testing.T) {
 	f := p.Job("a")
 	s := f.Sessions["r/a"]
 	sum, ended := s.Totals()
-	if *sum.CostUSD != money.Dollar || sum.Turns != 2 || sum.Calls != 3 || sum.Denied != 1 || sum.Usage.Input != 10 || ended != 1 {
+	if sum.Cost.Least() != money.Dollar || sum.Turns != 2 || sum.Calls != 3 || sum.Denied != 1 || sum.Usage.Input != 10 || ended != 1 {
 		t.Errorf("%+v, %d", sum, ended)
 	}
 	tools := func() (names []string) {
@@ -104,7 +104,7 @@ func TestTotalsOfASession(t *testing.T) {
 		t.Errorf("the next process repeats the second turn, and has called %q", got)
 	}
 	f.Add(event.Event{Type: event.TurnEnded, Session: "r/a", Turn: &event.Turn{Number: 2}})
-	if sum, ended = s.Totals(); ended != 2 || sum.Calls != 3 || sum.CostUSD != nil || len(s.Lost(0)) != 0 {
+	if sum, ended = s.Totals(); ended != 2 || sum.Calls != 3 || sum.Cost.USD() != nil || len(s.Lost(0)) != 0 {
 		t.Errorf("with the lost turn, whose cost is unknown: %+v, %d", sum, ended)
 	}
 }
@@ -122,7 +122,7 @@ func TestCostOfALostTurn(t *testing.T) {
 func TestCallsOfAPrompt(t *testing.T) {
 	p := after(t, process(), event.Event{Type: event.CallUpdated, Session: "r/a", Call: &event.Call{Tool: "read", Status: event.CallCompleted}}, event.Event{Type: event.TurnEnded, Session: "r/a", Turn: &event.Turn{}})
 	s := p.Job("a").Sessions["r/a"]
-	if sum, ended := s.Totals(); sum.Turns != 0 || sum.Calls != 1 || *sum.CostUSD != 0 || ended != 0 || len(s.Lost(0)) != 0 {
+	if sum, ended := s.Totals(); sum.Turns != 0 || sum.Calls != 1 || sum.Cost.Least() != 0 || ended != 0 || len(s.Lost(0)) != 0 {
 		t.Errorf("%+v, %d", sum, ended)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/money"
 )
 
 // Session is what earlier processes did of a session.
@@ -52,7 +51,7 @@ func (s *Session) addCall(c *event.Call) {
 // Totals returns the sums of the turns that ended, and the number of the last one. Calls of
 // a turn that did not end are repeated.
 func (s *Session) Totals() (sum event.Totals, ended int) {
-	sum.CostUSD, ended = new(money.USD), s.Copied
+	ended = s.Copied
 	for number, t := range s.turns {
 		sum.Turns = max(sum.Turns, number-s.Copied)
 		if t.end == nil {
@@ -63,10 +62,7 @@ func (s *Session) Totals() (sum event.Totals, ended int) {
 		if number == 0 {
 			continue
 		}
-		if t.end.Usage != nil {
-			sum.Usage = sum.Usage.Add(*t.end.Usage)
-		}
-		sum.CostUSD = money.Sum(sum.CostUSD, t.end.CostUSD)
+		sum.Add(t.end.Usage, t.end.CostUSD)
 	}
 	return sum, ended
 }

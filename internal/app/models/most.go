@@ -33,7 +33,8 @@ func (m *Set) MaxCost(j tasks.Job) *money.USD {
 
 // MaxRunCost returns the maximum cost of a run, of the jobs for which runs is true.
 func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
-	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
+	var sum money.Total
+	budget := some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
 		if !runs(j) {
 			continue
@@ -42,9 +43,9 @@ func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
 		if most == nil && budget != nil { // the budget can't be enforced
 			return nil
 		}
-		sum = money.Sum(sum, most)
+		sum.Add(most, 0)
 	}
-	return minUSD(sum, budget)
+	return minUSD(sum.USD(), budget)
 }
 
 // minUSD returns the lower of two limits; nil is no limit.

@@ -17,7 +17,7 @@ type figures struct {
 	unknown, passed, failed, red, neutral int
 
 	denied int        // of failed: by a policy
-	cost   *money.USD // of the finished jobs; nil if unknown
+	cost   money.Total // of the finished jobs
 
 	green                 int // passed jobs whose pull requests passed their checks or were merged, or that have none
 	pulls, closed, merged int
@@ -27,7 +27,7 @@ type figures struct {
 func (f figures) finished() int { return f.passed + f.failed }
 
 func (r *Rollout) figures(wave int) figures {
-	f := figures{cost: new(money.USD)}
+	var f figures
 	for _, j := range r.waves[wave].Jobs {
 		rec, is := r.history.jobs[j.ID], r.result(j)
 		switch is {
@@ -49,7 +49,7 @@ func (r *Rollout) figures(wave int) figures {
 			}
 		}
 		if rec.end != nil && (is == passed || is == failed) {
-			f.cost = money.Sum(f.cost, rec.end.CostUSD)
+			f.cost.Add(rec.end.CostUSD, 0)
 		}
 		if rec.pull != nil && is != unknown {
 			f.pulls++
@@ -82,8 +82,8 @@ func (r *Rollout) losses(wave int) []event.Condition {
 	if stop.Denied > 0 && f.denied >= stop.Denied {
 		add("denied", fmt.Sprint(stop.Denied), fmt.Sprint(f.denied))
 	}
-	if stop.CostPerJob > 0 && f.cost != nil && f.finished() >= min(decisive, total) && f.finished() > 0 {
-		if mean := *f.cost / money.USD(f.finished()); mean > stop.CostPerJob {
+	if cost := f.cost.USD(); stop.CostPerJob > 0 && cost != nil && f.finished() >= min(decisive, total) && f.finished() > 0 {
+		if mean := *cost / money.USD(f.finished()); mean > stop.CostPerJob {
 			add("cost_per_job", dollars(stop.CostPerJob), dollars(mean))
 		}
 	}
@@ -207,7 +207,7 @@ func (r *Rollout) report() *event.Rollout {
 	at.Conditions, at.Exceeded = []event.Condition{}, append([]event.Condition{}, r.exceeded...)
 	if len(r.waves) > 0 && r.verdict != done {
 		f := r.figures(r.current)
-		at.Finished, at.Passed, at.Failed, at.Denied, at.BaseRed, at.CostUSD = f.finished(), f.passed, f.failed, f.denied, f.red, f.cost
+		at.Finished, at.Passed, at.Failed, at.Denied, at.BaseRed, at.CostUSD = f.finished(), f.passed, f.failed, f.denied, f.red, f.cost.USD()
 		if r.current+1 < len(r.waves) {
 			at.Conditions = r.conditions(r.current)
 		}
