@@ -147,8 +147,7 @@ func (s seconds) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
 }
 
-// suites groups the jobs by repository, and counts their test cases, whose number precedes them in the file.
-// JUnit creates the cases a second time: all of them together may need more memory than the report.
+// suites groups the jobs by repository, and counts the results of their test cases, whose number precedes them in the file.
 func suites(r *Report) *testsuites {
 	all := &testsuites{}
 	byRepo := map[string]*testsuite{}
@@ -162,12 +161,75 @@ func suites(r *Report) *testsuites {
 		}
 		suite.time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
 		suite.jobs = append(suite.jobs, j)
-		for c := range cases(j) {
-			suite.add(c)
-			all.add(c)
+		for _, result := range j.caseResults() {
+			suite.add(result)
+			all.add(result)
 		}
 	}
 	return all
+}
+
+// caseResult is the result of a test case.
+type caseResult int
+
+const (
+	casePassed caseResult = iota
+	caseFailed
+	caseError
+	caseSkipped
+)
+
+// caseResults returns the results of the test cases of a job, in their order.
+func (j *Job) caseResults() []caseResult {
+	all := []caseResult{j.jobResult()}
+	for _, runs := range j.verifies() {
+		all = append(all, verifyResult(&runs[len(runs)-1]))
+	}
+	return append(all, j.policyResult())
+}
+
+func (j *Job) jobResult() caseResult {
+	switch j.Outcome {
+	case event.Passed:
+		return casePassed
+	case event.Failed, event.Limit, event.Budget, event.Policy:
+		return caseFailed
+	case event.Skipped, event.Cancelled:
+		return caseSkipped
+	default:
+		return caseError
+	}
+}
+
+func verifyResult(last *Verify) caseResult {
+	if last.Passed {
+		return casePassed
+	}
+	return caseFailed
+}
+
+// policyResult is a failure if denials ended the job.
+func (j *Job) policyResult() caseResult {
+	switch {
+	case j.Outcome == event.Policy:
+		return caseFailed
+	case !j.hasStarted():
+		return caseSkipped
+	}
+	return casePassed
+}
+
+// end sets the result, whose problem p is for those that did not pass.
+func (c *testcase) end(result caseResult, p *problem) {
+	switch result {
+	case casePassed:
+	case caseFailed:
+		c.Failure = p
+	case caseError:
+		c.Error = p
+	case caseSkipped:
+		c.Skipped = p
+	}
 }
 
 // cases returns the test cases of a job.
@@ -202,15 +264,16 @@ func (t *tally) attrs(name xmlText) []xml.Attr {
 	return []xml.Attr{xmldoc.Attr("name", name), xmldoc.Number("tests", t.tests), xmldoc.Number("failures", t.failures), xmldoc.Number("errors", t.errors)}
 }
 
-func (t *tally) add(c testcase) {
+func (t *tally) add(result caseResult) {
 	t.tests++
-	switch {
-	case c.Skipped != nil:
-		t.skipped++
-	case c.Error != nil:
-		t.errors++
-	case c.Failure != nil:
+	switch result {
+	case casePassed:
+	case caseFailed:
 		t.failures++
+	case caseError:
+		t.errors++
+	case caseSkipped:
+		t.skipped++
 	}
 }
 
@@ -222,16 +285,7 @@ func jobCase(j *Job) testcase {
 		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
 		SystemErr: xmlText(head(warningLines(j), maxJUnitText)),
 	}
-	p := &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
-	switch j.Outcome {
-	case event.Passed:
-	case event.Failed, event.Limit, event.Budget, event.Policy:
-		c.Failure = p
-	case event.Skipped, event.Cancelled:
-		c.Skipped = p
-	default:
-		c.Error = p
-	}
+	c.end(j.jobResult(), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))})
 	return c
 }
 
@@ -283,14 +337,14 @@ func propertiesOf(jobs ...*Job) []property {
 
 // costOf returns the cost of jobs, unknown if that of any is.
 func costOf(jobs []*Job) xmlText {
-	sum := new(money.USD)
+	var sum money.Total
 	for _, j := range jobs {
-		sum = money.Sum(sum, j.CostUSD)
+		sum.Add(j.CostUSD, 0)
 	}
-	if sum == nil {
-		return "unknown"
+	if cost := sum.USD(); cost != nil {
+		return xmlText(cost.String())
 	}
-	return xmlText(sum.String())
+	return "unknown"
 }
 
 func total(jobs []*Job, of func(*Job) int) xmlText {
@@ -346,13 +400,11 @@ func verifyCase(j *Job, runs []Verify) testcase {
 		Name:      xmlText(j.ID + " verify " + last.Name),
 		Time:      seconds(last.ElapsedMS),
 	}
-	if !last.Passed {
-		c.Failure = &problem{
-			Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
-			Type:    "verify",
-			Text:    xmlText(cmp.Or(tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
-		}
-	}
+	c.end(verifyResult(&last), &problem{
+		Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
+		Type:    "verify",
+		Text:    xmlText(cmp.Or(tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
+	})
 	var earlier strings.Builder
 	for _, b := range j.Baseline {
 		if b.Name == last.Name && !b.Passed {
@@ -368,7 +420,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	return c
 }
 
-// policyCase fails if denials ended the job; otherwise it lists them.
+// policyCase lists denials.
 func policyCase(j *Job) testcase {
 	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
 	var list strings.Builder
@@ -376,12 +428,11 @@ func policyCase(j *Job) testcase {
 		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, oneLine(d.Input), d.by(strings.TrimSpace), d.Error)
 	}
 	c.SystemOut = output(head(list.String(), maxJUnitText))
-	switch {
-	case j.Outcome == event.Policy:
-		c.Failure = &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
-	case !j.hasStarted():
-		c.Skipped = &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
+	p := &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
+	if j.Outcome == event.Policy {
+		p.Message, p.Text = firstLine(j.Reason), xmlText(head(j.Reason, maxJUnitText))
 	}
+	c.end(j.policyResult(), p)
 	return c
 }
 
