@@ -35,10 +35,10 @@ func TestFoldsDecideAboutEveryEvent(t *testing.T) {
 						checkWalk(t, name, n, types)
 					}
 				case *ast.FuncDecl:
-					place := filepath.ToSlash(dir) + "/" + n.Name.Name
+					key := filepath.ToSlash(dir) + "/" + n.Name.Name
 					known := comparedTypes(n, types)
-					if _, ok := unused[place]; ok && len(known) > mostTypes {
-						delete(unused, place)
+					if _, ok := unused[key]; ok && len(known) > mostTypes {
+						delete(unused, key)
 					} else if len(known) > mostTypes {
 						t.Errorf("%s: %s knows the events %v: use event.Walk", name, n.Name.Name, known)
 					}
@@ -50,8 +50,8 @@ func TestFoldsDecideAboutEveryEvent(t *testing.T) {
 	if walks < 5 {
 		t.Errorf("found %d walks over events", walks)
 	}
-	for place := range unused {
-		t.Errorf("%s is listed, and knows few types of events", place)
+	for key := range unused {
+		t.Errorf("%s is listed, and knows few types of events", key)
 	}
 }
 
