@@ -442,3 +442,44 @@ func (j *job) reopen() {
 	}
 	j.end = nil
 }
+
+// use is what a report does with events of a type: of the run, or of a job.
+type use struct {
+	run func(*Fold, event.Event)
+	job func(*job, event.Event)
+}
+
+var uses = event.Walk[use]{
+	On: map[event.Type]use{
+		event.RunStarted:       {run: (*Fold).startRun},
+		event.JobStarted:       {job: (*job).takeStart},
+		event.PhaseEnded:       {job: (*job).takePhase},
+		event.BaselineEnded:    {job: (*job).takeBaseline},
+		event.ScriptEnded:      {job: (*job).takeScript},
+		event.SessionStarted:   {job: (*job).takeSession},
+		event.AttemptStarted:   {job: (*job).takeAttempt},
+		event.TurnStarted:      {job: (*job).takeTurn},
+		event.RequestRetried:   {job: (*job).takeRetry},
+		event.CallUpdated:      {job: (*job).takeCall},
+		event.TurnEnded:        {job: (*job).takeTurn},
+		event.Pruned:           {job: (*job).takePrune},
+		event.Compacted:        {job: (*job).takeCompaction},
+		event.SessionEnded:     {job: (*job).takeSession},
+		event.VerifyEnded:      {job: (*job).takeVerify},
+		event.ChangesFound:     {job: (*job).takeChanges},
+		event.Committed:        {job: (*job).takeCommit},
+		event.CommitPublished:  {job: (*job).takePublished},
+		event.CommentPosted:    {job: (*job).takeComment},
+		event.JobEnded:         {job: (*job).takeEnd},
+		event.NetworkRequested: {job: (*job).takeNetwork},
+		event.ExtensionChanged: {job: (*job).takeExtension},
+		event.Reverted:         {job: (*job).takeRevert},
+		event.WarningIssued:    {run: (*Fold).takeWarning},
+		event.RunEnded:         {run: (*Fold).endRun},
+	},
+	Ignores: []event.Type{
+		event.PhaseStarted, event.CommandStarted, event.CommandEnded, event.ModelText, event.FilesLeft, event.CommitStarted, event.PublishStarted,
+		event.PullRequestStarted, event.CommentStarted, event.RevertStarted,
+		event.Sealed, // it has the hash of the report
+	},
+}
