@@ -4,11 +4,11 @@ import "github.com/millhand/millhand/internal/money"
 
 // Totals are sums over the turns of a session, or of several ones.
 type Totals struct {
-	Turns   int
-	Calls   int
-	Denied  int
-	Usage   money.Usage
-	Cost    money.Total
+	Turns  int
+	Calls  int
+	Denied int
+	Usage  money.Usage
+	Cost   money.Total
 }
 
 // Plus returns the sums over both.

@@ -16,7 +16,7 @@ import (
 type figures struct {
 	unknown, passed, failed, red, neutral int
 
-	denied int        // of failed: by a policy
+	denied int         // of failed: by a policy
 	cost   money.Total // of the finished jobs
 
 	green                 int // passed jobs whose pull requests passed their checks or were merged, or that have none
