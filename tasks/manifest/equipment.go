@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -36,7 +37,7 @@ func readSearch(v form.Value) ([]Definition[tasks.Search], bool) {
 func readSearchURL(v form.Value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), reach.WithPort(u.Scheme, u.Host))
 	}
 	return v.Node.Value, ok
 }
@@ -80,6 +81,6 @@ func searchKeys(s *tasks.Search) form.Table {
 	return form.Table{
 		{Name: "backend", Field: form.Into(&s.Backend, form.Enum("exa", "json")), Doc: "Protocol of the service"},
 		{Name: "url", Field: form.Into(&s.URL, searchURLForm), Doc: "URL of the service (required for json)"},
-		{Name: "key_env", Field: form.Into(&s.KeyEnv, keyEnvForm), Doc: "Environment variable with the API key"},
+		{Name: "key_env", Field: form.Into(&s.KeyEnv, form.Variable), Doc: "Environment variable with the API key"},
 	}
 }

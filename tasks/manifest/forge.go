@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -17,7 +18,7 @@ import (
 // forge is the access to one git host as a manifest has it.
 type forge struct {
 	tasks.Forge
-	command program
+	command form.Command
 	ttl     time.Duration
 }
 
@@ -61,7 +62,7 @@ func forgeHost(written string) (string, bool) {
 // providers, because the token is sent there.
 func readForge(v form.Value, host string) tasks.Forge {
 	f := forge{Forge: tasks.Forge{Host: host, Kind: tasks.KindOfHost(host), Source: v.RuleSource()}}
-	v.Refused(policy.Hosts, "the host "+problem.Quote(host), withPort("https", host))
+	v.Refused(policy.Hosts, "the host "+problem.Quote(host), reach.WithPort("https", host))
 	got := f.keys().Read(v)
 	if f.Kind == "" && v.IsMapping() {
 		if _, given := got["kind"]; !given {
@@ -129,16 +130,16 @@ func oneSource(got map[string]form.Value, names ...string) {
 
 // readKeyCommand returns the keys of a key_command; nil without one, or if a policy does
 // not list it. It runs outside of the sandbox.
-func readKeyCommand(got map[string]form.Value, command program, ttl time.Duration, dir string) *tasks.KeySource {
+func readKeyCommand(got map[string]form.Value, command form.Command, ttl time.Duration, dir string) *tasks.KeySource {
 	at, timed := got["ttl"]
 	if _, given := got["key_command"]; timed && !given {
 		at.KeyProblem("ttl requires key_command", "add key_command, or remove ttl")
 	}
-	if len(command.args) == 0 || got["key_command"].RefusedKeySource("a command for keys", command.args[0]) {
+	if len(command.Args) == 0 || got["key_command"].RefusedKeySource("a command for keys", command.Args[0]) {
 		return nil
 	}
-	got["key_command"].Uses().KeyCommand(got["key_command"], command.written[1:])
-	return &tasks.KeySource{Command: command.args, Dir: dir, TTL: ttl}
+	got["key_command"].Uses().KeyCommand(got["key_command"], command.Written[1:])
+	return &tasks.KeySource{Command: command.Args, Dir: dir, TTL: ttl}
 }
 
 // ForgesOf resolves the git hosts of all manifests.
@@ -153,8 +154,8 @@ func ForgesOf(manifests []*Manifest) []tasks.Forge {
 func (f *forge) keys() form.Table {
 	return form.Table{
 		{Name: "kind", Field: form.Into((*string)(&f.Kind), forgeKindForm), Doc: "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
-		{Name: "token_env", Field: form.Into(&f.TokenEnv, keyEnvForm), Doc: "Environment variable with the token; it goes before all others"},
-		{Name: "key_command", Field: form.Into(&f.command, argvForm), Doc: "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
+		{Name: "token_env", Field: form.Into(&f.TokenEnv, form.Variable), Doc: "Environment variable with the token; it goes before all others"},
+		{Name: "key_command", Field: form.Into(&f.command, form.Argv), Doc: "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
 		{Name: "ttl", Field: form.Into(&f.ttl, form.Duration), Doc: "How long a token of key_command is used (until the server rejects it)"},
 		{Name: "app", Field: form.Into(&f.App, appForm), Doc: "GitHub App whose installations have the tokens; {} for the default variables"},
 	}
@@ -162,7 +163,7 @@ func (f *forge) keys() form.Table {
 
 func appKeys(a *tasks.GitHubApp) form.Table {
 	return form.Table{
-		{Name: "id_env", Field: form.Into(&a.IDEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
-		{Name: "key_env", Field: form.Into(&a.KeyEnv, keyEnvForm), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},
+		{Name: "id_env", Field: form.Into(&a.IDEnv, form.Variable), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
+		{Name: "key_env", Field: form.Into(&a.KeyEnv, form.Variable), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},
 	}
 }

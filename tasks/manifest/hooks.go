@@ -9,7 +9,7 @@ import (
 // Hook is a hook while it is read.
 type Hook struct {
 	tasks.Hook
-	program  program
+	program  form.Command
 	writes   []string
 	Manifest *Manifest
 }
@@ -55,8 +55,8 @@ func readHook(v form.Value, of func(*Hook) form.Table) (Definition[Hook], bool) 
 		return Definition[Hook]{}, false
 	}
 	h.keys().Read(v)
-	h.Command, h.Workspace, h.Source = h.program.args, h.writes != nil, v.RuleSource()
-	content := tasks.Digest(h.On, h.program.written, h.Tools, h.Time, h.Optional)
+	h.Command, h.Workspace, h.Source = h.program.Args, h.writes != nil, v.RuleSource()
+	content := tasks.Digest(h.On, h.program.Written, h.Tools, h.Time, h.Optional)
 	if h.Workspace {
 		content = tasks.Digest(content, h.writes)
 	}
@@ -78,7 +78,7 @@ func (l *hookLists) keys() form.Table {
 
 func (h *Hook) keys() form.Table {
 	all := form.Table{
-		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&h.program, programForm)), Doc: "Shell command, or a program and its arguments"},
+		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&h.program, form.Program)), Doc: "Shell command, or a program and its arguments"},
 		{Name: "time", Field: form.Into(&h.Time, form.Duration), Def: "30s", Doc: "Timeout of the command"},
 		{Name: "optional", Field: form.Into(&h.Optional, form.Bool), Def: "false", Doc: "Whether a failure is only a warning"},
 	}

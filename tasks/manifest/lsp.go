@@ -131,7 +131,7 @@ func readLanguageServer(v form.Value) (Definition[LanguageServer], bool) {
 		return Definition[LanguageServer]{}, false
 	}
 	k, _ := known(s.Name)
-	if s.Written.program.args == nil && k.command == "" {
+	if s.Written.program.Args == nil && k.command == "" {
 		v.Lacks("command", "add command: [PROGRAM]")
 	}
 	if s.Extensions == nil && k.extensions == "" {
@@ -142,9 +142,9 @@ func readLanguageServer(v form.Value) (Definition[LanguageServer], bool) {
 
 // define completes a server with what is known of it.
 func (s LanguageServer) define(v form.Value, k knownServer) Definition[LanguageServer] {
-	if s.Written.program.args == nil {
-		s.Written.program.args = strings.Fields(k.command)
-		s.Written.program.written = s.Written.program.args
+	if s.Written.program.Args == nil {
+		s.Written.program.Args = strings.Fields(k.command)
+		s.Written.program.Written = s.Written.program.Args
 	}
 	if s.Extensions == nil {
 		s.Extensions = strings.Fields(k.extensions)
@@ -204,7 +204,7 @@ func readWait(v form.Value) (time.Duration, bool) {
 // The names of these keys are OpenCode's, except those for access.
 func (s *LanguageServer) keys() form.Table {
 	return form.Table{
-		{Name: "command", Field: form.Into(&s.Written.program, argvForm), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
+		{Name: "command", Field: form.Into(&s.Written.program, form.Argv), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
 		{Name: "extensions", Field: form.Into(&s.Extensions, form.UpTo(maxHeaders, form.ListOf(extensionForm))), Doc: "Extensions of the files that it is for (required for servers that are not known)"},
 		{Name: "env", Field: form.Into(&s.Written.Environment, environmentForm), Doc: "Environment variables of the process, as in mcp"},
 		{Name: "initialization", Field: form.Into(&s.initialization, initializeForm), Doc: "Options that the server gets at its start"},

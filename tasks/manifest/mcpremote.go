@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
@@ -67,7 +68,7 @@ func readServerURL(v form.Value) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+	v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), reach.WithPort(u.Scheme, u.Host))
 	for name := range u.Query() {
 		if secretForm.MatchString(name) {
 			v.Problem(v.Label+" contains a key", "write it in headers:, as ${{ env.NAME }}")

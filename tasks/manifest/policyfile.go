@@ -166,7 +166,6 @@ func (p *policyFile) requireSandbox(v form.Value) {
 var (
 	boundHostForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readBoundHost}
 	directoryForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readDirectory}
-	envNameForm   = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) { t, ok := readEnvName(v); return t.S, ok }}
 )
 
 // readBoundHost reads a host, or "*" for every host.
@@ -229,3 +228,5 @@ func (p *policyFile) budgetKeys() form.Table {
 		{Name: "day", Field: form.Into(&p.Day.USD, form.Cost), Doc: "Cost of all runs of a day in USD"},
 	}
 }
+
+var envNameForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) { t, ok := form.EnvName.Read(v); return t.S, ok }}

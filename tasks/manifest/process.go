@@ -15,7 +15,7 @@ import (
 
 // Process is a process while it is read.
 type Process struct {
-	program     program
+	program     form.Command
 	Environment []template.Template
 	network     *permission.Network
 	cache       *[]string
@@ -54,7 +54,7 @@ func (p *Process) keys() form.Table {
 
 // read returns the process without its environment.
 func (p *Process) read() tasks.Process {
-	out := tasks.Process{Command: p.program.args}
+	out := tasks.Process{Command: p.program.Args}
 	for _, path := range p.reads {
 		out.Read = append(out.Read, path.path)
 	}
@@ -82,7 +82,7 @@ func (p *Process) digest() string {
 		}
 		return all
 	}
-	return tasks.Digest(p.program.written, spelled(p.Environment), written(p.reads), written(p.writes), p.network, p.cache)
+	return tasks.Digest(p.program.Written, spelled(p.Environment), written(p.reads), written(p.writes), p.network, p.cache)
 }
 
 // envReference is OpenCode's form of a variable of the environment.
@@ -102,7 +102,7 @@ func readEnvironment(v form.Value) ([]template.Template, bool) {
 	for _, e := range entries {
 		name := e.Key.Value
 		switch {
-		case !envName.MatchString(name):
+		case !form.IsEnvName(name):
 			e.KeyProblem("invalid environment variable name "+problem.Quote(name), "write for example API_URL")
 			continue
 		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, "LD_"):

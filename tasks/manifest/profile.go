@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -250,7 +249,6 @@ var (
 	setupHost        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSetupHost}
 	cacheForm        = form.Of[*[]string]{Type: form.Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(form.ListOf(form.String).Type)}, Read: readCache}
 	cacheName        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readCacheName}
-	envForm          = form.Of[form.Text]{Type: form.Type{Name: "string"}, Read: readEnvName}
 	exampleForm      = form.Of[permission.Example]{Type: form.TypeOf((*example).keys), Read: readExample}
 )
 
@@ -352,20 +350,6 @@ func readCacheName(v form.Value) (string, bool) {
 	return t.S, true
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func readEnvName(v form.Value) (form.Text, bool) {
-	t, ok := v.Filled()
-	if ok && !envName.MatchString(t.S) {
-		v.Problem("invalid environment variable name "+problem.Quote(t.S), "write the name alone, such as CI")
-		return form.Text{}, false
-	}
-	if ok {
-		v.Refused(policy.Env, "the environment variable "+t.S, t.S)
-	}
-	return t, ok
-}
-
 // example is one expected decision while it is read.
 type example struct{ allowed, denied, subject string }
 
@@ -447,7 +431,7 @@ func (p *profileBody) keys() form.Table {
 		{Name: "network", Field: form.Into(&p.network, networkForm), Doc: "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
 		{Name: "setup_network", Field: form.Into(&p.setup, setupNetworkForm), Def: "registries", Doc: "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
 		{Name: "cache", Field: form.Into(&p.cache, cacheForm), Def: "auto", Doc: "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
-		{Name: "env", Field: form.Into(&p.env, form.ListOf(envForm)), Doc: "Environment variables that commands get"},
+		{Name: "env", Field: form.Into(&p.env, form.ListOf(form.EnvName)), Doc: "Environment variables that commands get"},
 		{Name: "examples", Field: form.Into(&p.examples, form.ListOf(exampleForm)), Doc: "Expected decisions; millhand validate checks them"},
 	}
 }

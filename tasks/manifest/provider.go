@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model/kinds"
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -31,7 +32,7 @@ type Provider struct {
 	QueryTexts  []template.Template
 	Facts       []ModelFacts
 
-	command   program
+	command   form.Command
 	ttl       time.Duration
 	tokenFile string
 }
@@ -39,7 +40,6 @@ type Provider struct {
 var (
 	providersForm  = form.MapOf("NAME", form.TypeOf((*Provider).keys), readProviders)
 	baseURLForm    = form.Of[string]{Type: form.Type{Name: "string"}, Read: readBaseURL}
-	keyEnvForm     = form.Of[string]{Type: form.Type{Name: "string"}, Read: readVariable}
 	headersForm    = form.MapOf("NAME", form.ScalarType(), readHeaders)
 	parametersForm = form.MapOf("NAME", form.ScalarType(), readParameters)
 )
@@ -125,7 +125,7 @@ func refuseKind(v form.Value, kind, name, baseURL string) {
 func (p *Provider) readKeySource(v form.Value, got map[string]form.Value) {
 	oneSource(got, "key_env", "key_command", "token_file", "login")
 	p.Key = readKeyCommand(got, p.command, p.ttl, v.Src.Dir)
-	if p.tokenFile != "" && len(p.command.args) == 0 {
+	if p.tokenFile != "" && len(p.command.Args) == 0 {
 		if path := form.ResolvePath(v.Src.Dir, p.tokenFile); !got["token_file"].RefusedKeySource("a file with a key", path) {
 			v.Uses().Key(got["token_file"], p.tokenFile)
 			p.Key = &tasks.KeySource{File: path}
@@ -184,7 +184,7 @@ func readAddress(v form.Value) (*url.URL, bool) {
 func readBaseURL(v form.Value) (string, bool) {
 	u, ok := readAddress(v)
 	if ok {
-		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), withPort(u.Scheme, u.Host))
+		v.Refused(policy.Hosts, "the host "+problem.Quote(u.Host), reach.WithPort(u.Scheme, u.Host))
 	}
 	if bound := v.Src.Policies; ok && !bound.States(policy.Hosts) { // or else any endpoint could be called an allowed one
 		for _, key := range []policy.Key{policy.Providers, policy.Models} {
@@ -198,20 +198,6 @@ func readBaseURL(v form.Value) (string, bool) {
 		ok = false
 	}
 	return v.Node.Value, ok
-}
-
-// readVariable reads the name of an environment variable.
-func readVariable(v form.Value) (string, bool) {
-	t, ok := v.Filled()
-	if ok && !envName.MatchString(t.S) {
-		v.Problem(v.Label+" must be the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
-		return "", false
-	}
-	if ok {
-		v.Refused(policy.Env, "the environment variable "+t.S, t.S)
-		v.Uses().Variable(t.S)
-	}
-	return t.S, ok
 }
 
 // ownHeaders are those that every request has already.
@@ -263,8 +249,8 @@ func (p *Provider) keys() form.Table {
 	return form.Table{
 		{Name: "kind", Field: form.Into(&p.Kind, form.Enum(kinds.Endpoints()...)), Doc: "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
 		{Name: "base_url", Field: form.Into(&p.BaseURL, baseURLForm), Doc: "URL before the paths of the protocol (required for a new provider)"},
-		{Name: "key_env", Field: form.Into(&p.KeyEnv, keyEnvForm), Doc: "Environment variable with the API key"},
-		{Name: "key_command", Field: form.Into(&p.command, argvForm), Doc: "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
+		{Name: "key_env", Field: form.Into(&p.KeyEnv, form.Variable), Doc: "Environment variable with the API key"},
+		{Name: "key_command", Field: form.Into(&p.command, form.Argv), Doc: "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
 		{Name: "ttl", Field: form.Into(&p.ttl, form.Duration), Doc: "How long a key of key_command is used (until the provider rejects it)"},
 		{Name: "token_file", Field: form.Into(&p.tokenFile, form.String), Doc: "File with the API key or token, read for each request"},
 		{Name: "headers", Field: form.Into(&p.HeaderTexts, headersForm), Doc: "HTTP headers of each request; may contain ${{ env.NAME }}"},

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -93,7 +92,7 @@ func (r Repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
 		if by, refused := form.RefusesPath(policies, filepath.FromSlash(u.Path)); refused {
 			return by, "the path " + problem.Quote(u.Path)
 		}
-	} else if by, refused := policies.Refuses(policy.Hosts, withPort(scheme, host)); refused {
+	} else if by, refused := policies.Refuses(policy.Hosts, reach.WithPort(scheme, host)); refused {
 		return by, "the host " + problem.Quote(host)
 	}
 	by, refused := policies.Refuses(policy.Repos, host+"/"+path, scheme+"://"+host+"/"+path)
@@ -104,14 +103,6 @@ func (r Repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
 		return by, written
 	}
 	return policy.Rule{}, ""
-}
-
-// withPort adds the default port of a scheme to a host without one.
-func withPort(scheme, host string) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), reach.DefaultPort(scheme))
 }
 
 // refusedRepo reports whether a policy refuses a repository, and records it.

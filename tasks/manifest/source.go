@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -52,7 +53,7 @@ func sourceForm[T any](kind tasks.ForgeKind, of func(*T) form.Table, common func
 			v.Problem(fmt.Sprintf("%s is not a server of %s", s.Host, kind), fmt.Sprintf("write %s instead of %s, or another host", known, kind))
 			return nil, false
 		}
-		if v.Refused(policy.Hosts, "the host "+problem.Quote(s.Host), withPort("https", s.Host)) {
+		if v.Refused(policy.Hosts, "the host "+problem.Quote(s.Host), reach.WithPort("https", s.Host)) {
 			return nil, false
 		}
 		return s, true

@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -184,4 +185,12 @@ func number(s string) (uint64, bool) {
 // the scheme is not http, https or ssh.
 func DefaultPort(scheme string) string {
 	return map[string]string{"https": "443", "http": "80", "ssh": "22"}[scheme]
+}
+
+// WithPort adds the default port of a scheme to a host without one.
+func WithPort(scheme, host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), DefaultPort(scheme))
 }
