@@ -12,8 +12,8 @@ import (
 
 // defineAgents resolves the agents of all manifests, and adds those built in.
 func (b *builder) defineAgents() {
-	changed := manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[tasks.Agent] {
-		all := make([]manifest.Definition[tasks.Agent], len(m.Agents))
+	changed := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Agent] {
+		all := make([]form.Definition[tasks.Agent], len(m.Agents))
 		for i, a := range m.Agents {
 			all[i] = b.defined(a, m)
 		}
@@ -27,16 +27,16 @@ func (b *builder) defineAgents() {
 		}
 	}
 	for _, a := range tasks.BuiltInAgents() {
-		i := slices.IndexFunc(changed, func(d manifest.Definition[tasks.Agent]) bool { return d.Is.Name == a.Name })
+		i := slices.IndexFunc(changed, func(d form.Definition[tasks.Agent]) bool { return d.Is.Name == a.Name })
 		if i < 0 {
-			b.shared.agents = append(b.shared.agents, manifest.Definition[tasks.Agent]{Title: manifest.AgentTitle(a.Name), Is: a})
+			b.shared.agents = append(b.shared.agents, form.Definition[tasks.Agent]{Title: manifest.AgentTitle(a.Name), Is: a})
 			continue
 		}
 		b.shared.agents = append(b.shared.agents, changed[i])
 		changed = slices.Delete(changed, i, i+1)
 	}
 	b.shared.agents = append(b.shared.agents, changed...)
-	b.shared.agents = slices.DeleteFunc(b.shared.agents, func(d manifest.Definition[tasks.Agent]) bool { return len(flawsOf(b.manifests, d.Is.Name).Faults) > 0 })
+	b.shared.agents = slices.DeleteFunc(b.shared.agents, func(d form.Definition[tasks.Agent]) bool { return len(flawsOf(b.manifests, d.Is.Name).Faults) > 0 })
 }
 
 // flawsOf returns what is wrong with the file of an agent; nothing if it has none.
@@ -53,11 +53,11 @@ func flawsOf(manifests []*manifest.Manifest, name string) (all form.Flaws) {
 
 // defined returns an agent of a manifest over the built-in one of its name. What is wrong
 // with one of a file is reported when a task uses it, and before if models may start it.
-func (b *builder) defined(a *manifest.Agent, m *manifest.Manifest) manifest.Definition[tasks.Agent] {
+func (b *builder) defined(a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
 	if a.Flaws == nil {
 		return overBuiltIn(b, a, m)
 	}
-	var d manifest.Definition[tasks.Agent]
+	var d form.Definition[tasks.Agent]
 	late := a.Src.Forgiving(func() { d = overBuiltIn(b, a, m) })
 	found := form.Flaws{Notes: slices.Concat(a.Flaws.Notes, late.Notes), Faults: slices.Concat(a.Flaws.Faults, late.Faults)}
 	if len(found.Faults) > 0 {
@@ -70,7 +70,7 @@ func (b *builder) defined(a *manifest.Agent, m *manifest.Manifest) manifest.Defi
 }
 
 // overBuiltIn is defined for an agent without what is wrong with its file.
-func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) manifest.Definition[tasks.Agent] {
+func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) form.Definition[tasks.Agent] {
 	out, builtIn := tasks.Agent{Name: a.Name}, tasks.BuiltInAgents()
 	i := slices.IndexFunc(builtIn, func(b tasks.Agent) bool { return b.Name == a.Name })
 	if i >= 0 {
@@ -98,7 +98,7 @@ func overBuiltIn(b *builder, a *manifest.Agent, m *manifest.Manifest) manifest.D
 		model = out.Model.Name
 	}
 	content := tasks.Digest(out.Name, out.Description, a.Text.S, model, out.Sampling, most, out.Turns)
-	return manifest.Definition[tasks.Agent]{Value: a.Value, Title: manifest.AgentTitle(out.Name), Digest: content, Is: out}
+	return form.Definition[tasks.Agent]{Value: a.Value, Title: manifest.AgentTitle(out.Name), Digest: content, Is: out}
 }
 
 // agentModel resolves an agent's model. The command line's replaces it, as

@@ -32,17 +32,17 @@ type builder struct {
 
 // definitions are what the manifests define for all jobs.
 type definitions struct {
-	endpoints       []manifest.Definition[manifest.Provider]
+	endpoints       []form.Definition[manifest.Provider]
 	providers       map[string]tasks.Provider // the endpoints, by their names
 	providerNames   []string
 	forges          []tasks.Forge
-	agents          []manifest.Definition[tasks.Agent]
-	search          []manifest.Definition[tasks.Search] // at most one
-	tools           []manifest.Definition[tasks.CustomTool]
-	servers         []manifest.Definition[manifest.MCPServer]
+	agents          []form.Definition[tasks.Agent]
+	search          []form.Definition[tasks.Search] // at most one
+	tools           []form.Definition[tasks.CustomTool]
+	servers         []form.Definition[manifest.MCPServer]
 	scripts         scriptDefinitions
-	hooks           []manifest.Definition[manifest.Hook]
-	languageServers []manifest.Definition[manifest.LanguageServer]
+	hooks           []form.Definition[manifest.Hook]
+	languageServers []form.Definition[manifest.LanguageServer]
 	skills          []manifest.SkillDir
 }
 

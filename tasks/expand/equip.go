@@ -31,8 +31,8 @@ func (b *builder) define() {
 	defineProviders(b)
 	b.shared.forges = b.Lists.WithHosts(manifest.ForgesOf(b.manifests))
 	b.defineAgents()
-	b.shared.search = manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[tasks.Search] { return m.Search })
-	b.shared.tools = manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[tasks.CustomTool] { return m.Tools })
+	b.shared.search = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.Search] { return m.Search })
+	b.shared.tools = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.CustomTool] { return m.Tools })
 	b.shared.servers = servers(b)
 	defineScripts(b)
 	b.shared.hooks = hooks(b.manifests)
@@ -140,8 +140,8 @@ func planFollow(manifests []*manifest.Manifest) *tasks.Follow {
 }
 
 // hooks resolves the hooks of all manifests.
-func hooks(manifests []*manifest.Manifest) []manifest.Definition[manifest.Hook] {
-	all := manifest.Gather(manifests, func(m *manifest.Manifest) []manifest.Definition[manifest.Hook] {
+func hooks(manifests []*manifest.Manifest) []form.Definition[manifest.Hook] {
+	all := manifest.Gather(manifests, func(m *manifest.Manifest) []form.Definition[manifest.Hook] {
 		for i := range m.Hooks {
 			m.Hooks[i].Is.Manifest = m
 		}
@@ -175,8 +175,8 @@ func equipHooks(b *builder, p *tasks.Plan) {
 }
 
 // languageServers resolves the language servers of all manifests.
-func languageServers(b *builder) []manifest.Definition[manifest.LanguageServer] {
-	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[manifest.LanguageServer] { return m.LanguageServers })
+func languageServers(b *builder) []form.Definition[manifest.LanguageServer] {
+	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.LanguageServer] { return m.LanguageServers })
 	for i, d := range all {
 		p := &all[i].Is.Process
 		p.Environment, p.Secrets = filled(b, d.Is.Written.Environment)
@@ -186,7 +186,7 @@ func languageServers(b *builder) []manifest.Definition[manifest.LanguageServer] 
 
 // planLSP returns the language servers for the plan; nil for none. Of the manifests' settings for diagnostics
 // the ones that wait least count.
-func planLSP(manifests []*manifest.Manifest, servers []manifest.Definition[manifest.LanguageServer]) *tasks.LSP {
+func planLSP(manifests []*manifest.Manifest, servers []form.Definition[manifest.LanguageServer]) *tasks.LSP {
 	if len(servers) == 0 {
 		return nil
 	}
@@ -212,8 +212,8 @@ func diagnosticsWait(manifests []*manifest.Manifest) time.Duration {
 }
 
 // servers resolves the MCP servers of all manifests.
-func servers(b *builder) []manifest.Definition[manifest.MCPServer] {
-	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[manifest.MCPServer] { return m.Servers })
+func servers(b *builder) []form.Definition[manifest.MCPServer] {
+	all := manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.MCPServer] { return m.Servers })
 	for i, d := range all {
 		p := &all[i].Is.Process
 		p.Environment, p.Secrets = filled(b, d.Is.Written.Environment)
@@ -272,7 +272,7 @@ func protectGranted(p *tasks.Plan) {
 
 // defineProviders resolves the endpoints of all manifests.
 func defineProviders(b *builder) {
-	b.shared.endpoints = manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[manifest.Provider] { return m.Providers })
+	b.shared.endpoints = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.Provider] { return m.Providers })
 	b.shared.providers = map[string]tasks.Provider{}
 	for _, d := range b.shared.endpoints {
 		p := d.Is.Provider
@@ -316,17 +316,17 @@ func fromEnv(b *builder, t template.Template) string {
 
 // scriptDefinitions are the tool files and plugins of all manifests.
 type scriptDefinitions struct {
-	files, plugins []manifest.Definition[tasks.ScriptFile]
-	settings       manifest.Definition[manifest.Scripts] // with the files and plugins
+	files, plugins []form.Definition[tasks.ScriptFile]
+	settings       form.Definition[manifest.Scripts] // with the files and plugins
 }
 
 // defineScripts resolves the tool files and plugins of all manifests.
 func defineScripts(b *builder) {
 	d := &b.shared.scripts
-	d.files = manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[tasks.ScriptFile] { return m.ToolFiles })
-	d.plugins = manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[tasks.ScriptFile] { return m.Plugins })
-	d.settings = manifest.Definition[manifest.Scripts]{Is: form.WithDefaults((*manifest.Scripts).Keys)}
-	for _, given := range manifest.Gather(b.manifests, func(m *manifest.Manifest) []manifest.Definition[manifest.Scripts] { return m.Scripts }) {
+	d.files = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.ToolFiles })
+	d.plugins = manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[tasks.ScriptFile] { return m.Plugins })
+	d.settings = form.Definition[manifest.Scripts]{Is: form.WithDefaults((*manifest.Scripts).Keys)}
+	for _, given := range manifest.Gather(b.manifests, func(m *manifest.Manifest) []form.Definition[manifest.Scripts] { return m.Scripts }) {
 		d.settings = given
 	}
 	s := &d.settings.Is
@@ -344,5 +344,5 @@ func hashScripts(d scriptDefinitions) []string {
 	if !d.settings.Is.Used() {
 		return nil
 	}
-	return slices.Concat(manifest.Digests(d.files), manifest.Digests(d.plugins), []string{d.settings.Digest})
+	return slices.Concat(form.Digests(d.files), form.Digests(d.plugins), []string{d.settings.Digest})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -28,21 +29,21 @@ func (b *builder) hashEquipment(p *tasks.Plan) string {
 		skills[i] = s.Written
 	}
 	if len(b.shared.servers) > 0 { // so that other plans keep their hash
-		skills = append(skills, tasks.Digest(manifest.Digests(b.shared.servers)))
+		skills = append(skills, tasks.Digest(form.Digests(b.shared.servers)))
 	}
 	if scripts := hashScripts(b.shared.scripts); scripts != nil {
 		skills = append(skills, tasks.Digest(scripts))
 	}
 	if len(b.shared.hooks) > 0 {
-		skills = append(skills, tasks.Digest("hooks", manifest.Digests(b.shared.hooks)))
+		skills = append(skills, tasks.Digest("hooks", form.Digests(b.shared.hooks)))
 	}
 	if len(b.shared.languageServers) > 0 {
-		skills = append(skills, tasks.Digest(manifest.Digests(b.shared.languageServers), diagnosticsWait(b.manifests)))
+		skills = append(skills, tasks.Digest(form.Digests(b.shared.languageServers), diagnosticsWait(b.manifests)))
 	}
 	if p.Evidence != nil {
 		skills = append(skills, tasks.Digest("evidence", p.Evidence.Sign))
 	}
-	return tasks.Digest(manifest.Digests(b.shared.endpoints), manifest.Digests(b.shared.agents), manifest.Digests(b.shared.search), manifest.Digests(b.shared.tools), skills)
+	return tasks.Digest(form.Digests(b.shared.endpoints), form.Digests(b.shared.agents), form.Digests(b.shared.search), form.Digests(b.shared.tools), skills)
 }
 
 func (d *draft) hash() string {

@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	searchForm    = form.Of[[]Definition[tasks.Search]]{Type: form.TypeOf(searchKeys), Read: readSearch}
+	searchForm    = form.Of[[]form.Definition[tasks.Search]]{Type: form.TypeOf(searchKeys), Read: readSearch}
 	searchURLForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSearchURL}
 )
 
 // readSearch reads the service that the web search tools query; none if no key
 // is set.
-func readSearch(v form.Value) ([]Definition[tasks.Search], bool) {
+func readSearch(v form.Value) ([]form.Definition[tasks.Search], bool) {
 	var s tasks.Search
 	got := searchKeys(&s).Read(v)
 	if len(got) == 0 {
@@ -31,7 +31,7 @@ func readSearch(v form.Value) ([]Definition[tasks.Search], bool) {
 	if _, ok := got["url"]; !ok && s.Backend == "json" {
 		v.Lacks("url", "add url: https://HOST/search")
 	}
-	return []Definition[tasks.Search]{{Value: v, Title: "search", Digest: tasks.Digest(s), Is: s}}, true
+	return []form.Definition[tasks.Search]{{Value: v, Title: "search", Digest: tasks.Digest(s), Is: s}}, true
 }
 
 func readSearchURL(v form.Value) (string, bool) {

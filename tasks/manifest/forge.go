@@ -28,8 +28,8 @@ var (
 )
 
 // readForges reads how git hosts are accessed.
-func readForges(v form.Value) ([]Definition[tasks.Forge], bool) {
-	var all []Definition[tasks.Forge]
+func readForges(v form.Value) ([]form.Definition[tasks.Forge], bool) {
+	var all []form.Definition[tasks.Forge]
 	first := map[string]form.Value{}
 	entries, ok := v.Definitions()
 	for _, e := range entries {
@@ -44,7 +44,7 @@ func readForges(v form.Value) ([]Definition[tasks.Forge], bool) {
 		}
 		first[host] = e
 		f := readForge(e, host)
-		all = append(all, Definition[tasks.Forge]{Value: e, Title: "forge " + problem.Quote(host), Digest: tasks.Digest(f), Is: f})
+		all = append(all, form.Definition[tasks.Forge]{Value: e, Title: "forge " + problem.Quote(host), Digest: tasks.Digest(f), Is: f})
 	}
 	return all, ok
 }
@@ -145,7 +145,7 @@ func readKeyCommand(got map[string]form.Value, command form.Command, ttl time.Du
 // ForgesOf resolves the git hosts of all manifests.
 func ForgesOf(manifests []*Manifest) []tasks.Forge {
 	var all []tasks.Forge
-	for _, d := range Gather(manifests, func(m *Manifest) []Definition[tasks.Forge] { return m.forges }) {
+	for _, d := range Gather(manifests, func(m *Manifest) []form.Definition[tasks.Forge] { return m.forges }) {
 		all = append(all, d.Is)
 	}
 	return all

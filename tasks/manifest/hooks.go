@@ -15,10 +15,10 @@ type Hook struct {
 }
 
 // hookLists are the hooks of a manifest.
-type hookLists struct{ all []Definition[Hook] }
+type hookLists struct{ all []form.Definition[Hook] }
 
 var (
-	hooksForm       = form.Of[[]Definition[Hook]]{Type: form.TypeOf((*hookLists).keys), Read: readHooks}
+	hooksForm       = form.Of[[]form.Definition[Hook]]{Type: form.TypeOf((*hookLists).keys), Read: readHooks}
 	toolPatternForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: readToolPattern}
 )
 
@@ -29,7 +29,7 @@ func readToolPattern(v form.Value) (string, bool) {
 }
 
 // readHooks reads the hooks of a manifest.
-func readHooks(v form.Value) ([]Definition[Hook], bool) {
+func readHooks(v form.Value) ([]form.Definition[Hook], bool) {
 	var lists hookLists
 	lists.keys().Read(v)
 	return lists.all, true
@@ -41,7 +41,7 @@ func (l *hookLists) on(event tasks.HookEvent) form.Field {
 		h.On = event
 		return h.keys()
 	}
-	one := form.Short(form.Of[Definition[Hook]]{Type: form.TypeOf(of), Read: func(v form.Value) (Definition[Hook], bool) { return readHook(v, of) }}, form.Type{Name: "string"}, form.IfString("run"))
+	one := form.Short(form.Of[form.Definition[Hook]]{Type: form.TypeOf(of), Read: func(v form.Value) (form.Definition[Hook], bool) { return readHook(v, of) }}, form.Type{Name: "string"}, form.IfString("run"))
 	f := form.UpTo(form.MaxCommands, form.ListOf(one))
 	return form.Field{Type: f.Type, Read: func(v form.Value) {
 		hooks, _ := f.Read(v)
@@ -49,10 +49,10 @@ func (l *hookLists) on(event tasks.HookEvent) form.Field {
 	}}
 }
 
-func readHook(v form.Value, of func(*Hook) form.Table) (Definition[Hook], bool) {
+func readHook(v form.Value, of func(*Hook) form.Table) (form.Definition[Hook], bool) {
 	h := form.WithDefaults(of)
 	if v.Refused(policy.Extensions, "the hook "+string(h.On), string(h.On)) {
-		return Definition[Hook]{}, false
+		return form.Definition[Hook]{}, false
 	}
 	h.keys().Read(v)
 	h.Command, h.Workspace, h.Source = h.program.Args, h.writes != nil, v.RuleSource()
@@ -60,7 +60,7 @@ func readHook(v form.Value, of func(*Hook) form.Table) (Definition[Hook], bool) 
 	if h.Workspace {
 		content = tasks.Digest(content, h.writes)
 	}
-	return Definition[Hook]{Value: v, Title: "hook " + string(h.On) + " " + content, Digest: content, Is: h}, true // equal ones of several manifests run once
+	return form.Definition[Hook]{Value: v, Title: "hook " + string(h.On) + " " + content, Digest: content, Is: h}, true // equal ones of several manifests run once
 }
 
 func (l *hookLists) keys() form.Table {

@@ -36,7 +36,7 @@ const (
 )
 
 var (
-	lspForm        = form.Of[[]Definition[LanguageServer]]{Type: form.Type{Name: "boolean", Or: new(form.Type{Name: "map", Names: "NAME", Elem: new(form.TypeOf((*LanguageServer).keys))})}, Read: readLSP}
+	lspForm        = form.Of[[]form.Definition[LanguageServer]]{Type: form.Type{Name: "boolean", Or: new(form.Type{Name: "map", Names: "NAME", Elem: new(form.TypeOf((*LanguageServer).keys))})}, Read: readLSP}
 	extensionForm  = form.Of[string]{Type: form.Type{Name: "string"}, Read: readExtension}
 	initializeForm = form.Of[map[string]any]{Type: form.Type{Name: "mapping"}, Read: readInitialization}
 	waitForm       = form.Of[time.Duration]{Type: form.Duration.Type, Read: readWait}
@@ -94,20 +94,20 @@ func KnownLanguageServer(name string) bool {
 }
 
 // readLSP reads the language servers of a manifest.
-func readLSP(v form.Value) ([]Definition[LanguageServer], bool) {
+func readLSP(v form.Value) ([]form.Definition[LanguageServer], bool) {
 	if v.IsBoolean() {
 		on, ok := form.ReadBool(v)
 		if !on || v.Refused(policy.Extensions, "language servers", "lsp") {
 			return nil, ok
 		}
-		var all []Definition[LanguageServer]
+		var all []form.Definition[LanguageServer]
 		for _, k := range knownServers() {
 			s := LanguageServer{LanguageServer: tasks.LanguageServer{Name: k.name, IfFound: true}}
 			all = append(all, s.define(v, k))
 		}
 		return all, true
 	}
-	var all []Definition[LanguageServer]
+	var all []form.Definition[LanguageServer]
 	entries, ok := v.Entries()
 	for _, e := range entries {
 		name := e.Key.Value
@@ -124,11 +124,11 @@ func readLSP(v form.Value) ([]Definition[LanguageServer], bool) {
 	return all, ok
 }
 
-func readLanguageServer(v form.Value) (Definition[LanguageServer], bool) {
+func readLanguageServer(v form.Value) (form.Definition[LanguageServer], bool) {
 	s := LanguageServer{LanguageServer: tasks.LanguageServer{Name: v.Key.Value}}
 	s.keys().Read(v)
 	if !v.IsMapping() {
-		return Definition[LanguageServer]{}, false
+		return form.Definition[LanguageServer]{}, false
 	}
 	k, _ := known(s.Name)
 	if s.Written.program.Args == nil && k.command == "" {
@@ -141,7 +141,7 @@ func readLanguageServer(v form.Value) (Definition[LanguageServer], bool) {
 }
 
 // define completes a server with what is known of it.
-func (s LanguageServer) define(v form.Value, k knownServer) Definition[LanguageServer] {
+func (s LanguageServer) define(v form.Value, k knownServer) form.Definition[LanguageServer] {
 	if s.Written.program.Args == nil {
 		s.Written.program.Args = strings.Fields(k.command)
 		s.Written.program.Written = s.Written.program.Args
@@ -160,7 +160,7 @@ func (s LanguageServer) define(v form.Value, k knownServer) Definition[LanguageS
 		s.Initialization, _ = json.Marshal(s.initialization)
 	}
 	content := tasks.Digest(s.Written.digest(), s.Extensions, string(s.Initialization), s.IfFound)
-	return Definition[LanguageServer]{Value: v, Title: "language server " + problem.Quote(s.Name), Digest: content, Is: s}
+	return form.Definition[LanguageServer]{Value: v, Title: "language server " + problem.Quote(s.Name), Digest: content, Is: s}
 }
 
 // fileExtension is the form of an extension of file names.

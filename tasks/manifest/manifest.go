@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"path/filepath"
 
@@ -44,16 +45,16 @@ type Manifest struct {
 	Agents            []*Agent // those of agentFiles too
 	AgentFiles        []*Agent
 	Commands          []*commandFile
-	Providers         []Definition[Provider]
-	forges            []Definition[tasks.Forge]
-	Search            []Definition[tasks.Search] // at most one
-	Tools             []Definition[tasks.CustomTool]
-	Servers           []Definition[MCPServer]
-	ToolFiles         []Definition[tasks.ScriptFile]
-	Plugins           []Definition[tasks.ScriptFile]
-	Scripts           []Definition[Scripts] // at most one
-	Hooks             []Definition[Hook]
-	LanguageServers   []Definition[LanguageServer]
+	Providers         []form.Definition[Provider]
+	forges            []form.Definition[tasks.Forge]
+	Search            []form.Definition[tasks.Search] // at most one
+	Tools             []form.Definition[tasks.CustomTool]
+	Servers           []form.Definition[MCPServer]
+	ToolFiles         []form.Definition[tasks.ScriptFile]
+	Plugins           []form.Definition[tasks.ScriptFile]
+	Scripts           []form.Definition[Scripts] // at most one
+	Hooks             []form.Definition[Hook]
+	LanguageServers   []form.Definition[LanguageServer]
 	Diagnostics       diagnostics
 	Rollout           *Rollout
 	Skills            []SkillDir
@@ -268,4 +269,24 @@ func JSONSchema() map[string]any {
 // PolicySchema returns the JSON Schema of a policy file, like [JSONSchema].
 func PolicySchema() map[string]any {
 	return form.SchemaDocument("policy", new(policyFile).keys())
+}
+
+// Gather returns what manifests define, each thing once. It records what two of
+// them define differently.
+func Gather[T any](manifests []*Manifest, of func(*Manifest) []form.Definition[T]) []form.Definition[T] {
+	var all []form.Definition[T]
+	first := map[string]form.Definition[T]{}
+	for _, m := range manifests {
+		for _, d := range of(m) {
+			before, twice := first[d.Title]
+			switch {
+			case !twice:
+				first[d.Title] = d
+				all = append(all, d)
+			case before.Digest != d.Digest:
+				d.KeyProblem(fmt.Sprintf("the %s differs from the one at %s", d.Title, before.RuleSource()), "make them equal, or rename one of them")
+			}
+		}
+	}
+	return all
 }

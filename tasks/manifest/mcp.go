@@ -36,12 +36,12 @@ var (
 )
 
 // readServers reads the MCP servers of a manifest.
-func readServers(v form.Value) ([]Definition[MCPServer], bool) {
-	var all []Definition[MCPServer]
+func readServers(v form.Value) ([]form.Definition[MCPServer], bool) {
+	var all []form.Definition[MCPServer]
 	entries, ok := v.Definitions()
 	for _, e := range entries {
 		name := e.Key.Value
-		same := func(d Definition[MCPServer]) bool { return strings.EqualFold(d.Is.Name, name) }
+		same := func(d form.Definition[MCPServer]) bool { return strings.EqualFold(d.Is.Name, name) }
 		switch {
 		case !serverName().MatchString(name):
 			e.KeyProblem("invalid server name "+problem.Quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
@@ -57,7 +57,7 @@ func readServers(v form.Value) ([]Definition[MCPServer], bool) {
 	return all, ok
 }
 
-func readServer(v form.Value) Definition[MCPServer] {
+func readServer(v form.Value) form.Definition[MCPServer] {
 	s := form.WithDefaults((*MCPServer).keys)
 	s.Name = v.Key.Value
 	got := s.keys().Read(v)
@@ -80,7 +80,7 @@ func readServer(v form.Value) Definition[MCPServer] {
 	if s.Follow {
 		content = tasks.Digest(content, "follow_changes")
 	}
-	return Definition[MCPServer]{Value: v, Title: "MCP server " + problem.Quote(s.Name), Digest: content, Is: s}
+	return form.Definition[MCPServer]{Value: v, Title: "MCP server " + problem.Quote(s.Name), Digest: content, Is: s}
 }
 
 // The timeouts of servers without one in the manifest.

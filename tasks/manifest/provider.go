@@ -45,8 +45,8 @@ var (
 )
 
 // readProviders reads the endpoints that a manifest adds or changes.
-func readProviders(v form.Value) ([]Definition[Provider], bool) {
-	var all []Definition[Provider]
+func readProviders(v form.Value) ([]form.Definition[Provider], bool) {
+	var all []form.Definition[Provider]
 	entries, ok := v.Definitions()
 	for _, e := range entries {
 		name := e.Key.Value
@@ -61,7 +61,7 @@ func readProviders(v form.Value) ([]Definition[Provider], bool) {
 			if len(p.Models) > 0 {
 				content = tasks.Digest(content, p.Models)
 			}
-			all = append(all, Definition[Provider]{Value: e, Title: "provider " + problem.Quote(name), Digest: content, Is: p})
+			all = append(all, form.Definition[Provider]{Value: e, Title: "provider " + problem.Quote(name), Digest: content, Is: p})
 		}
 	}
 	return all, ok

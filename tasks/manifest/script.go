@@ -28,10 +28,10 @@ type plugin struct {
 }
 
 var (
-	scriptFileForm = form.Of[Definition[tasks.ScriptFile]]{Type: form.Type{Name: "string"}, Read: readToolFile}
-	pluginForm     = form.Of[Definition[tasks.ScriptFile]]{Type: form.Type{Name: "string", Or: new(form.TypeOf((*plugin).keys))}, Read: readPlugin}
+	scriptFileForm = form.Of[form.Definition[tasks.ScriptFile]]{Type: form.Type{Name: "string"}, Read: readToolFile}
+	pluginForm     = form.Of[form.Definition[tasks.ScriptFile]]{Type: form.Type{Name: "string", Or: new(form.TypeOf((*plugin).keys))}, Read: readPlugin}
 	pluginPathForm = form.Of[tasks.ScriptFile]{Type: form.Type{Name: "string"}, Read: readPluginPath}
-	scriptsForm    = form.Of[[]Definition[Scripts]]{Type: form.TypeOf((*Scripts).Keys), Read: readScripts}
+	scriptsForm    = form.Of[[]form.Definition[Scripts]]{Type: form.TypeOf((*Scripts).Keys), Read: readScripts}
 	optionsForm    = form.Of[any]{Type: form.Type{Name: "mapping"}, Read: func(v form.Value) (any, bool) { return v.JSON() }}
 )
 
@@ -64,11 +64,11 @@ func readScript(v form.Value) (tasks.ScriptFile, os.FileInfo, bool) {
 }
 
 // readToolFile reads an entry of tools_from.
-func readToolFile(v form.Value) (Definition[tasks.ScriptFile], bool) {
+func readToolFile(v form.Value) (form.Definition[tasks.ScriptFile], bool) {
 	f, info, ok := readScript(v)
 	switch {
 	case !ok || v.Refused(policy.Extensions, "the tool file "+problem.Quote(f.Name), f.Name):
-		return Definition[tasks.ScriptFile]{}, false
+		return form.Definition[tasks.ScriptFile]{}, false
 	case info == nil:
 	case info.IsDir() && len(tasks.ToolFilesIn(f.Path)) == 0:
 		v.Problem(problem.Quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
@@ -77,11 +77,11 @@ func readToolFile(v form.Value) (Definition[tasks.ScriptFile], bool) {
 		v.Problem(problem.Quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
 		ok = false
 	}
-	return Definition[tasks.ScriptFile]{Value: v, Title: "tool file " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name), Is: f}, ok
+	return form.Definition[tasks.ScriptFile]{Value: v, Title: "tool file " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name), Is: f}, ok
 }
 
 // readPlugin reads an entry of plugins: a path, or a mapping.
-func readPlugin(v form.Value) (Definition[tasks.ScriptFile], bool) {
+func readPlugin(v form.Value) (form.Definition[tasks.ScriptFile], bool) {
 	var p plugin
 	var ok bool
 	if v.IsMapping() {
@@ -98,7 +98,7 @@ func readPlugin(v form.Value) (Definition[tasks.ScriptFile], bool) {
 	}
 	f := p.ScriptFile
 	ok = ok && !v.Refused(policy.Extensions, "the plugin "+problem.Quote(f.Name), f.Name)
-	return Definition[tasks.ScriptFile]{Value: v, Title: "plugin " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name, f.Options, f.Optional), Is: f}, ok
+	return form.Definition[tasks.ScriptFile]{Value: v, Title: "plugin " + problem.Quote(f.Name), Digest: tasks.Digest(f.Name, f.Options, f.Optional), Is: f}, ok
 }
 
 // readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
@@ -125,12 +125,12 @@ func readPluginPath(v form.Value) (tasks.ScriptFile, bool) {
 }
 
 // readScripts reads the settings of the process.
-func readScripts(v form.Value) ([]Definition[Scripts], bool) {
+func readScripts(v form.Value) ([]form.Definition[Scripts], bool) {
 	s := form.WithDefaults((*Scripts).Keys)
 	s.Keys().Read(v)
 	s.Process = s.Written.read()
 	content := tasks.Digest(s.Written.digest(), s.Runtime, s.CallTimeout, s.HookTimeout)
-	return []Definition[Scripts]{{Value: v, Title: "js", Digest: content, Is: s}}, true
+	return []form.Definition[Scripts]{{Value: v, Title: "js", Digest: content, Is: s}}, true
 }
 
 // Keys are the keys of js, which set its fields.

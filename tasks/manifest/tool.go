@@ -20,12 +20,12 @@ var toolForm = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // readTools reads the custom tools of a manifest.
-func readTools(v form.Value) ([]Definition[tasks.CustomTool], bool) {
-	var all []Definition[tasks.CustomTool]
+func readTools(v form.Value) ([]form.Definition[tasks.CustomTool], bool) {
+	var all []form.Definition[tasks.CustomTool]
 	entries, ok := v.Definitions()
 	for _, e := range entries {
 		name := e.Key.Value
-		same := func(d Definition[tasks.CustomTool]) bool { return strings.EqualFold(d.Is.Name, name) }
+		same := func(d form.Definition[tasks.CustomTool]) bool { return strings.EqualFold(d.Is.Name, name) }
 		switch {
 		case !toolForm().MatchString(name):
 			e.KeyProblem("invalid tool name "+problem.Quote(name), "use up to 64 letters, digits, _ and -, starting with a letter")
@@ -49,7 +49,7 @@ type customTool struct {
 }
 
 // readTool reads one custom tool.
-func readTool(v form.Value) Definition[tasks.CustomTool] {
+func readTool(v form.Value) form.Definition[tasks.CustomTool] {
 	t := form.WithDefaults((*customTool).keys)
 	t.Name = v.Key.Value
 	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
@@ -59,7 +59,7 @@ func readTool(v form.Value) Definition[tasks.CustomTool] {
 	if t.Workspace {
 		content = tasks.Digest(content, t.writes)
 	}
-	return Definition[tasks.CustomTool]{Value: v, Title: "tool " + problem.Quote(t.Name), Digest: content, Is: t.CustomTool}
+	return form.Definition[tasks.CustomTool]{Value: v, Title: "tool " + problem.Quote(t.Name), Digest: content, Is: t.CustomTool}
 }
 
 var (
