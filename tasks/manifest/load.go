@@ -66,7 +66,7 @@ func (l *Loader) Manifest(ctx context.Context, path string) (*Manifest, error) {
 		return nil, err
 	}
 	m := readManifest(root, l.Lists)
-	l.Names.add(m)
+	m.addTo(&l.Names)
 	return m, nil
 }
 

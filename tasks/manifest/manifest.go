@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
@@ -269,6 +270,31 @@ func JSONSchema() map[string]any {
 // PolicySchema returns the JSON Schema of a policy file, like [JSONSchema].
 func PolicySchema() map[string]any {
 	return form.SchemaDocument("policy", new(policyFile).keys())
+}
+
+// addTo adds what a manifest defines to the names that profiles may, or must not, speak of.
+func (m *Manifest) addTo(names *Vocabulary) {
+	for _, d := range m.Tools {
+		names.Tools = append(names.Tools, d.Is.Name)
+	}
+	for _, d := range m.Servers {
+		names.Servers = append(names.Servers, strings.ToLower(d.Is.Name)+"_")
+	}
+	for _, d := range m.Providers {
+		names.Keys = append(names.Keys, d.Is.KeyEnv)
+		if d.Is.Login != nil {
+			names.Keys = append(names.Keys, d.Is.Login.TokenEnv)
+		}
+	}
+	for _, d := range m.forges {
+		names.Keys = append(names.Keys, d.Is.TokenEnv)
+		if d.Is.App != nil {
+			names.Keys = append(names.Keys, d.Is.App.KeyEnv)
+		}
+	}
+	for _, d := range m.Search {
+		names.Keys = append(names.Keys, d.Is.KeyEnv)
+	}
 }
 
 // Gather returns what manifests define, each thing once. It records what two of

@@ -1,14 +1,13 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/ecosystem"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
-	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -173,34 +172,9 @@ func similarPermission(name string) string {
 
 // Vocabulary is what manifests define that profiles may, or must not, speak of.
 type Vocabulary struct {
-	tools   []string
-	servers []string // of MCP, in lower case
-	keys    []string // variables that hold keys
-}
-
-// add adds what a manifest defines.
-func (names *Vocabulary) add(m *Manifest) {
-	for _, d := range m.Tools {
-		names.tools = append(names.tools, d.Is.Name)
-	}
-	for _, d := range m.Servers {
-		names.servers = append(names.servers, strings.ToLower(d.Is.Name)+"_")
-	}
-	for _, d := range m.Providers {
-		names.keys = append(names.keys, d.Is.KeyEnv)
-		if d.Is.Login != nil {
-			names.keys = append(names.keys, d.Is.Login.TokenEnv)
-		}
-	}
-	for _, d := range m.forges {
-		names.keys = append(names.keys, d.Is.TokenEnv)
-		if d.Is.App != nil {
-			names.keys = append(names.keys, d.Is.App.KeyEnv)
-		}
-	}
-	for _, d := range m.Search {
-		names.keys = append(names.keys, d.Is.KeyEnv)
-	}
+	Tools   []string
+	Servers []string // prefixes of the tools of MCP servers, in lower case
+	Keys    []string // variables that hold keys
 }
 
 // Check records what can be said about a profile only when all manifests were
@@ -208,7 +182,7 @@ func (names *Vocabulary) add(m *Manifest) {
 func (p *profileBody) Check(names Vocabulary) {
 	for _, e := range p.unusual {
 		name := e.Key.Value
-		known := slices.Contains(names.tools, name) || slices.ContainsFunc(names.servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
+		known := slices.Contains(names.Tools, name) || slices.ContainsFunc(names.Servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
 		if !known {
 			e.KeyProblem("unknown permission "+problem.Quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
 		}
@@ -226,7 +200,7 @@ var cloudSecrets = []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_B
 
 // CheckEnv records a variable that commands must not get; false if it is one.
 func (names *Vocabulary) CheckEnv(t form.Text) bool {
-	if strings.HasSuffix(strings.ToUpper(t.S), "_API_KEY") || slices.Contains(names.keys, t.S) || t.S == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
+	if strings.HasSuffix(strings.ToUpper(t.S), "_API_KEY") || slices.Contains(names.Keys, t.S) || t.S == "ACTIONS_ID_TOKEN_REQUEST_TOKEN" {
 		t.Problem(problem.Quote(t.S)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
 		return false
 	}
@@ -240,135 +214,6 @@ func sameLetters(a, b string) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return slices.Equal(x, y)
-}
-
-var (
-	networkForm      = form.Of[*permission.Network]{Type: form.Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readNetwork}
-	networkHost      = form.Of[string]{Type: form.Type{Name: "string"}, Read: readHost}
-	setupNetworkForm = form.Of[*setupNetwork]{Type: form.Type{Name: "enum", Values: []string{"registries", "deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readSetupNetwork}
-	setupHost        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSetupHost}
-	cacheForm        = form.Of[*[]string]{Type: form.Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(form.ListOf(form.String).Type)}, Read: readCache}
-	cacheName        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readCacheName}
-	exampleForm      = form.Of[permission.Example]{Type: form.TypeOf((*example).keys), Read: readExample}
-)
-
-// readNetwork reads which addresses may be reached.
-func readNetwork(v form.Value) (*permission.Network, bool) {
-	switch v.Node.Value {
-	case "deny":
-		return &permission.Network{}, true
-	case "allow":
-		if v.Src.Policies.IsUntrusted() {
-			v.Refused(policy.Hosts, "network access", "*")
-		}
-		return &permission.Network{Allow: true}, true
-	case "":
-		hosts, ok := form.ListOf(networkHost).Read(v)
-		return &permission.Network{Hosts: hosts}, ok
-	}
-	v.Wrong("deny, allow or a list of hosts", "write one of them")
-	return nil, false
-}
-
-// setupNetwork is what setup commands may reach; nil for the default.
-type setupNetwork struct{ *permission.Network }
-
-// readSetupNetwork reads which addresses setup commands may reach.
-func readSetupNetwork(v form.Value) (*setupNetwork, bool) {
-	switch v.Node.Value {
-	case "registries":
-		return &setupNetwork{}, true
-	case "":
-		hosts, ok := form.ListOf(setupHost).Read(v)
-		return &setupNetwork{&permission.Network{Hosts: hosts}}, ok
-	case "deny", "allow":
-		n, ok := readNetwork(v)
-		return &setupNetwork{n}, ok
-	}
-	v.Wrong("registries, deny, allow or a list of hosts", "write one of them")
-	return nil, false
-}
-
-// readSetupHost reads a host for setup commands. If a policy bounds those, it decides,
-// otherwise its hosts do.
-func readSetupHost(v form.Value) (string, bool) {
-	if v.Node.Value == permission.Registries {
-		return permission.Registries, true
-	}
-	if v.Src.Policies.States(policy.SetupNetwork) {
-		return hostWithin(v, policy.SetupNetwork)
-	}
-	return readHost(v)
-}
-
-func readHost(v form.Value) (string, bool) { return hostWithin(v, policy.Hosts) }
-
-// hostWithin reads a host that a key of policies bounds.
-func hostWithin(v form.Value, key policy.Key) (string, bool) {
-	t, ok := v.Filled()
-	if !ok {
-		return "", false
-	}
-	if _, err := reach.Parse([]string{t.S}, false); err != nil {
-		v.Problem("invalid host "+problem.Quote(t.S), "write its name alone, such as proxy.golang.org")
-		return "", false
-	}
-	v.Refused(key, "the host "+problem.Quote(t.S), t.S)
-	return t.S, ok
-}
-
-// readCache reads which build caches may be used.
-func readCache(v form.Value) (*[]string, bool) {
-	switch v.Node.Value {
-	case permission.AutoCache:
-		v.Refused(policy.Cache, "build caches", permission.AutoCache)
-		return &[]string{permission.AutoCache}, true
-	case "none":
-		return &[]string{}, true
-	case "":
-		names, ok := form.ListOf(cacheName).Read(v)
-		return &names, ok
-	}
-	v.Wrong("auto, none or a list of caches", "write for example [go]")
-	return nil, false
-}
-
-func readCacheName(v form.Value) (string, bool) {
-	t, ok := v.Filled()
-	if !ok {
-		return "", false
-	}
-	var known []string
-	for _, e := range ecosystem.All() {
-		known = append(known, e.Name)
-	}
-	if !slices.Contains(known, t.S) {
-		v.Problem("unknown cache "+problem.Quote(t.S), v.Src.Found.Suggest(t.S, known, "known caches: "))
-		return "", false
-	}
-	v.Refused(policy.Cache, "the cache "+problem.Quote(t.S), t.S)
-	return t.S, true
-}
-
-// example is one expected decision while it is read.
-type example struct{ allowed, denied, subject string }
-
-// readExample reads one expected decision.
-func readExample(v form.Value) (permission.Example, bool) {
-	var x example
-	got := x.keys().Read(v)
-	_, allows := got["allow"]
-	_, denies := got["deny"]
-	_, about := got["subject"]
-	if allows == denies || !about {
-		v.Problem("an example needs one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
-		return permission.Example{}, false
-	}
-	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.Src.Name, v.Use.Line, v.Use.Column)}
-	if allows {
-		e.Effect = permission.Allow
-	}
-	return e, e.Tool != "" && e.Subject != ""
 }
 
 // on returns the profile made of a base and the body.
@@ -394,14 +239,6 @@ func (p *profileBody) on(base Profile) *Profile {
 	out.Env = union(base.Env, env)
 	out.Digest = p.digest(&base, out)
 	return out
-}
-
-// caches returns the caches of a profile that names some and extends another one.
-func caches(base, named []string) []string {
-	if len(named) == 0 || slices.Contains(named, permission.AutoCache) {
-		return named
-	}
-	return union(slices.DeleteFunc(slices.Clone(base), func(s string) bool { return s == permission.AutoCache }), named)
 }
 
 // digest identifies the content of a profile, without its position.
@@ -436,14 +273,6 @@ func (p *profileBody) keys() form.Table {
 	}
 }
 
-func (e *example) keys() form.Table {
-	return form.Table{
-		{Name: "allow", Field: form.Into(&e.allowed, form.String), Doc: "Tool whose call must be allowed"},
-		{Name: "deny", Field: form.Into(&e.denied, form.String), Doc: "Tool whose call must be denied"},
-		{Name: "subject", Field: form.Into(&e.subject, form.String), Doc: "What the tool is called with: a path, a command line or a URL"},
-	}
-}
-
 // rulesType is the type of permission.
 func rulesType() form.Type {
 	effect := form.Type{Name: "enum", Values: []string{"allow", "deny"}}
@@ -452,4 +281,18 @@ func rulesType() form.Type {
 	rules := effect
 	rules.Or = &form.Type{Name: "map", Names: "PERMISSION", Elem: &patterns}
 	return rules
+}
+
+// checkOutside records a rule that allows directories outside of the workspace
+// which a policy refuses.
+func checkOutside(v form.Value, name, pattern string, effect permission.Effect) {
+	outside := name == permission.ExternalDirectory || name == permission.ExternalRead
+	if effect != permission.Allow || !outside || !v.Src.Policies.States(policy.Paths) {
+		return
+	}
+	fixed, _, _ := strings.Cut(strings.NewReplacer("?", "*").Replace(pattern), "*")
+	if !strings.HasSuffix(fixed, "/") && fixed != pattern {
+		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
+	}
+	v.Outside(cmp.Or(fixed, "/"), pattern)
 }

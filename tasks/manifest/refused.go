@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -112,20 +111,6 @@ func refusedRepo(v form.Value, r Repo) bool {
 		v.Refuse(what, by)
 	}
 	return what != ""
-}
-
-// checkOutside records a rule that allows directories outside of the workspace
-// which a policy refuses.
-func checkOutside(v form.Value, name, pattern string, effect permission.Effect) {
-	outside := name == permission.ExternalDirectory || name == permission.ExternalRead
-	if effect != permission.Allow || !outside || !v.Src.Policies.States(policy.Paths) {
-		return
-	}
-	fixed, _, _ := strings.Cut(strings.NewReplacer("?", "*").Replace(pattern), "*")
-	if !strings.HasSuffix(fixed, "/") && fixed != pattern {
-		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
-	}
-	v.Outside(cmp.Or(fixed, "/"), pattern)
 }
 
 // Below reports whether a price is lower than another one, for requests of any size.
