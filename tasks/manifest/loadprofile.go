@@ -87,9 +87,5 @@ func (l *Loader) profileFile(name, path string, defined *profiles) (Profile, boo
 	}
 	body := readProfileBody(root, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	body.Check(l.Names)
-	base := defined.base(body, nil)
-	if base == nil {
-		return Profile{}, false
-	}
-	return *body.on(*base), true
+	return defined.Extend(body)
 }

@@ -70,7 +70,9 @@ func (p *policyFile) read(v form.Value) {
 func registries() []string {
 	all := []string{permission.Registries, "debian"}
 	for _, e := range ecosystem.All() {
-		all = union(all, []string{e.Registry})
+		if !slices.Contains(all, e.Registry) {
+			all = append(all, e.Registry)
+		}
 	}
 	return all
 }
@@ -173,7 +175,7 @@ func readBoundHost(v form.Value) (string, bool) {
 	if v.Node.Value == "*" {
 		return "*", true
 	}
-	return readHost(v)
+	return networkHost.Read(v)
 }
 
 // readDirectory reads a directory, and returns it absolute and without symlinks.

@@ -110,6 +110,15 @@ func (ps *profiles) make(b *profileBody, chain []string) *Profile {
 	return ps.made[b.title]
 }
 
+// Extend returns the profile of a body that is not in the set, such as one of a file of its own.
+func (ps *profiles) Extend(b *profileBody) (Profile, bool) {
+	base := ps.base(b, nil)
+	if base == nil {
+		return Profile{}, false
+	}
+	return *b.on(*base), true
+}
+
 // base returns the profile that another one extends; one without a base
 // extends what denies everything. It is nil after a problem.
 func (ps *profiles) base(b *profileBody, chain []string) *Profile {
