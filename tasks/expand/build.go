@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -24,7 +25,7 @@ type builder struct {
 	complete  bool                                     // no manifest is missing because its file is broken
 	byID      map[string]*manifest.Task                // the tasks by id
 	defaults  manifest.Manifest                        // of keys that no manifest sets
-	override  map[*manifest.Manifest]*manifest.Profile // the command line's profile, as each manifest understands it
+	override  map[*manifest.Manifest]*profiles.Profile // the command line's profile, as each manifest understands it
 	rendered  int                                      // bytes of texts with variables so far
 
 	shared definitions
@@ -134,7 +135,7 @@ func (b *builder) index() {
 
 // checkManifests checks what manifests name at their top, used or not.
 func (b *builder) checkManifests() {
-	b.override = map[*manifest.Manifest]*manifest.Profile{}
+	b.override = map[*manifest.Manifest]*profiles.Profile{}
 	prices := map[string]manifest.Price{}
 	for _, m := range b.manifests {
 		m.Profiles.All()

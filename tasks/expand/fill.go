@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -27,7 +28,7 @@ type settings struct {
 	model    tasks.Model
 	fallback []tasks.Model
 	sampling tasks.Sampling
-	profile  manifest.Profile
+	profile  profiles.Profile
 	limits   tasks.Limits
 	setupEnv []string
 	digest   [3]string
@@ -105,7 +106,7 @@ func (b *builder) fill(d *draft, with settings) {
 
 // setupVariables returns the variables of a task's setup commands. One that is not set would
 // make them fail only later.
-func setupVariables(t *manifest.Task, names *manifest.Vocabulary, getenv func(string) string) []string {
+func setupVariables(t *manifest.Task, names *profiles.Vocabulary, getenv func(string) string) []string {
 	var all []string
 	for _, name := range t.SetupEnv {
 		if !names.CheckEnv(name) {
@@ -171,7 +172,7 @@ func (b *builder) limitsOf(t *manifest.Task, a tasks.Agent) tasks.Limits {
 
 // profileOf returns a task's profile: the command line's, its own or its
 // manifest's.
-func (b *builder) profileOf(t *manifest.Task) manifest.Profile {
+func (b *builder) profileOf(t *manifest.Task) profiles.Profile {
 	m := t.Manifest
 	written, _ := m.Profiles.Find(b.defaults.Profile.S)
 	switch {
@@ -187,7 +188,7 @@ func (b *builder) profileOf(t *manifest.Task) manifest.Profile {
 }
 
 // profileAt finds a profile that a manifest names.
-func profileAt(m *manifest.Manifest, name form.Text) manifest.Profile {
+func profileAt(m *manifest.Manifest, name form.Text) profiles.Profile {
 	p, ok := m.Profiles.Find(name.S)
 	if !ok && m.Profiles.Body(name.S) == nil {
 		name.Problem("unknown profile "+problem.Quote(name.S), name.Src.Found.Suggest(name.S, m.Profiles.Names(), "known profiles: "))

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 )
 
 // ownRules returns the rules that are not a preset's.
@@ -131,7 +132,7 @@ func TestExamplesThatFailAreProblems(t *testing.T) {
 			{Effect: permission.Allow, Tool: "edit", Subject: "a.go", Source: "m.yaml:9:9"},
 		},
 	}
-	got := manifest.CheckExamples(p, func(tool, subject string) permission.Decision { return p.Decide(permission.Need(tool, subject)) })
+	got := profiles.CheckExamples(p, func(tool, subject string) permission.Decision { return p.Decide(permission.Need(tool, subject)) })
 	want := []string{
 		`c:m.yaml:8:9: profile mine: bash "git push" is allowed, and the example expects deny: bash: {"git *": allow} (m.yaml:3); change the rules or the example`,
 		`m.yaml:9:9: profile mine: edit "a.go" is denied, and the example expects allow: no rule allows it (profile mine); change the rules or the example`,

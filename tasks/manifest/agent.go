@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -18,8 +19,8 @@ type Agent struct {
 	Text      template.Template
 	ModelName *form.Text
 	Profile   *form.Text
-	Body      *profileBody // the rules of an agent's own file; nil for none
-	layers    [][]writtenRule
+	Body      *profiles.Body // the rules of an agent's own file; nil for none
+	layers    [][]profiles.Rule
 	Flaws     *form.Flaws // in an agent's own file; nil for one of a manifest
 }
 

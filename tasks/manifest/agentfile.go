@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -140,11 +141,11 @@ func (a *Agent) readMarkdown(data string) (off bool) {
 	}
 	root.Key = a.Key
 	a.Value = *root
-	h := &agentHead{agent: a, body: &profileBody{Value: a.Value, title: AgentTitle(a.Name)}}
+	h := &agentHead{agent: a, body: &profiles.Body{Value: a.Value, Title: AgentTitle(a.Name)}}
 	h.keys().Forgive(a.Value, restrictsAgent)
 	a.Body, a.layers = h.body, h.layers()
-	if slices.ContainsFunc(a.layers, func(l []writtenRule) bool { return len(l) > maxEntries }) {
-		a.KeyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
+	if slices.ContainsFunc(a.layers, func(l []profiles.Rule) bool { return len(l) > profiles.MaxEntries }) {
+		a.KeyProblem(fmt.Sprintf("the agent has more than %d rules", profiles.MaxEntries), "use wildcards")
 	}
 	if words := strings.TrimSpace(body); words != "" {
 		t := form.Text{Value: a.Value, S: words}

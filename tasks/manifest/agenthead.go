@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -15,19 +16,19 @@ import (
 // the rules of tools, permission and permissions; other keys limit the agent on their own.
 type agentHead struct {
 	agent       *Agent
-	body        *profileBody
+	body        *profiles.Body
 	off         bool
-	switches    []writtenRule
-	permissions []writtenRule
-	list        []writtenRule   // of permissions, as in OpenCode 2
-	listed      [][]writtenRule // of lists of tools
-	others      []writtenRule   // denials of names for which OpenCode looks up no rule, such as write
+	switches    []profiles.Rule
+	permissions []profiles.Rule
+	list        []profiles.Rule   // of permissions, as in OpenCode 2
+	listed      [][]profiles.Rule // of lists of tools
+	others      []profiles.Rule   // denials of names for which OpenCode looks up no rule, such as write
 }
 
 // layers returns the lists of rules that each limit the agent.
-func (h *agentHead) layers() [][]writtenRule {
-	all := [][]writtenRule{slices.Concat(h.ordered(), h.list), h.others}
-	return slices.DeleteFunc(append(all, h.listed...), func(l []writtenRule) bool { return len(l) == 0 })
+func (h *agentHead) layers() [][]profiles.Rule {
+	all := [][]profiles.Rule{slices.Concat(h.ordered(), h.list), h.others}
+	return slices.DeleteFunc(append(all, h.listed...), func(l []profiles.Rule) bool { return len(l) == 0 })
 }
 
 // ruleName returns the permission that a name of OpenCode or Claude stands for. It is exact
@@ -58,7 +59,7 @@ func ruleName(name string) (is string, exact bool) {
 }
 
 // add adds rules of version 1 that were written under a name.
-func (h *agentHead) add(e form.Value, exact bool, rules []writtenRule) {
+func (h *agentHead) add(e form.Value, exact bool, rules []profiles.Rule) {
 	if exact {
 		h.permissions = append(h.permissions, rules...)
 		return
@@ -77,7 +78,7 @@ func (h *agentHead) add(e form.Value, exact bool, rules []writtenRule) {
 func (h *agentHead) readPermission(v form.Value) {
 	denyAsks(v)
 	if !v.IsMapping() {
-		h.permissions = h.body.rulesOf(v)
+		h.permissions = h.body.RulesOf(v)
 		return
 	}
 	entries, _ := v.Entries()
@@ -87,7 +88,7 @@ func (h *agentHead) readPermission(v form.Value) {
 		key.Value = name
 		renamed := e
 		renamed.Key = &key
-		h.add(e, exact, h.body.rulesUnder(renamed))
+		h.add(e, exact, h.body.RulesUnder(renamed))
 	}
 }
 
@@ -115,14 +116,14 @@ func (h *agentHead) readTools(v form.Value) {
 			}
 			r.Effect = permission.Allow
 		}
-		h.switches = append(h.switches, writtenRule{r, "*"})
+		h.switches = append(h.switches, profiles.Rule{Rule: r, Written: "*"})
 	}
 }
 
 // readToolList reads a list of the only tools that an agent has. What names no tool allows
 // none.
 func (h *agentHead) readToolList(v form.Value) {
-	rules := []writtenRule{{permission.Rule{Permission: "*", Pattern: "*", Source: v.RuleSource()}, "*"}}
+	rules := []profiles.Rule{{Rule: permission.Rule{Permission: "*", Pattern: "*", Source: v.RuleSource()}, Written: "*"}}
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
@@ -137,7 +138,7 @@ func (h *agentHead) readToolList(v form.Value) {
 
 // readDeniedTools reads a list of tools that an agent does not have.
 func (h *agentHead) readDeniedTools(v form.Value) {
-	var rules []writtenRule
+	var rules []profiles.Rule
 	for _, entry := range toolNames(v) {
 		r, ok := listedTool(v, entry)
 		if !ok {
@@ -170,14 +171,14 @@ func toolNames(v form.Value) []string {
 
 // listedTool makes the rule of an entry in a list of tools: a name, or Bash(PATTERN), where
 // "git:*" means all commands that start with the word git.
-func listedTool(v form.Value, entry string) (writtenRule, bool) {
+func listedTool(v form.Value, entry string) (profiles.Rule, bool) {
 	name, pattern, _ := strings.Cut(entry, "(")
 	is, _ := ruleName(strings.TrimSpace(name))
 	switch {
 	case name == entry:
 		pattern = "*"
 	case is != "bash" || !strings.HasSuffix(pattern, ")"):
-		return writtenRule{}, false
+		return profiles.Rule{}, false
 	default:
 		pattern = strings.TrimSuffix(pattern, ")")
 		if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
@@ -185,7 +186,7 @@ func listedTool(v form.Value, entry string) (writtenRule, bool) {
 		}
 	}
 	known := is == "*" || slices.Contains(permission.Known(), is) || strings.ContainsRune(is, '_')
-	return writtenRule{permission.Rule{Permission: is, Pattern: pattern, Source: v.RuleSource()}, pattern}, known && pattern != ""
+	return profiles.Rule{Rule: permission.Rule{Permission: is, Pattern: pattern, Source: v.RuleSource()}, Written: pattern}, known && pattern != ""
 }
 
 // denyAsks replaces ask by deny: in files that were written for interactive use,
@@ -213,7 +214,7 @@ func (a *Agent) Narrow(to *tasks.Agent) string {
 		var rules []permission.Rule
 		for _, r := range layer {
 			rules = append(rules, r.Rule)
-			content[i] = append(content[i], [3]string{r.Permission, r.written, r.Effect.String()})
+			content[i] = append(content[i], [3]string{r.Permission, r.Written, r.Effect.String()})
 		}
 		to.Restrictions = append(to.Restrictions, rules)
 	}
@@ -233,7 +234,7 @@ func (h *agentHead) keys() form.Table {
 		{Name: "disable", Field: form.Into(&h.off, form.Bool), Def: "false", Doc: "Leave the agent out"},
 		{Name: "disabled", Field: form.Into(&h.off, form.Bool), Def: "false", Doc: "Leave the agent out"},
 		{Name: "tools", Field: form.Field{Type: form.Bool.Type, Read: h.readTools}, Doc: "Tools that are on or off, or a list of the only ones"},
-		{Name: "permission", Field: form.Field{Type: rulesType(), Read: h.readPermission}, Doc: "Rules by permission and pattern"},
+		{Name: "permission", Field: form.Field{Type: profiles.RulesType(), Read: h.readPermission}, Doc: "Rules by permission and pattern"},
 		{Name: "permissions", Field: form.Field{Type: agentRulesForm.Type, Read: h.readList}, Doc: "Rules as in OpenCode 2, in their order"},
 	}
 	for _, name := range []string{"allowed-tools", "allowed_tools", "allowedTools"} {

@@ -8,19 +8,20 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 )
 
 // ordered returns the rules of the keys tools and permission in OpenCode's order: first the switches of tools. One
 // whose permission has rules is replaced by them, in its position.
-func (h *agentHead) ordered() []writtenRule {
-	var all []writtenRule
-	of := func(name string) func(writtenRule) bool {
-		return func(r writtenRule) bool { return r.Permission == name }
+func (h *agentHead) ordered() []profiles.Rule {
+	var all []profiles.Rule
+	of := func(name string) func(profiles.Rule) bool {
+		return func(r profiles.Rule) bool { return r.Permission == name }
 	}
 	rest := slices.Clone(h.permissions)
 	for _, s := range h.switches {
 		name := s.Permission
-		switch rules := slices.DeleteFunc(slices.Clone(h.permissions), func(r writtenRule) bool { return r.Permission != name }); {
+		switch rules := slices.DeleteFunc(slices.Clone(h.permissions), func(r profiles.Rule) bool { return r.Permission != name }); {
 		case len(rules) == 0:
 			all = append(all, s)
 		case slices.ContainsFunc(rest, of(name)): // once
@@ -31,7 +32,7 @@ func (h *agentHead) ordered() []writtenRule {
 	return append(all, rest...)
 }
 
-var agentRulesForm = form.Flat(form.Of[[]writtenRule]{Type: form.TypeOf((*agentRule).keys), Read: readAgentRule})
+var agentRulesForm = form.Flat(form.Of[[]profiles.Rule]{Type: form.TypeOf((*agentRule).keys), Read: readAgentRule})
 
 // agentRule is a rule of OpenCode 2 while it is read.
 type agentRule struct {
@@ -40,13 +41,13 @@ type agentRule struct {
 }
 
 // readAgentRule reads one rule, and makes rules of it: several for an action with wildcards.
-func readAgentRule(v form.Value) ([]writtenRule, bool) {
+func readAgentRule(v form.Value) ([]profiles.Rule, bool) {
 	var r agentRule
 	if r.keys().Read(v); r.action == "" || r.resource == "" || r.effect.Node == nil {
 		v.Problem("a rule has action, resource and effect", `write {action: edit, resource: "*", effect: deny}`)
 		return nil, false
 	}
-	all := ruleOf(r.effect, r.action, r.resource)
+	all := profiles.RuleOf(r.effect, r.action, r.resource)
 	if len(all) != 1 {
 		return nil, false
 	}

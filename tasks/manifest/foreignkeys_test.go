@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 )
 
 // Every key of another tool has a fix that some mapping accepts.
 func TestForeignKeysHaveAnOwnKey(t *testing.T) {
-	tables := []form.Table{new(Manifest).Keys(), new(Task).keys(), new(check).keys(), profilesForm.Elem.Keys()}
+	tables := []form.Table{new(Manifest).Keys(), new(Task).keys(), new(check).keys(), profiles.Form.Elem.Keys()}
 	for name, list := range form.ForeignKeys() {
 		if name != strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
 			t.Errorf("%s is never found", name)

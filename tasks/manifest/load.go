@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -37,7 +38,7 @@ type Loader struct {
 	Lists   *lists
 	read    []string // manifests so far, absolute
 	Sums    []string // their SHA-256, in hexadecimal
-	Names   Vocabulary
+	Names   profiles.Vocabulary
 }
 
 // NewLoader returns a loader, which loads until ctx ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -28,7 +29,7 @@ func LoadProfile(ctx context.Context, nameOrFile, manifest string, o tasks.Optio
 func loadProfile(ctx context.Context, nameOrFile, manifest string, o tasks.Options) (permission.Profile, error) {
 	l := NewLoader(ctx, o)
 	l.Inputs.Ignored = true // only profiles are wanted, and standard input may be another's
-	defined := newProfiles()
+	defined := profiles.NewSet()
 	if manifest != "" {
 		m, err := l.Manifest(ctx, manifest)
 		if err != nil {
@@ -39,7 +40,7 @@ func loadProfile(ctx context.Context, nameOrFile, manifest string, o tasks.Optio
 			defined.Check(l.Names)
 		}
 	}
-	var p Profile
+	var p profiles.Profile
 	if err := l.Found.Err(); err == nil {
 		p, _ = l.Profile(nameOrFile, "--profile", defined)
 	}
@@ -50,12 +51,12 @@ func loadProfile(ctx context.Context, nameOrFile, manifest string, o tasks.Optio
 }
 
 // Profile finds what a flag names: a profile, or a file that holds one.
-func (l *Loader) Profile(name, flag string, defined *profiles) (Profile, bool) {
+func (l *Loader) Profile(name, flag string, defined *profiles.Set) (profiles.Profile, bool) {
 	if p, ok := defined.Find(name); ok {
 		return p, true
 	}
 	if defined.Body(name) != nil {
-		return Profile{}, false
+		return profiles.Profile{}, false
 	}
 	path := form.ResolvePath(l.Options.Dir, name)
 	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || form.IsFile(path) {
@@ -64,28 +65,28 @@ func (l *Loader) Profile(name, flag string, defined *profiles) (Profile, bool) {
 	known := defined.Names()
 	fix := l.Found.Suggest(name, known, "known profiles: ")
 	l.Found.Add(problem.Problem{File: flag, What: "unknown profile " + problem.Quote(name), Fix: fix})
-	return Profile{}, false
+	return profiles.Profile{}, false
 }
 
 // profileFile reads a profile from a file of its own.
-func (l *Loader) profileFile(name, path string, defined *profiles) (Profile, bool) {
+func (l *Loader) profileFile(name, path string, defined *profiles.Set) (profiles.Profile, bool) {
 	src := l.source(name, filepath.Dir(path))
 	if by, refused := form.RefusesPath(src.Policies, path); refused {
 		what, fix := form.Refusal("the profile's path", by)
 		l.Found.Add(problem.Problem{File: name, What: what, Fix: fix})
-		return Profile{}, false
+		return profiles.Profile{}, false
 	}
 	l.Inputs.Uses.Reads(path)
 	data, err := form.ReadRegular(path, form.MaxFile)
 	if err != nil {
 		src.Unreadable(err)
-		return Profile{}, false
+		return profiles.Profile{}, false
 	}
 	root, ok := src.Parse(data)
 	if !ok {
-		return Profile{}, false
+		return profiles.Profile{}, false
 	}
-	body := readProfileBody(root, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	body := profiles.Read(root, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	body.Check(l.Names)
 	return defined.Extend(body)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -209,7 +210,7 @@ func (s *LanguageServer) keys() form.Table {
 		{Name: "env", Field: form.Into(&s.Written.Environment, environmentForm), Doc: "Environment variables of the process, as in mcp"},
 		{Name: "initialization", Field: form.Into(&s.initialization, initializeForm), Doc: "Options that the server gets at its start"},
 		{Name: "disabled", Field: form.Into(&s.disabled, form.Bool), Def: "false", Doc: "Leave the server out"},
-		{Name: "cache", Field: form.Into(&s.Written.cache, cacheForm), Doc: "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
+		{Name: "cache", Field: form.Into(&s.Written.cache, profiles.Cache), Doc: "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
 		{Name: "read", Field: form.Into(&s.Written.reads, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Other paths that it may read, relative to the manifest"},
 		{Name: "write", Field: form.Into(&s.Written.writes, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Paths outside of the workspace that it may write, relative to the manifest"},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 )
 
 // DefaultLimits returns the limits of a job whose manifest sets none. Cost,
@@ -34,7 +35,7 @@ type Manifest struct {
 	Parallel          int // 0: not set
 	Clones            int // 0: not set
 	Vars              map[string]string
-	Profiles          *profiles
+	Profiles          *profiles.Set
 	Repos             repoList
 	Tasks             []*Task
 	AllowDirty        bool
@@ -77,7 +78,7 @@ type Price struct {
 // readManifest reads a manifest. References between its parts, other manifests
 // and the command line are checked later.
 func readManifest(v form.Value, l *lists) *Manifest {
-	m := &Manifest{Value: v, lists: l, Profiles: newProfiles()}
+	m := &Manifest{Value: v, lists: l, Profiles: profiles.NewSet()}
 	m.Keys().Read(v)
 	v.Src.NotePassedOver()
 	m.Agents = append(m.Agents, laterFiles(m.AgentFiles)...)
@@ -183,7 +184,7 @@ func (m *Manifest) Keys() form.Table {
 		{Name: "jobs", Field: form.Into(&m.Parallel, form.Between(1, MaxParallel)), Def: "1", Doc: "Number of jobs that run concurrently"},
 		{Name: "clones", Field: form.Into(&m.Clones, form.Between(1, MaxParallel)), Def: "4", Doc: "Number of repositories that are fetched concurrently"},
 		{Name: "vars", Field: form.Into(&m.Vars, varsForm), Doc: "Variables for ${{ vars.NAME }}"},
-		{Name: "profiles", Field: form.Into(&m.Profiles, profilesForm), Doc: "Permission profiles by name"},
+		{Name: "profiles", Field: form.Into(&m.Profiles, profiles.Form), Doc: "Permission profiles by name"},
 		{Name: "repos", Field: form.Into(&m.Repos, m.lists.repos()), Doc: "Repositories that tasks run on (the current repository if absent)"},
 		{Name: "tasks", Field: form.Into(&m.Tasks, form.UpTo(MaxJobs, form.ListOf(taskForm(m.lists)))), Doc: "Tasks to run, at least one"},
 		{Name: "allow_dirty", Field: form.Into(&m.AllowDirty, form.Bool), Def: "false", Doc: "Accept uncommitted changes in repositories that are changed in place"},
@@ -273,7 +274,7 @@ func PolicySchema() map[string]any {
 }
 
 // addTo adds what a manifest defines to the names that profiles may, or must not, speak of.
-func (m *Manifest) addTo(names *Vocabulary) {
+func (m *Manifest) addTo(names *profiles.Vocabulary) {
 	for _, d := range m.Tools {
 		names.Tools = append(names.Tools, d.Is.Name)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -133,7 +134,7 @@ func (p *policyFile) maxProfile(v form.Value) {
 		v.Problem("unknown profile "+problem.Quote(t.S), v.Src.Found.Suggest(t.S, permission.Presets(), "write a file, or one of "))
 		return
 	}
-	if file, ok := p.loader.profileFile(t.S, form.ResolvePath(v.Src.Dir, t.S), newProfiles()); ok {
+	if file, ok := p.loader.profileFile(t.S, form.ResolvePath(v.Src.Dir, t.S), profiles.NewSet()); ok {
 		p.MaxProfile = &file.Profile
 	}
 }
@@ -175,7 +176,7 @@ func readBoundHost(v form.Value) (string, bool) {
 	if v.Node.Value == "*" {
 		return "*", true
 	}
-	return networkHost.Read(v)
+	return profiles.Host.Read(v)
 }
 
 // readDirectory reads a directory, and returns it absolute and without symlinks.

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -47,8 +48,8 @@ func (p *Process) keys() form.Table {
 		{Name: "environment", Field: form.Into(&p.Environment, environmentForm), Doc: "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
 		{Name: "read", Field: form.Into(&p.reads, form.UpTo(maxHeaders, form.ListOf(processPathForm))), Doc: "Other paths that it may read, relative to the manifest"},
 		{Name: "write", Field: form.Into(&p.writes, form.UpTo(maxHeaders, form.ListOf(writePathForm))), Doc: writeDoc},
-		{Name: "network", Field: form.Into(&p.network, networkForm), Def: "deny", Doc: "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
-		{Name: "cache", Field: form.Into(&p.cache, cacheForm), Def: "none", Doc: "Caches of the user whose downloads it may read, as in a profile"},
+		{Name: "network", Field: form.Into(&p.network, profiles.Network), Def: "deny", Doc: "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
+		{Name: "cache", Field: form.Into(&p.cache, profiles.Cache), Def: "none", Doc: "Caches of the user whose downloads it may read, as in a profile"},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/profiles"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tools"
 )
@@ -24,7 +24,7 @@ func CheckExamples(w world.World, plan *tasks.Plan) error {
 	defer done()
 	var problems problem.List
 	for _, p := range plan.Profiles {
-		problems = append(problems, manifest.CheckExamples(p, judge.Decide(p))...)
+		problems = append(problems, profiles.CheckExamples(p, judge.Decide(p))...)
 	}
 	if len(problems) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package manifest
+package profiles
 
 import (
 	"fmt"
@@ -11,26 +11,26 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// profiles are those that a manifest defines, beside the presets.
-type profiles struct {
-	bodies []*profileBody      // in the order of the file
+// Set are those that a manifest defines, beside the presets.
+type Set struct {
+	bodies []*Body             // in the order of the file
 	made   map[string]*Profile // by name; nil after a problem, which is recorded once
 }
 
-func newProfiles() *profiles { return &profiles{made: map[string]*Profile{}} }
+// NewSet returns a set of the presets alone.
+func NewSet() *Set { return &Set{made: map[string]*Profile{}} }
 
-// maxProfiles and maxEntries bound what profiles that extend each other can
-// grow to.
-const (
-	maxProfiles = 100
-	maxEntries  = 2000 // rules, hosts and names of one profile
-)
+const maxProfiles = 100 // of a manifest, which may extend each other
 
-var profilesForm = form.MapOf("NAME", form.TypeOf((*profileBody).keys), readProfiles)
+// MaxEntries is the maximum number of rules, hosts and names of a profile.
+const MaxEntries = 2000
+
+// Form is the form of the profiles of a manifest.
+var Form = form.MapOf("NAME", form.TypeOf((*Body).keys), readProfiles)
 
 // readProfiles reads the profiles of a manifest.
-func readProfiles(v form.Value) (*profiles, bool) {
-	ps := newProfiles()
+func readProfiles(v form.Value) (*Set, bool) {
+	ps := NewSet()
 	entries, ok := v.Entries()
 	for _, e := range entries {
 		name := e.Key.Value
@@ -42,27 +42,27 @@ func readProfiles(v form.Value) (*profiles, bool) {
 		case e.Null():
 			e.Problem(fmt.Sprintf("profile %s is empty", problem.Quote(name)), "add at least permission: or extends:")
 		default:
-			ps.bodies = append(ps.bodies, readProfileBody(e, name))
+			ps.bodies = append(ps.bodies, Read(e, name))
 		}
 	}
 	if len(entries) > maxProfiles {
 		v.Problem(fmt.Sprintf("more than %d profiles", maxProfiles), "spread them over several manifests")
-		return newProfiles(), false
+		return NewSet(), false
 	}
 	return ps, ok
 }
 
 // Names returns every name that a profile can be called by.
-func (ps *profiles) Names() []string {
+func (ps *Set) Names() []string {
 	names := permission.Presets()
 	for _, b := range ps.bodies {
-		names = append(names, b.title)
+		names = append(names, b.Title)
 	}
 	return names
 }
 
-func (ps *profiles) Body(name string) *profileBody {
-	i := slices.IndexFunc(ps.bodies, func(b *profileBody) bool { return b.title == name })
+func (ps *Set) Body(name string) *Body {
+	i := slices.IndexFunc(ps.bodies, func(b *Body) bool { return b.Title == name })
 	if i < 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (ps *profiles) Body(name string) *profileBody {
 
 // Find returns a profile by name, with what it extends; false if it is unknown
 // or has a problem, which is recorded.
-func (ps *profiles) Find(name string) (Profile, bool) {
+func (ps *Set) Find(name string) (Profile, bool) {
 	if p, seen := ps.ready(name); seen {
 		return deref(p)
 	}
@@ -90,7 +90,7 @@ func deref(p *Profile) (Profile, bool) {
 
 // ready returns a preset or a profile that was made before. It is nil, and
 // seen all the same, if that failed.
-func (ps *profiles) ready(name string) (p *Profile, seen bool) {
+func (ps *Set) ready(name string) (p *Profile, seen bool) {
 	if p, seen = ps.made[name]; seen {
 		return p, true
 	}
@@ -102,16 +102,16 @@ func (ps *profiles) ready(name string) (p *Profile, seen bool) {
 }
 
 // make builds a profile; chain holds the names of those that extend it.
-func (ps *profiles) make(b *profileBody, chain []string) *Profile {
-	ps.made[b.title] = nil
-	if base := ps.base(b, append(chain, b.title)); base != nil {
-		ps.made[b.title] = b.on(*base)
+func (ps *Set) make(b *Body, chain []string) *Profile {
+	ps.made[b.Title] = nil
+	if base := ps.base(b, append(chain, b.Title)); base != nil {
+		ps.made[b.Title] = b.on(*base)
 	}
-	return ps.made[b.title]
+	return ps.made[b.Title]
 }
 
 // Extend returns the profile of a body that is not in the set, such as one of a file of its own.
-func (ps *profiles) Extend(b *profileBody) (Profile, bool) {
+func (ps *Set) Extend(b *Body) (Profile, bool) {
 	base := ps.base(b, nil)
 	if base == nil {
 		return Profile{}, false
@@ -121,7 +121,7 @@ func (ps *profiles) Extend(b *profileBody) (Profile, bool) {
 
 // base returns the profile that another one extends; one without a base
 // extends what denies everything. It is nil after a problem.
-func (ps *profiles) base(b *profileBody, chain []string) *Profile {
+func (ps *Set) base(b *Body, chain []string) *Profile {
 	if b.extends == nil {
 		return &Profile{Profile: permission.Profile{Cache: []string{permission.AutoCache}}}
 	}
@@ -140,18 +140,18 @@ func (ps *profiles) base(b *profileBody, chain []string) *Profile {
 	return nil
 }
 
-// Check checks every profile; see profileBody.check.
-func (ps *profiles) Check(names Vocabulary) {
+// Check checks every profile; see [Body.Check].
+func (ps *Set) Check(names Vocabulary) {
 	for _, b := range ps.bodies {
 		b.Check(names)
 	}
 }
 
 // All returns every profile that is in order, as the file has them.
-func (ps *profiles) All() []permission.Profile {
+func (ps *Set) All() []permission.Profile {
 	var all []permission.Profile
 	for _, b := range ps.bodies {
-		if p, ok := ps.Find(b.title); ok {
+		if p, ok := ps.Find(b.Title); ok {
 			all = append(all, p.Profile)
 		}
 	}

@@ -1,4 +1,4 @@
-package manifest
+package profiles
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// profileBody is a profile as a file defines it.
-type profileBody struct {
+// Body is a profile as a file defines it.
+type Body struct {
 	form.Value
-	title    string
+	Title    string
 	extends  *form.Text
-	rules    []writtenRule
+	rules    []Rule
 	network  *permission.Network
 	setup    *setupNetwork
 	cache    *[]string // nil if absent
@@ -27,11 +27,11 @@ type profileBody struct {
 	examples []permission.Example
 }
 
-// writtenRule is a rule and its pattern before "~" was expanded, which is the
+// Rule is a rule and its pattern before "~" was expanded, which is the
 // same on every machine.
-type writtenRule struct {
+type Rule struct {
 	permission.Rule
-	written string
+	Written string
 }
 
 // Profile is a profile with what it extends, and a digest of its content that is
@@ -41,43 +41,43 @@ type Profile struct {
 	Digest string
 }
 
-// readProfileBody reads a profile's body.
-func readProfileBody(v form.Value, title string) *profileBody {
-	p := &profileBody{Value: v, title: title}
+// Read reads a profile's body.
+func Read(v form.Value, title string) *Body {
+	p := &Body{Value: v, Title: title}
 	p.keys().Read(v)
-	if p.cache != nil && len(*p.cache) > maxEntries || len(p.rules)+len(p.env)+len(p.examples) > maxEntries {
-		v.Problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
+	if p.cache != nil && len(*p.cache) > MaxEntries || len(p.rules)+len(p.env)+len(p.examples) > MaxEntries {
+		v.Problem(fmt.Sprintf("the profile has more than %d entries", MaxEntries), "use wildcards")
 		p.rules, p.cache, p.env, p.examples = nil, nil, nil, nil
 	}
 	return p
 }
 
 // readRules reads the key permission.
-func (p *profileBody) readRules(v form.Value) { p.rules = append(p.rules, p.rulesOf(v)...) }
+func (p *Body) readRules(v form.Value) { p.rules = append(p.rules, p.RulesOf(v)...) }
 
-func (p *profileBody) readGit(v form.Value) { p.rules = append(p.rules, readGitRule(v)...) }
+func (p *Body) readGit(v form.Value) { p.rules = append(p.rules, readGitRule(v)...) }
 
-// rulesOf reads a permission key: one effect for everything, or a mapping from
+// RulesOf reads a permission key: one effect for everything, or a mapping from
 // permissions to an effect or to patterns with an effect each. The order of
 // the file is the order of the rules.
-func (p *profileBody) rulesOf(v form.Value) []writtenRule {
+func (p *Body) RulesOf(v form.Value) []Rule {
 	switch {
 	case v.Node.Value != "":
-		return ruleOf(v, "*", "*")
+		return RuleOf(v, "*", "*")
 	case v.IsList():
 		v.Wrong("allow, deny or a mapping from permissions to them", "write for example {edit: allow}")
 		return nil
 	}
-	var all []writtenRule
+	var all []Rule
 	entries, _ := v.Entries()
 	for _, e := range entries {
-		all = append(all, p.rulesUnder(e)...)
+		all = append(all, p.RulesUnder(e)...)
 	}
 	return all
 }
 
-// rulesUnder reads the rules of one permission.
-func (p *profileBody) rulesUnder(e form.Value) (all []writtenRule) {
+// RulesUnder reads the rules of one permission.
+func (p *Body) RulesUnder(e form.Value) (all []Rule) {
 	name := permission.Alias(e.Key.Value)
 	switch {
 	case name == permission.Git:
@@ -86,18 +86,18 @@ func (p *profileBody) rulesUnder(e form.Value) (all []writtenRule) {
 	case e.IsList():
 		e.Wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
 	case e.IsScalar():
-		return ruleOf(e, name, "*")
+		return RuleOf(e, name, "*")
 	default:
 		patterns, _ := e.Entries()
 		for _, pattern := range patterns {
-			all = append(all, ruleOf(pattern, name, pattern.Key.Value)...)
+			all = append(all, RuleOf(pattern, name, pattern.Key.Value)...)
 		}
 	}
 	return all
 }
 
-// ruleOf reads an effect and makes the rule of it; none after a problem.
-func ruleOf(v form.Value, permissionName, pattern string) []writtenRule {
+// RuleOf reads an effect and makes the rule of it; none after a problem.
+func RuleOf(v form.Value, permissionName, pattern string) []Rule {
 	effect, ok := readEffect(v)
 	if !ok {
 		return nil
@@ -108,7 +108,7 @@ func ruleOf(v form.Value, permissionName, pattern string) []writtenRule {
 	}
 	checkOutside(v, permissionName, expanded, effect)
 	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.RuleSource()}
-	return []writtenRule{{r, pattern}}
+	return []Rule{{r, pattern}}
 }
 
 // readEffect reads allow or deny.
@@ -128,7 +128,7 @@ func readEffect(v form.Value) (permission.Effect, bool) {
 
 // readGitRule reads whether git's own files may be written. none is a rule too:
 // it denies what an extended profile allows.
-func readGitRule(v form.Value) []writtenRule {
+func readGitRule(v form.Value) []Rule {
 	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.RuleSource()}
 	switch {
 	case v.Null():
@@ -139,13 +139,13 @@ func readGitRule(v form.Value) []writtenRule {
 		v.Wrong("write or none", "write one of them")
 		return nil
 	}
-	return []writtenRule{{r, "*"}}
+	return []Rule{{r, "*"}}
 }
 
 // judged reports whether a rule of this name can ever be looked for. One whose
 // name looks like a typing mistake is checked later, as it may be that of a
 // tool that the manifest defines further down.
-func (p *profileBody) judged(e form.Value) bool {
+func (p *Body) judged(e form.Value) bool {
 	name := permission.Alias(e.Key.Value)
 	if slices.Contains(permission.Known(), name) || strings.ContainsAny(name, "*?") {
 		return true
@@ -179,7 +179,7 @@ type Vocabulary struct {
 
 // Check records what can be said about a profile only when all manifests were
 // read.
-func (p *profileBody) Check(names Vocabulary) {
+func (p *Body) Check(names Vocabulary) {
 	for _, e := range p.unusual {
 		name := e.Key.Value
 		known := slices.Contains(names.Tools, name) || slices.ContainsFunc(names.Servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
@@ -217,9 +217,9 @@ func sameLetters(a, b string) bool {
 }
 
 // on returns the profile made of a base and the body.
-func (p *profileBody) on(base Profile) *Profile {
+func (p *Body) on(base Profile) *Profile {
 	out := &Profile{Profile: base.Clone()}
-	out.Name, out.Examples = p.title, p.examples
+	out.Name, out.Examples = p.Title, p.examples
 	for _, r := range p.rules {
 		out.Rules = append(out.Rules, r.Rule)
 	}
@@ -242,10 +242,10 @@ func (p *profileBody) on(base Profile) *Profile {
 }
 
 // digest identifies the content of a profile, without its position.
-func (p *profileBody) digest(base, out *Profile) string {
+func (p *Body) digest(base, out *Profile) string {
 	rules := make([][3]string, len(p.rules))
 	for i, r := range p.rules {
-		rules[i] = [3]string{r.Permission, r.written, r.Effect.String()}
+		rules[i] = [3]string{r.Permission, r.Written, r.Effect.String()}
 	}
 	return tasks.Digest(out.Name, base.Digest, rules, out.Network, out.Setup, out.Cache, out.Env)
 }
@@ -260,21 +260,21 @@ func union(a, b []string) []string {
 	return out
 }
 
-func (p *profileBody) keys() form.Table {
+func (p *Body) keys() form.Table {
 	return form.Table{
 		{Name: "extends", Field: form.Into(&p.extends, form.Optional(form.Filled)), Doc: "Preset or profile whose rules come first (one that denies everything if absent)"},
-		{Name: "permission", Field: form.Field{Type: rulesType(), Read: p.readRules}, Doc: "allow or deny, or rules by permission and pattern; the last match decides"},
+		{Name: "permission", Field: form.Field{Type: RulesType(), Read: p.readRules}, Doc: "allow or deny, or rules by permission and pattern; the last match decides"},
 		{Name: "git", Field: form.Field{Type: form.Type{Name: "enum", Values: []string{"none", "write"}}, Read: p.readGit}, Doc: "Whether files in .git may be written (as in the extended profile if absent)"},
-		{Name: "network", Field: form.Into(&p.network, networkForm), Doc: "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
+		{Name: "network", Field: form.Into(&p.network, Network), Doc: "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
 		{Name: "setup_network", Field: form.Into(&p.setup, setupNetworkForm), Def: "registries", Doc: "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
-		{Name: "cache", Field: form.Into(&p.cache, cacheForm), Def: "auto", Doc: "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
+		{Name: "cache", Field: form.Into(&p.cache, Cache), Def: "auto", Doc: "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
 		{Name: "env", Field: form.Into(&p.env, form.ListOf(form.EnvName)), Doc: "Environment variables that commands get"},
 		{Name: "examples", Field: form.Into(&p.examples, form.ListOf(exampleForm)), Doc: "Expected decisions; millhand validate checks them"},
 	}
 }
 
-// rulesType is the type of permission.
-func rulesType() form.Type {
+// RulesType is the type of permission.
+func RulesType() form.Type {
 	effect := form.Type{Name: "enum", Values: []string{"allow", "deny"}}
 	patterns := effect
 	patterns.Or = &form.Type{Name: "map", Names: "PATTERN", Elem: &effect}

@@ -1,4 +1,4 @@
-package manifest
+package profiles
 
 import (
 	"slices"
@@ -12,12 +12,15 @@ import (
 )
 
 var (
-	networkForm      = form.Of[*permission.Network]{Type: form.Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readNetwork}
-	networkHost      = form.Of[string]{Type: form.Type{Name: "string"}, Read: readHost}
+	// Network is the form of the addresses that commands and servers may reach.
+	Network = form.Of[*permission.Network]{Type: form.Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readNetwork}
+	// Host is the form of one host.
+	Host             = form.Of[string]{Type: form.Type{Name: "string"}, Read: readHost}
 	setupNetworkForm = form.Of[*setupNetwork]{Type: form.Type{Name: "enum", Values: []string{"registries", "deny", "allow"}, Or: new(form.ListOf(form.String).Type)}, Read: readSetupNetwork}
 	setupHost        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readSetupHost}
-	cacheForm        = form.Of[*[]string]{Type: form.Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(form.ListOf(form.String).Type)}, Read: readCache}
-	cacheName        = form.Of[string]{Type: form.Type{Name: "string"}, Read: readCacheName}
+	// Cache is the form of the build caches that may be used.
+	Cache     = form.Of[*[]string]{Type: form.Type{Name: "enum", Values: []string{permission.AutoCache, "none"}, Or: new(form.ListOf(form.String).Type)}, Read: readCache}
+	cacheName = form.Of[string]{Type: form.Type{Name: "string"}, Read: readCacheName}
 )
 
 // readNetwork reads which addresses may be reached.
@@ -31,7 +34,7 @@ func readNetwork(v form.Value) (*permission.Network, bool) {
 		}
 		return &permission.Network{Allow: true}, true
 	case "":
-		hosts, ok := form.ListOf(networkHost).Read(v)
+		hosts, ok := form.ListOf(Host).Read(v)
 		return &permission.Network{Hosts: hosts}, ok
 	}
 	v.Wrong("deny, allow or a list of hosts", "write one of them")
