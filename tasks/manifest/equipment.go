@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -81,6 +82,6 @@ func searchKeys(s *tasks.Search) form.Table {
 	return form.Table{
 		{Name: "backend", Field: form.Into(&s.Backend, form.Enum("exa", "json")), Doc: "Protocol of the service"},
 		{Name: "url", Field: form.Into(&s.URL, searchURLForm), Doc: "URL of the service (required for json)"},
-		{Name: "key_env", Field: form.Into(&s.KeyEnv, form.Variable), Doc: "Environment variable with the API key"},
+		{Name: "key_env", Field: form.Into(&s.KeyEnv, programs.Variable), Doc: "Environment variable with the API key"},
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // forge is the access to one git host as a manifest has it.
 type forge struct {
 	tasks.Forge
-	command form.Command
+	command programs.Command
 	ttl     time.Duration
 }
 
@@ -130,7 +131,7 @@ func oneSource(got map[string]form.Value, names ...string) {
 
 // readKeyCommand returns the keys of a key_command; nil without one, or if a policy does
 // not list it. It runs outside of the sandbox.
-func readKeyCommand(got map[string]form.Value, command form.Command, ttl time.Duration, dir string) *tasks.KeySource {
+func readKeyCommand(got map[string]form.Value, command programs.Command, ttl time.Duration, dir string) *tasks.KeySource {
 	at, timed := got["ttl"]
 	if _, given := got["key_command"]; timed && !given {
 		at.KeyProblem("ttl requires key_command", "add key_command, or remove ttl")
@@ -154,8 +155,8 @@ func ForgesOf(manifests []*Manifest) []tasks.Forge {
 func (f *forge) keys() form.Table {
 	return form.Table{
 		{Name: "kind", Field: form.Into((*string)(&f.Kind), forgeKindForm), Doc: "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
-		{Name: "token_env", Field: form.Into(&f.TokenEnv, form.Variable), Doc: "Environment variable with the token; it goes before all others"},
-		{Name: "key_command", Field: form.Into(&f.command, form.Argv), Doc: "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
+		{Name: "token_env", Field: form.Into(&f.TokenEnv, programs.Variable), Doc: "Environment variable with the token; it goes before all others"},
+		{Name: "key_command", Field: form.Into(&f.command, programs.Argv), Doc: "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
 		{Name: "ttl", Field: form.Into(&f.ttl, form.Duration), Doc: "How long a token of key_command is used (until the server rejects it)"},
 		{Name: "app", Field: form.Into(&f.App, appForm), Doc: "GitHub App whose installations have the tokens; {} for the default variables"},
 	}
@@ -163,7 +164,7 @@ func (f *forge) keys() form.Table {
 
 func appKeys(a *tasks.GitHubApp) form.Table {
 	return form.Table{
-		{Name: "id_env", Field: form.Into(&a.IDEnv, form.Variable), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
-		{Name: "key_env", Field: form.Into(&a.KeyEnv, form.Variable), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},
+		{Name: "id_env", Field: form.Into(&a.IDEnv, programs.Variable), Def: "MILLHAND_GITHUB_APP_ID", Doc: "Environment variable with the application ID or client ID"},
+		{Name: "key_env", Field: form.Into(&a.KeyEnv, programs.Variable), Def: "MILLHAND_GITHUB_APP_KEY", Doc: "Environment variable with the private key as PEM, or the path of its file"},
 	}
 }

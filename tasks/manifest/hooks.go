@@ -4,12 +4,13 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 )
 
 // Hook is a hook while it is read.
 type Hook struct {
 	tasks.Hook
-	program  form.Command
+	program  programs.Command
 	writes   []string
 	Manifest *Manifest
 }
@@ -78,7 +79,7 @@ func (l *hookLists) keys() form.Table {
 
 func (h *Hook) keys() form.Table {
 	all := form.Table{
-		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&h.program, form.Program)), Doc: "Shell command, or a program and its arguments"},
+		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&h.program, programs.Program)), Doc: "Shell command, or a program and its arguments"},
 		{Name: "time", Field: form.Into(&h.Time, form.Duration), Def: "30s", Doc: "Timeout of the command"},
 		{Name: "optional", Field: form.Into(&h.Optional, form.Bool), Def: "false", Doc: "Whether a failure is only a warning"},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -75,6 +76,6 @@ func loginKeys(l *tasks.Login) form.Table {
 		{Name: "service_account", Field: form.Into(&l.ServiceAccount, serviceForm), Doc: "Google service account that the identity provider may impersonate"},
 		{Name: "tenant_id", Field: form.Into(&l.TenantID, tenantForm), Doc: "Entra tenant of Azure (AZURE_TENANT_ID if absent)"},
 		{Name: "client_id", Field: form.Into(&l.ClientID, clientForm), Doc: "Entra application that accepts the OIDC token (AZURE_CLIENT_ID if absent)"},
-		{Name: "id_token_env", Field: form.Into(&l.TokenEnv, form.Variable), Doc: "Environment variable with the OIDC token (GitHub's is requested if absent)"},
+		{Name: "id_token_env", Field: form.Into(&l.TokenEnv, programs.Variable), Doc: "Environment variable with the OIDC token (GitHub's is requested if absent)"},
 	}
 }

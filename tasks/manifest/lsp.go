@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -205,7 +206,7 @@ func readWait(v form.Value) (time.Duration, bool) {
 // The names of these keys are OpenCode's, except those for access.
 func (s *LanguageServer) keys() form.Table {
 	return form.Table{
-		{Name: "command", Field: form.Into(&s.Written.program, form.Argv), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
+		{Name: "command", Field: form.Into(&s.Written.program, programs.Argv), Doc: "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
 		{Name: "extensions", Field: form.Into(&s.Extensions, form.UpTo(maxHeaders, form.ListOf(extensionForm))), Doc: "Extensions of the files that it is for (required for servers that are not known)"},
 		{Name: "env", Field: form.Into(&s.Written.Environment, environmentForm), Doc: "Environment variables of the process, as in mcp"},
 		{Name: "initialization", Field: form.Into(&s.initialization, initializeForm), Doc: "Options that the server gets at its start"},

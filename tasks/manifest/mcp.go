@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -114,7 +115,7 @@ func readSwitches(v form.Value) ([]tasks.ToolSwitch, bool) {
 func (s *MCPServer) keys() form.Table {
 	return append(form.Table{
 		{Name: "type", Field: form.Into(&s.kind, form.OneOf([]string{localServer, remoteServer})), Doc: "local: a process, used through its standard input and output (if absent); remote: a server over HTTP"},
-		{Name: "command", Field: form.Into(&s.Written.program, form.Argv), Doc: "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
+		{Name: "command", Field: form.Into(&s.Written.program, programs.Argv), Doc: "Program and arguments of a local server (required); runs in the workspace, in a sandbox of its own"},
 		{Name: "url", Field: form.Into(&s.WrittenRemote.url, serverURLForm), Doc: "URL of a remote server (required)"},
 		{Name: "headers", Field: form.Into(&s.WrittenRemote.HeaderTexts, serverHeadersForm), Doc: "HTTP headers of each request to a remote server; may contain ${{ env.NAME }}, also as {env:NAME}"},
 		{Name: "oauth", Field: form.Checked(form.Of[bool]{Type: form.Bool.Type, Read: readOAuth}), Doc: "false: remote servers get headers, nobody can log in"},

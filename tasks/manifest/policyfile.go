@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -232,4 +233,4 @@ func (p *policyFile) budgetKeys() form.Table {
 	}
 }
 
-var envNameForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) { t, ok := form.EnvName.Read(v); return t.S, ok }}
+var envNameForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) { t, ok := programs.EnvName.Read(v); return t.S, ok }}

@@ -10,13 +10,14 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
 
 // Process is a process while it is read.
 type Process struct {
-	program     form.Command
+	program     programs.Command
 	Environment []template.Template
 	network     *permission.Network
 	cache       *[]string
@@ -103,7 +104,7 @@ func readEnvironment(v form.Value) ([]template.Template, bool) {
 	for _, e := range entries {
 		name := e.Key.Value
 		switch {
-		case !form.IsEnvName(name):
+		case !programs.IsEnvName(name):
 			e.KeyProblem("invalid environment variable name "+problem.Quote(name), "write for example API_URL")
 			continue
 		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, "LD_"):

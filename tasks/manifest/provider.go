@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/reach"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -32,7 +33,7 @@ type Provider struct {
 	QueryTexts  []template.Template
 	Facts       []ModelFacts
 
-	command   form.Command
+	command   programs.Command
 	ttl       time.Duration
 	tokenFile string
 }
@@ -249,8 +250,8 @@ func (p *Provider) keys() form.Table {
 	return form.Table{
 		{Name: "kind", Field: form.Into(&p.Kind, form.Enum(kinds.Endpoints()...)), Doc: "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
 		{Name: "base_url", Field: form.Into(&p.BaseURL, baseURLForm), Doc: "URL before the paths of the protocol (required for a new provider)"},
-		{Name: "key_env", Field: form.Into(&p.KeyEnv, form.Variable), Doc: "Environment variable with the API key"},
-		{Name: "key_command", Field: form.Into(&p.command, form.Argv), Doc: "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
+		{Name: "key_env", Field: form.Into(&p.KeyEnv, programs.Variable), Doc: "Environment variable with the API key"},
+		{Name: "key_command", Field: form.Into(&p.command, programs.Argv), Doc: "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
 		{Name: "ttl", Field: form.Into(&p.ttl, form.Duration), Doc: "How long a key of key_command is used (until the provider rejects it)"},
 		{Name: "token_file", Field: form.Into(&p.tokenFile, form.String), Doc: "File with the API key or token, read for each request"},
 		{Name: "headers", Field: form.Into(&p.HeaderTexts, headersForm), Doc: "HTTP headers of each request; may contain ${{ env.NAME }}"},

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -251,7 +252,7 @@ func (t *Task) keys() form.Table {
 		{Name: "needs", Field: form.Into(&t.Needs, form.ListOf(form.Filled)), Doc: "Ids of tasks whose jobs must pass first"},
 		{Name: "if", Field: form.Into(&t.Condition, template.ConditionForm), Doc: "Expression; the job is skipped if it is false"},
 		{Name: "setup", Field: form.Bounded(policy.Setup, form.Into(&t.Setup, form.OrOne(template.CommandForm))), Doc: "Shell commands that run before the agent"},
-		{Name: "setup_env", Field: form.Into(&t.SetupEnv, form.ListOf(form.EnvName)), Doc: "Environment variables that only setup commands get, and only before there is output of a model"},
+		{Name: "setup_env", Field: form.Into(&t.SetupEnv, form.ListOf(programs.EnvName)), Doc: "Environment variables that only setup commands get, and only before there is output of a model"},
 		{Name: "script", Field: form.Noting(&t.scripted, form.Into(&t.script, taskScriptForm)), Doc: "Script next to the manifest that does the work without a model: it runs in the sandbox without network, then verify; the agent starts only if one of them fails, or if nothing changed although the task has if or require_changes"},
 		{Name: "verify", Field: form.Bounded(policy.Verify, form.Into(&t.Verify, form.OrOne(checkForm))), Doc: "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
 		{Name: "baseline", Field: form.Noting(&t.based, form.Into(&t.Baseline, form.OneOf([]tasks.Baseline{tasks.BaselineRun, tasks.BaselineMustFail, tasks.BaselineMustPass, tasks.BaselineSkip}))), Def: "run", Doc: "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},

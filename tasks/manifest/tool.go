@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -44,7 +45,7 @@ func readTools(v form.Value) ([]form.Definition[tasks.CustomTool], bool) {
 // customTool is a custom tool while it is read.
 type customTool struct {
 	tasks.CustomTool
-	program form.Command
+	program programs.Command
 	writes  []string
 }
 
@@ -69,7 +70,7 @@ var (
 func (t *customTool) keys() form.Table {
 	return form.Table{
 		{Name: "description", Field: form.Required("description: TEXT", form.Into(&t.Description, form.String)), Doc: "What the tool does; models read this"},
-		{Name: "command", Field: form.Required("command: COMMAND", form.Into(&t.program, form.Program)), Doc: "Shell command, or a program and its arguments as a list; gets the arguments of the call as JSON on standard input"},
+		{Name: "command", Field: form.Required("command: COMMAND", form.Into(&t.program, programs.Program)), Doc: "Shell command, or a program and its arguments as a list; gets the arguments of the call as JSON on standard input"},
 		{Name: "parameters", Field: form.Into(&t.Schema, form.OptionalSchema), Doc: "JSON Schema of the arguments (none if absent)"},
 		{Name: "time", Field: form.Into(&t.Time, form.Duration), Def: "2m", Doc: "Timeout of a call"},
 		{Name: "read_only", Field: form.Into(&t.ReadOnly, form.Bool), Def: "false", Doc: "Whether calls change nothing and may run concurrently"},

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
+	"github.com/millhand/millhand/tasks/manifest/programs"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -268,7 +269,7 @@ func (p *Body) keys() form.Table {
 		{Name: "network", Field: form.Into(&p.network, Network), Doc: "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
 		{Name: "setup_network", Field: form.Into(&p.setup, setupNetworkForm), Def: "registries", Doc: "What setup commands may reach before there is output of a model: registries (those of the package managers that the workspace uses, and network), deny, allow, or a list"},
 		{Name: "cache", Field: form.Into(&p.cache, Cache), Def: "auto", Doc: "Caches of the user whose downloads commands may read: those of the package managers that the workspace uses, none, or a list (as in the extended profile if absent)"},
-		{Name: "env", Field: form.Into(&p.env, form.ListOf(form.EnvName)), Doc: "Environment variables that commands get"},
+		{Name: "env", Field: form.Into(&p.env, form.ListOf(programs.EnvName)), Doc: "Environment variables that commands get"},
 		{Name: "examples", Field: form.Into(&p.examples, form.ListOf(exampleForm)), Doc: "Expected decisions; millhand validate checks them"},
 	}
 }

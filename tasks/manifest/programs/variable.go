@@ -1,28 +1,29 @@
-package form
+package programs
 
 import (
 	"regexp"
 
 	"github.com/millhand/millhand/internal/permission/policy"
+	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
 // EnvName is the form of an environment variable that commands get.
-var EnvName = Of[Text]{Type: Type{Name: "string"}, Read: readEnvName}
+var EnvName = form.Of[form.Text]{Type: form.Type{Name: "string"}, Read: readEnvName}
 
 // Variable is the form of an environment variable whose value is used without being shown, such as a key.
-var Variable = Of[string]{Type: Type{Name: "string"}, Read: readVariable}
+var Variable = form.Of[string]{Type: form.Type{Name: "string"}, Read: readVariable}
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // IsEnvName reports whether a text can be the name of an environment variable.
 func IsEnvName(s string) bool { return envName.MatchString(s) }
 
-func readEnvName(v Value) (Text, bool) {
+func readEnvName(v form.Value) (form.Text, bool) {
 	t, ok := v.Filled()
 	if ok && !IsEnvName(t.S) {
 		v.Problem("invalid environment variable name "+problem.Quote(t.S), "write the name alone, such as CI")
-		return Text{}, false
+		return form.Text{}, false
 	}
 	if ok {
 		v.Refused(policy.Env, "the environment variable "+t.S, t.S)
@@ -31,7 +32,7 @@ func readEnvName(v Value) (Text, bool) {
 }
 
 // readVariable reads the name of an environment variable.
-func readVariable(v Value) (string, bool) {
+func readVariable(v form.Value) (string, bool) {
 	t, ok := v.Filled()
 	if ok && !IsEnvName(t.S) {
 		v.Problem(v.Label+" must be the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
