@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
@@ -38,7 +39,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 	dir := filepath.Join(j.opts.Work, "clean", j.spec.ID)
 	c := &checkout{}
 	defer func() {
-		err = errors.Join(err, c.close(), gitdir.RemoveAll(dir), restore())
+		err = errors.Join(err, c.close(), gitfile.RemoveAll(dir), restore())
 		res.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
 	}()
 	err = j.checkOut(ctx, s, c, dir)

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -115,7 +116,7 @@ type Trees struct {
 // discard removes a worktree.
 func (t Trees) discard(tree string) error {
 	if t.Discard == nil || t.Discard(tree) != nil {
-		return gitdir.RemoveAll(tree)
+		return gitfile.RemoveAll(tree)
 	}
 	return nil
 }

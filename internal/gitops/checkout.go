@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -177,7 +178,7 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 	defer to.Close()
 	var from *os.File
 	if slices.ContainsFunc(d.files, func(f newFile) bool { return f.size >= 0 }) {
-		if from, err = gitdir.OpenDirectory(filepath.Join(c.from.Git.Root, filepath.FromSlash(d.path))); err == nil { // without it, objects are read
+		if from, err = gitfile.OpenDirectory(filepath.Join(c.from.Git.Root, filepath.FromSlash(d.path))); err == nil { // without it, objects are read
 			defer from.Close()
 		}
 	}
@@ -198,7 +199,7 @@ func (c *checkout) fill(ctx context.Context, root *os.Root, d *newDir) ([]gitdir
 func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.Stat, error) {
 	_, name := content.CutPath(f.Path)
 	if f.Mode == filemode.Submodule {
-		return gitdir.Stat{}, gitdir.MkdirIn(to, name)
+		return gitdir.Stat{}, gitfile.MkdirIn(to, name)
 	}
 	data, ok := copyOf(from, name, f, buf)
 	var err error
@@ -208,14 +209,14 @@ func (c *checkout) writeFile(to, from *os.File, f newFile, buf []byte) (gitdir.S
 	switch {
 	case err != nil:
 	case f.Mode == filemode.Symlink && c.to.Git.Settings.Symlinks:
-		err = gitdir.SymlinkIn(to, string(data), name)
+		err = gitfile.SymlinkIn(to, string(data), name)
 	case f.Mode == filemode.Executable:
-		err = gitdir.WriteIn(to, name, data, 0o777)
+		err = gitfile.WriteIn(to, name, data, 0o777)
 	default:
-		err = gitdir.WriteIn(to, name, data, 0o666)
+		err = gitfile.WriteIn(to, name, data, 0o666)
 	}
 	if err == nil {
-		err = gitdir.SetTimeIn(to, name, c.time)
+		err = gitfile.SetTimeIn(to, name, c.time)
 	}
 	if err != nil {
 		return gitdir.Stat{}, err
@@ -236,7 +237,7 @@ func copyOf(from *os.File, name string, f newFile, buf []byte) (data []byte, ok 
 	if f.size > 0 { // git writes 0 if it does not trust the other times
 		buf = buf[:f.size]
 	}
-	n, err := gitdir.ReadIn(from, name, buf)
+	n, err := gitfile.ReadIn(from, name, buf)
 	if err != nil {
 		return nil, false
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/proc/clock"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -322,7 +322,7 @@ func (d *Dir) Discard(dir string) error {
 	d.discarding.Lock()
 	go func() {
 		defer d.discarding.Unlock()
-		gitdir.RemoveAll(aside) //nolint:errcheck // Close tries again
+		gitfile.RemoveAll(aside) //nolint:errcheck // Close tries again
 	}()
 	return nil
 }

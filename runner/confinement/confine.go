@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/owner"
 	"github.com/millhand/millhand/internal/files/pathtree"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -377,7 +377,7 @@ func (c *Confinement) Close() error {
 		errs = append(errs, c.box.Close())
 	}
 	if c.remove != "" {
-		errs = append(errs, gitdir.RemoveAll(c.remove))
+		errs = append(errs, gitfile.RemoveAll(c.remove))
 	}
 	return errors.Join(errs...)
 }

@@ -17,6 +17,7 @@ func writers() map[string]string {
 		"internal/gitops/store":   "objects, with git's names",
 		"internal/gitops/content": "files of Git LFS, with its names",
 		"internal/gitops/gitdir":  "a git directory, with git's locks",
+		"internal/gitops/gitfile": "its callers name the paths, and count as if they called package os",
 		"internal/gitops/remote":  "mirrors, with git's names",
 
 		"internal/files/owner":          "its callers name the paths, and count as if they called package os",

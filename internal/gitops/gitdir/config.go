@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // ConfigFile is one file of git's configuration; the zero value is an empty one.
@@ -16,8 +18,8 @@ type ConfigFiles []ConfigFile
 
 // ReadConfigFile reads a configuration file. A missing one is empty.
 func ReadConfigFile(name string) (ConfigFile, error) {
-	data, err := ReadFile(name)
-	if Absent(err) {
+	data, err := gitfile.Read(name)
+	if gitfile.Absent(err) {
 		return ConfigFile{}, nil
 	}
 	if err != nil {

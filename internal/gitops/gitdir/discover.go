@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // location is the location of a repository: its working tree, the directory of
@@ -116,7 +118,7 @@ func ReadPointer(name, prefix string) (string, error) {
 	if !info.Mode().IsRegular() || info.Size() > longest {
 		return "", fmt.Errorf("%s: %w", name, ErrNotRepository)
 	}
-	data, err := ReadFile(name)
+	data, err := gitfile.Read(name)
 	if err != nil {
 		return "", err
 	}

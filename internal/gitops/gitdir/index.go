@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // The format is that of gitformat-index(5), versions 2 to 4. go-git has a codec
@@ -91,7 +93,7 @@ func readIndexFile(f *os.File) (*Index, error) {
 		return nil, err
 	}
 	idx, err := parseIndex(data, func(hash plumbing.Hash) ([]byte, error) {
-		return ReadFile(filepath.Join(filepath.Dir(f.Name()), "sharedindex."+hash.String()))
+		return gitfile.Read(filepath.Join(filepath.Dir(f.Name()), "sharedindex."+hash.String()))
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // LockFile is git's lock on a file: a file of the same name with ".lock"
@@ -86,7 +87,7 @@ func createLock(target string, content []byte) (*LockFile, error) {
 // LockedFor returns the commit that the holder of a branch's lock moves the branch to; "" if the
 // branch, given with refs/heads/, is not locked, or the lock does not contain a commit yet.
 func (d *Dir) LockedFor(branch string) string {
-	f, err := openFile(d.LockOf(branch))
+	f, err := gitfile.Open(d.LockOf(branch))
 	if err != nil {
 		return ""
 	}
@@ -112,7 +113,7 @@ func WaitUnlocked(ctx context.Context, env Env, targets ...string) error {
 		name := target + ".lock"
 		for {
 			info, err := os.Lstat(name)
-			if Absent(err) {
+			if gitfile.Absent(err) {
 				break
 			}
 			if err != nil {
@@ -158,7 +159,7 @@ func (l *LockFile) Commit() error {
 		return errors.Join(err, os.Remove(l.name))
 	}
 	l.file = nil
-	return SyncDir(filepath.Dir(l.target))
+	return gitfile.SyncDir(filepath.Dir(l.target))
 }
 
 // Release releases the lock unless it was committed. It is meant for defer, so

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // entry is the header of an object in a pack.
@@ -37,7 +39,7 @@ func (p *pack) openPack() error {
 	if p.file != nil {
 		return nil
 	}
-	f, err := openFile(p.name + ".pack")
+	f, err := gitfile.Open(p.name + ".pack")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/files/owner"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // Where references are. A mirror has its remote's branches under OriginPrefix.
@@ -56,7 +57,7 @@ func (d *Dir) Head() (Head, error) {
 
 // ReadHead returns the reference that HEAD names, or the commit if it is detached.
 func (d *Dir) ReadHead() (target string, hash plumbing.Hash, err error) {
-	data, err := ReadFile(filepath.Join(d.Own, "HEAD"))
+	data, err := gitfile.Read(filepath.Join(d.Own, "HEAD"))
 	if err != nil {
 		return "", plumbing.ZeroHash, fmt.Errorf("read HEAD: %w", err)
 	}
@@ -94,7 +95,7 @@ func (d *Dir) Branch(name string) (hash string, exists bool, err error) {
 // readRef returns what a reference holds: its own file, or its line in
 // packed-refs. References to references are not followed but refused.
 func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
-	data, err := ReadFile(filepath.Join(d.Common, filepath.FromSlash(name)))
+	data, err := gitfile.Read(filepath.Join(d.Common, filepath.FromSlash(name)))
 	if err == nil {
 		line := strings.TrimSpace(string(data))
 		if !plumbing.IsHash(line) {
@@ -102,7 +103,7 @@ func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
 		}
 		return plumbing.NewHash(line), true, nil
 	}
-	if !Absent(err) && !isDir(filepath.Join(d.Common, filepath.FromSlash(name))) {
+	if !gitfile.Absent(err) && !isDir(filepath.Join(d.Common, filepath.FromSlash(name))) {
 		return plumbing.ZeroHash, false, err
 	}
 	packed, err := d.PackedRefs()
@@ -115,8 +116,8 @@ func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
 
 // PackedRefs reads the references that have no file of their own.
 func (d *Dir) PackedRefs() (map[string]plumbing.Hash, error) {
-	data, err := ReadFile(filepath.Join(d.Common, "packed-refs"))
-	if err != nil && !Absent(err) {
+	data, err := gitfile.Read(filepath.Join(d.Common, "packed-refs"))
+	if err != nil && !gitfile.Absent(err) {
 		return nil, err
 	}
 	refs := map[string]plumbing.Hash{}
@@ -146,13 +147,13 @@ func (d *Dir) looseRefs(dir string) (map[string]plumbing.Hash, error) {
 	loose := map[string]plumbing.Hash{}
 	top := filepath.Join(d.Common, dir)
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		if Absent(err) || err == nil && !e.Type().IsRegular() {
+		if gitfile.Absent(err) || err == nil && !e.Type().IsRegular() {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		data, err := ReadFile(path)
+		data, err := gitfile.Read(path)
 		if line := string(bytes.TrimSpace(data)); err == nil && plumbing.IsHash(line) {
 			rel, err := filepath.Rel(d.Common, path)
 			if err != nil {
@@ -160,7 +161,7 @@ func (d *Dir) looseRefs(dir string) (map[string]plumbing.Hash, error) {
 			}
 			loose[filepath.ToSlash(rel)] = plumbing.NewHash(line)
 		}
-		return IgnoreMissing(err)
+		return gitfile.IgnoreMissing(err)
 	})
 	return loose, err
 }
@@ -179,7 +180,7 @@ func (d *Dir) replacements() (map[plumbing.Hash]plumbing.Hash, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", replacePrefix, err)
 	}
-	packed, err := ReadOptional(filepath.Join(d.Common, "packed-refs"))
+	packed, err := gitfile.ReadOptional(filepath.Join(d.Common, "packed-refs"))
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func (d *Dir) replacements() (map[plumbing.Hash]plumbing.Hash, error) {
 
 // Shallow returns the commits whose parents are missing.
 func (d *Dir) Shallow() ([]plumbing.Hash, error) {
-	data, err := ReadOptional(filepath.Join(d.Common, "shallow"))
+	data, err := gitfile.ReadOptional(filepath.Join(d.Common, "shallow"))
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func (d *Dir) checkRoom(name string) error {
 func (d *Dir) checkBelow(name string, taken func(string) error) error {
 	top := filepath.Join(d.Common, filepath.FromSlash(name))
 	return filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		if Absent(err) {
+		if gitfile.Absent(err) {
 			return nil
 		}
 		if err != nil || e.IsDir() || path == top {

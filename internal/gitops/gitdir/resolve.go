@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // Resolve returns the commit that a revision names: HEAD, a tag, a branch, a
@@ -64,7 +66,7 @@ func (d *Dir) candidates(rev string) []string {
 
 // originHead returns the commit of the remote's default branch.
 func (d *Dir) originHead() (plumbing.Hash, error) {
-	data, err := ReadOptional(filepath.Join(d.Common, "refs", "remotes", "origin", "HEAD"))
+	data, err := gitfile.ReadOptional(filepath.Join(d.Common, "refs", "remotes", "origin", "HEAD"))
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFlags prevent an open from blocking if the file was replaced by a pipe.
-const OpenFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
-
 // Stat contains the lstat fields of an index entry, truncated to 32 bits.
 // Fields that the system lacks are zero.
 type Stat struct {
@@ -82,19 +79,6 @@ func (f File) Symlink() bool { return f.Mode&unix.S_IFMT == unix.S_IFLNK }
 
 // Executable reports whether its owner can execute the file.
 func (f File) Executable() bool { return f.Mode&0o100 != 0 }
-
-// OpenDirectory opens a directory. os.Open would try to poll it, which needs five more system calls.
-func OpenDirectory(name string) (*os.File, error) {
-	for {
-		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		switch {
-		case err == nil:
-			return os.NewFile(uintptr(fd), name), nil
-		case !errors.Is(err, unix.EINTR):
-			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-		}
-	}
-}
 
 // LstatIn describes the entry of an open directory with a name. That is several times faster than
 // os.Lstat, which resolves all directories of the path again.

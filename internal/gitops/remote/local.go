@@ -7,6 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // localSource is a source read directly from disk. It always has its full
@@ -19,7 +20,7 @@ type localSource struct {
 // openDirectory opens a local repository, bare or not.
 func openDirectory(dir string) (*localSource, error) {
 	git, err := gitdir.OpenAt(dir, gitdir.Env{})
-	if gitdir.Absent(err) || errors.Is(err, gitdir.ErrNotRepository) {
+	if gitfile.Absent(err) || errors.Is(err, gitdir.ErrNotRepository) {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if err != nil {

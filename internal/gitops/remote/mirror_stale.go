@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 )
 
 // staleAge is the age after which an unfinished file is assumed to be left by a
@@ -31,13 +32,13 @@ func removeStale(dir string, env gitdir.Env) {
 		if err != nil {
 			continue
 		}
-		if _, err := os.Lstat(pointer); gitdir.Absent(err) {
+		if _, err := os.Lstat(pointer); gitfile.Absent(err) {
 			unfinished = append(unfinished, name)
 		}
 	}
 	for _, name := range unfinished {
 		if info, err := os.Lstat(name); err == nil && env.Now().Sub(info.ModTime()) > staleAge {
-			_ = gitdir.RemoveAll(name)
+			_ = gitfile.RemoveAll(name)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 )
 
@@ -21,7 +22,7 @@ import (
 func (r *Reader) IgnoreRules() (*ignore.Matcher, error) {
 	var files []ignore.Patterns
 	for _, name := range []string{r.Git.Settings.ExcludesFile, filepath.Join(r.Git.Common, "info", "exclude")} {
-		data, err := gitdir.ReadOptional(name)
+		data, err := gitfile.ReadOptional(name)
 		if err != nil {
 			return nil, fmt.Errorf("read ignore rules: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -44,7 +45,7 @@ func (r *Reader) eachPath(ctx context.Context, fn func(path string, d fs.DirEntr
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return gitdir.IgnoreMissing(err)
+			return gitfile.IgnoreMissing(err)
 		}
 		rel, err := filepath.Rel(r.Git.Root, path)
 		if err != nil || rel == "." || rel == ".git" {
@@ -66,7 +67,7 @@ func (r *Reader) Restore(ctx context.Context, t *FullState) error {
 		if _, existed := t.isDir[path]; existed {
 			return nil
 		}
-		if err := gitdir.RemoveAll(filepath.Join(r.Git.Root, filepath.FromSlash(path))); err != nil {
+		if err := gitfile.RemoveAll(filepath.Join(r.Git.Root, filepath.FromSlash(path))); err != nil {
 			return err
 		}
 		if d.IsDir() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
@@ -145,7 +146,7 @@ func (u *Untracked) listed(dir string, without []string) (files map[string]stamp
 	if in != nil {
 		defer in.Close()
 	}
-	if err != nil && !errors.Is(err, fs.ErrPermission) && !gitdir.Absent(err) {
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !gitfile.Absent(err) {
 		return nil, nil, err
 	}
 	files = map[string]stamp{}
@@ -189,7 +190,7 @@ func (u *Untracked) Since(before *Untracked) []Change {
 		if _, ok := u.files[path]; ok {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(path))); gitdir.Absent(err) {
+		if _, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(path))); gitfile.Absent(err) {
 			list = append(list, Change{Path: path, Kind: Deleted})
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files/dirent"
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
@@ -135,7 +136,7 @@ func (w *walk) visit(d directory) ([]directory, error) {
 		defer in.Close()
 	}
 	switch {
-	case gitdir.Absent(err):
+	case gitfile.Absent(err):
 		return nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && d.path != "" && !w.tracks(&d):
 		return nil, nil // as git does with untracked directories
@@ -178,7 +179,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 	var st unix.Stat_t
 	for e, rest, ok := list.Next(); ok; e, rest, ok = rest.Next() {
 		if e.Kind == dirent.Unknown {
-			if err := e.Lstat(fd, &st); gitdir.Absent(err) {
+			if err := e.Lstat(fd, &st); gitfile.Absent(err) {
 				continue
 			} else if err != nil {
 				return nil, lstatFailed(in, e, err)
@@ -196,7 +197,7 @@ func (w *walk) compare(in *os.File, d *directory, list dirent.List) ([]child, er
 		if at = i; w.met[i] != absent {
 			continue
 		}
-		if err := e.Lstat(fd, &st); gitdir.Absent(err) {
+		if err := e.Lstat(fd, &st); gitfile.Absent(err) {
 			continue
 		} else if err != nil {
 			return nil, lstatFailed(in, e, err)
@@ -305,7 +306,7 @@ func (w *walk) leaveOut(in *os.File, path string, isDir bool) {
 // be closed, even if it can't be listed.
 func openDirectory(name string, list *dirent.List) (*os.File, error) {
 	*list = (*list)[:0]
-	d, err := gitdir.OpenDirectory(name)
+	d, err := gitfile.OpenDirectory(name)
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +377,7 @@ func (w *walk) file(in *os.File, d *directory, path string) (found, bool, error)
 		return found{}, false, nil
 	}
 	info, err := gitdir.LstatIn(in, filepath.Base(path))
-	if gitdir.Absent(err) {
+	if gitfile.Absent(err) {
 		return found{}, false, nil
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
-package gitdir
+package gitfile
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,14 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // errNotFile is the error for a path that is not a regular file.
 var errNotFile = errors.New("not a regular file")
 
-// openFile opens a regular file only: opening a pipe, which a hostile
+// Open opens a regular file only: opening a pipe, which a hostile
 // repository may contain, would block forever.
-func openFile(name string) (*os.File, error) {
+func Open(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -31,13 +32,13 @@ func openFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file. The null device counts as an empty file,
+// Read reads a regular file. The null device counts as an empty file,
 // because configurations use it.
-func ReadFile(name string) ([]byte, error) {
+func Read(name string) ([]byte, error) {
 	if name == os.DevNull {
 		return nil, nil
 	}
-	f, err := openFile(name)
+	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +63,6 @@ func RemoveAll(dir string) error {
 			return errors.Join(err, flat)
 		}
 	}
-}
-
-// TemporaryName is the start of the names of temporary directories in the directory objects,
-// where git gc removes what a killed process left of them.
-const TemporaryName = "tmp_worktree_"
-
-// RemoveRegistration removes the git directory of a linked worktree, .git/worktrees/NAME. It
-// disappears with all its files if possible: git gc fails for incomplete ones.
-func RemoveRegistration(dir string) error {
-	temporary := filepath.Join(dir, "..", "..", "objects", TemporaryName+rand.Text())
-	if err := os.Rename(dir, temporary); err != nil {
-		return RemoveAll(dir)
-	}
-	return RemoveAll(temporary)
 }
 
 // maxNested is the length of relative paths in bytes above which RemoveAll moves
@@ -138,7 +125,7 @@ func ReadOptional(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := ReadFile(name)
+	data, err := Read(name)
 	if err != nil && !Absent(err) {
 		return nil, err
 	}
@@ -156,4 +143,20 @@ func SyncDir(name string) error {
 		return err
 	}
 	return nil
+}
+
+// OpenFlags prevent an open from blocking if the file was replaced by a pipe.
+const OpenFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
+
+// OpenDirectory opens a directory. os.Open would try to poll it, which needs five more system calls.
+func OpenDirectory(name string) (*os.File, error) {
+	for {
+		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), name), nil
+		case !errors.Is(err, unix.EINTR):
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
 }
