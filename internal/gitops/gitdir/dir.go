@@ -121,10 +121,9 @@ func (at location) open(env Env, objects *Objects) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Objects, err = openObjects(at.commonDir, replaced); err != nil {
+	if d.Objects, err = openObjects(filepath.Join(at.commonDir, "objects"), replaced, env.Sleep); err != nil {
 		return nil, err
 	}
-	d.Objects.sleep = env.Sleep
 	return d, nil
 }
 

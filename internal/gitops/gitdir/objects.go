@@ -39,28 +39,28 @@ type objectStores struct {
 // cacheSize is the maximum size of the object cache of each open repository.
 const cacheSize = 16 << 20
 
-func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
-	dir := filepath.Join(commonDir, "objects")
+// openObjects opens the objects of a directory "objects". replaced has what is read instead of which object, and sleep waits for
+// packs that git replaces.
+func openObjects(dir string, replaced map[plumbing.Hash]plumbing.Hash, sleep clock.Sleep) (*Objects, error) {
 	dirs, err := withAlternates([]string{dir}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Objects{dir, openStores(dirs, &sync.Mutex{}), replaced}, nil
+	return &Objects{dir, openStores(dirs, &sync.Mutex{}, sleep), replaced}, nil
 }
 
 // With returns the objects together with those in another directory. Both use the same stores, so
 // that no index of a pack is opened again.
 func (s *Objects) With(dir string) *Objects {
-	both := openStores([]string{dir}, s.mu)
-	both.sleep = s.sleep
+	both := openStores([]string{dir}, s.mu, s.sleep)
 	both.stores = append(both.stores, s.stores...)
 	return &Objects{s.Dir, both, s.replaced}
 }
 
 // openStores opens the stores of directories. They have a cache of their own: what it has, is in
 // one of them.
-func openStores(dirs []string, mu *sync.Mutex) *objectStores {
-	s := &objectStores{mu: mu}
+func openStores(dirs []string, mu *sync.Mutex, sleep clock.Sleep) *objectStores {
+	s := &objectStores{mu: mu, sleep: sleep}
 	shared := &decoder{entries: map[cacheKey]*list.Element{}}
 	for _, d := range dirs {
 		s.stores = append(s.stores, &objectStore{dir: d, decoder: shared})

@@ -96,7 +96,7 @@ func TestObjectsMatchGit(t *testing.T) {
 
 func compareObjects(t *testing.T, s *gittest.Sandbox) {
 	t.Helper()
-	o, err := openObjects(filepath.Join(s.Root, ".git"), nil)
+	o, err := openObjects(filepath.Join(s.Root, ".git", "objects"), nil, nil)
 	must(t, err)
 	out := s.Run("cat-file", "--batch-all-objects", "--batch", "--unordered") + "\n"
 	for n := 0; out != ""; n++ {
@@ -169,7 +169,7 @@ func TestConcurrentReadsOfManyPacks(t *testing.T) {
 		blobs = append(blobs, plumbing.NewHash(s.Run("rev-parse", "HEAD:a")))
 		s.Run("repack", "-dq")
 	}
-	o, err := openObjects(filepath.Join(s.Root, ".git"), nil)
+	o, err := openObjects(filepath.Join(s.Root, ".git", "objects"), nil, nil)
 	must(t, err)
 	var readers sync.WaitGroup
 	for range 4 {

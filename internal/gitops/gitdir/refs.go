@@ -301,6 +301,9 @@ func (d *Dir) LockBranch(ctx context.Context, name string, next plumbing.Hash, w
 	return &RefUpdate{Name: name, Old: old, lock: l, next: next}, nil
 }
 
+// maxPruned is how often a directory of a reference is created while git pack-refs removes it.
+const maxPruned = 20
+
 func refText(hash plumbing.Hash) []byte { return []byte(hash.String() + "\n") }
 
 // lockRefFile locks the file of a reference, whose directory it makes. git
@@ -312,13 +315,13 @@ func (d *Dir) lockRefFile(ctx context.Context, name string, content []byte) (*Lo
 			if roomErr := d.checkRoom(name); roomErr != nil {
 				return nil, roomErr
 			}
-			if n == maxLookups || !errors.Is(err, fs.ErrNotExist) {
+			if n == maxPruned || !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 			continue
 		}
 		l, err := lock(ctx, file, d.Env, content)
-		if n == maxLookups || !errors.Is(err, fs.ErrNotExist) {
+		if n == maxPruned || !errors.Is(err, fs.ErrNotExist) {
 			return l, err
 		}
 	}
