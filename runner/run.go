@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -194,7 +195,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	if past := o.History.Past; past != nil {
 		past.Close()
-		gitdir.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States))) // of the process that it continues
+		objectdb.RemoveStale(filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States))) // of the process that it continues
 		began = began.Add(-past.Elapsed)
 	}
 	settle := r.shareBudget(ctx)

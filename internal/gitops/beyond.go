@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // maxBeyond is the maximum number of commits that Beyond reads.
@@ -62,7 +62,7 @@ type ancestor struct {
 
 // beyond is a walk through the ancestors of two commits, from the newest on.
 type beyond struct {
-	objects  *gitdir.Objects
+	objects  *objectdb.Objects
 	seen     map[plumbing.Hash]*ancestor
 	queue    newest
 	ours     int // in the queue, and not known to be of upstream

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
@@ -233,11 +234,11 @@ func (c *committing) target() (target, error) {
 
 // store writes all objects of the commit durably. It returns the changed paths
 // for the index; mode zero means removed.
-func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *store.Writer) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
+func (c *committing) store(ctx context.Context, objects *objectdb.Objects, w *store.Writer) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
 	if files, err = c.storeFiles(ctx, w); err != nil {
 		return commit, tree, nil, err
 	}
-	before := gitdir.EmptyTree
+	before := objectdb.EmptyTree
 	if c.o.Parent != "" {
 		if before, err = objects.RootTree(plumbing.NewHash(c.o.Parent)); err != nil {
 			return commit, tree, nil, err
@@ -253,7 +254,7 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *stor
 	if tree == before {
 		return commit, tree, nil, ErrNothingToCommit
 	}
-	if tree == gitdir.EmptyTree { // a root needs its object, even without entries
+	if tree == objectdb.EmptyTree { // a root needs its object, even without entries
 		if _, err := w.WriteBytes(plumbing.TreeObject, nil); err != nil {
 			return commit, tree, nil, err
 		}

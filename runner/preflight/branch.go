@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
@@ -136,7 +137,7 @@ func (p *checker) removeLocks(ctx context.Context, ready *Result) (refused []err
 func (p *checker) removeStale() {
 	for _, o := range p.origins {
 		if o.repo != nil {
-			gitdir.RemoveStale(o.repo.Git.Objects.Dir)
+			objectdb.RemoveStale(o.repo.Git.Objects.Dir)
 		}
 	}
 }

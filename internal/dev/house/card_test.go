@@ -68,7 +68,7 @@ var around = []struct {
 	},
 	{
 		"object.Commit", "internal/gitops", "plumbing.CommitObject", "",
-		map[string]string{"internal/gitops/commit.go": "with object.Commit", "internal/gitops/gitdir/objects.go": "reads commits"},
+		map[string]string{"internal/gitops/commit.go": "with object.Commit", "internal/gitops/objectdb/objects.go": "reads commits"},
 	},
 	{"object.Commit", "", `"commit-tree" "hash-object" "fast-import"`, "", nil},
 	{

@@ -30,7 +30,6 @@ func knotted() map[string]knot {
 		"tools":                  {6700, 6500, 35},
 		"tools/shell":            {5100, 4900, 25},
 		"report":                 {5100, 4700, 34},
-		"internal/gitops/gitdir": {4900, 4000, 18},
 		"internal/forge":         {3600, 3400, 24},
 	}
 }

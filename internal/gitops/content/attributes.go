@@ -4,12 +4,13 @@ import (
 	"bytes"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
 // CommitAttributes has the attribute files of a commit.
 type CommitAttributes struct {
-	objects  *gitdir.Objects
+	objects  *objectdb.Objects
 	wide     gitdir.AttributeStack // of machine and user
 	info     *gitdir.AttributeFile
 	perDir   map[string]*gitdir.AttributeFile

@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/proc/clock"
 )
 
@@ -37,7 +38,7 @@ type Dir struct {
 	Common  string // holds objects and branches; Own except in a linked worktree
 	Mirror  bool   // its remote's branches are what users mean by names
 	Env     Env
-	Objects *Objects
+	Objects *objectdb.Objects
 
 	Settings Settings
 	Config   ConfigFiles // as they were when it was opened, the weakest first
@@ -95,7 +96,7 @@ func OpenAt(dir string, env Env) (*Dir, error) {
 }
 
 // open reads the configuration of a git directory, and opens its objects unless they are given.
-func (at location) open(env Env, objects *Objects) (*Dir, error) {
+func (at location) open(env Env, objects *objectdb.Objects) (*Dir, error) {
 	local, err := ReadConfigFile(filepath.Join(at.commonDir, "config"))
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (at location) open(env Env, objects *Objects) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Objects, err = openObjects(filepath.Join(at.commonDir, "objects"), replaced, env.Sleep); err != nil {
+	if d.Objects, err = objectdb.Open(filepath.Join(at.commonDir, "objects"), replaced, env.Sleep); err != nil {
 		return nil, err
 	}
 	return d, nil

@@ -1,5 +1,5 @@
 // Package gitdir reads and writes git directories: references and their logs,
-// configuration, the index, attributes, locks and objects.
+// configuration, the index, attributes and locks.
 //
 // Whatever an agent may have written is read with care: only regular files are
 // opened, sizes are bounded, and nothing that is read makes a command run. Writes
@@ -7,5 +7,6 @@
 // and a rename.
 //
 // Repositories of a kind that it does not know are refused with an
-// UnsupportedError: SHA-256, partial clones, reftable. The package knows neither commits that are to be made nor remotes.
+// UnsupportedError: SHA-256, partial clones, reftable. The package knows neither commits that are to be made nor remotes,
+// and objects have a package of their own.
 package gitdir

@@ -103,7 +103,7 @@ func (d *Dir) abbreviated(digits string) (plumbing.Hash, error) {
 	if err != nil || len(digits) < shortestHash {
 		return plumbing.ZeroHash, unknown
 	}
-	all, err := d.Objects.withPrefix(prefix)
+	all, err := d.Objects.WithPrefix(prefix)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // join completes the entries of a split index (gitformat-index(5), "Split index"): those of a shared index,
@@ -131,7 +133,7 @@ const mostExpanded = 4_000_000
 
 // expand replaces the directories of a sparse index (gitformat-index(5), "Sparse Directory Entries") by
 // their files, which are not checked out.
-func (idx *Index) expand(objects *Objects) error {
+func (idx *Index) expand(objects *objectdb.Objects) error {
 	x := expansion{objects: objects}
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
@@ -152,7 +154,7 @@ func (idx *Index) expand(objects *Objects) error {
 
 // expansion collects the entries of an index.
 type expansion struct {
-	objects *Objects
+	objects *objectdb.Objects
 	entries []IndexEntry
 }
 
@@ -162,7 +164,7 @@ func (x *expansion) add(dir string, tree plumbing.Hash, depth int) error {
 	if err != nil {
 		return err
 	}
-	if depth > MaxDepth || len(x.entries)+len(list) > mostExpanded {
+	if depth > objectdb.MaxDepth || len(x.entries)+len(list) > mostExpanded {
 		return &UnsupportedError{Reason: "the sparse index has too many files or directories"}
 	}
 	for _, f := range list {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // advertised is the content of a remote's advertisement.
@@ -26,7 +27,7 @@ type advertised struct {
 type source interface {
 	advertised() advertised
 	// fetch fetches objects, and returns the new shallow commits.
-	fetch(ctx context.Context, into *gitdir.Objects, w request) (shallow []plumbing.Hash, err error)
+	fetch(ctx context.Context, into *objectdb.Objects, w request) (shallow []plumbing.Hash, err error)
 	close()
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // conversation is a transport whose advertisement was read.
@@ -88,7 +89,7 @@ const unlimited = math.MaxInt32
 // fetch requests objects and stores the received pack. It sends all haves in
 // one round without negotiation, which suits the many short histories of a
 // run's branches.
-func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w request) ([]plumbing.Hash, error) {
+func (c *conversation) fetch(ctx context.Context, into *objectdb.Objects, w request) ([]plumbing.Hash, error) {
 	req, err := c.request(w)
 	if err != nil {
 		return nil, err

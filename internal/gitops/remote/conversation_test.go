@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // canned is a link that says what it was given.
@@ -56,7 +57,7 @@ func FuzzConversation(f *testing.F) {
 }
 
 // emptyStore returns the objects of a new repository.
-func emptyStore(t *testing.T) *gitdir.Objects {
+func emptyStore(t *testing.T) *objectdb.Objects {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"objects", "refs"} {
@@ -70,7 +71,7 @@ func emptyStore(t *testing.T) *gitdir.Objects {
 
 func FuzzStorePack(f *testing.F) {
 	var empty bytes.Buffer
-	if err := writePack(f.Context(), &empty, &gitdir.Objects{}, nil); err != nil {
+	if err := writePack(f.Context(), &empty, &objectdb.Objects{}, nil); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(empty.Bytes()[:12])

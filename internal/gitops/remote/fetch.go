@@ -13,13 +13,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // FetchTimeout is how long a fetch of a repository may take.
 const FetchTimeout = 15 * time.Minute
 
 // fetch packs what is missing into another object store.
-func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request) ([]plumbing.Hash, error) {
+func (f *localSource) fetch(ctx context.Context, into *objectdb.Objects, w request) ([]plumbing.Hash, error) {
 	objects, err := between(ctx, f.git.Objects.Originals(), w.want, w.have)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ const (
 
 // haves returns commits of a repository that are complete with all their
 // objects: the tips of references, and some of their ancestors.
-func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.Hash, error) {
+func haves(objects *objectdb.Objects, refs map[string]plumbing.Hash) ([]plumbing.Hash, error) {
 	h := &history{objects: objects, seen: map[plumbing.Hash]*visit{}}
 	for _, name := range slices.SortedFunc(maps.Keys(refs), branchesFirst) {
 		if len(h.seen) >= maxHaves {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // MirrorOptions are the options of a mirror.
@@ -150,13 +151,13 @@ func (m *mirroring) open() (err error) {
 
 // checkTips fails unless the commits of the remote's branches and their trees
 // are present.
-func checkTips(objects *gitdir.Objects, refs map[string]plumbing.Hash) error {
+func checkTips(objects *objectdb.Objects, refs map[string]plumbing.Hash) error {
 	for name, hash := range refs {
 		if !strings.HasPrefix(name, gitdir.OriginPrefix) {
 			continue
 		}
 		tree, err := objects.RootTree(hash)
-		if err == nil && tree != gitdir.EmptyTree {
+		if err == nil && tree != objectdb.EmptyTree {
 			_, err = objects.Tree(tree)
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // storeError is a local failure while receiving objects.
@@ -27,12 +27,12 @@ func (e *storeError) Unwrap() error { return e.err }
 // storePack adds a pack to the objects of a repository, with an index. Each object's id is made from
 // its content. The bases that a thin pack lacks are added to it. It is durable when storePack returns;
 // until then nothing of it can be seen.
-func storePack(ctx context.Context, into *gitdir.Objects, pack io.Reader) error {
+func storePack(ctx context.Context, into *objectdb.Objects, pack io.Reader) error {
 	dir := filepath.Join(into.Dir, "pack")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &storeError{err}
 	}
-	f, err := gitdir.CreateTemp(dir, gitdir.TempPack)
+	f, err := objectdb.CreateTemp(dir, objectdb.TempPack)
 	if err != nil {
 		return &storeError{err}
 	}
@@ -51,7 +51,7 @@ func storePack(ctx context.Context, into *gitdir.Objects, pack io.Reader) error 
 	if err != nil {
 		return err
 	}
-	if err := gitdir.InstallPack(dir, f, idx, fmt.Sprintf("pack-%x", sum)); err != nil {
+	if err := objectdb.InstallPack(dir, f, idx, fmt.Sprintf("pack-%x", sum)); err != nil {
 		return &storeError{err}
 	}
 	return nil

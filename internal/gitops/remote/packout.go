@@ -13,12 +13,12 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // writePack writes objects as a pack (gitformat-pack(5)) without deltas: a
 // job's changes are small, and computing deltas costs more than it saves.
-func writePack(ctx context.Context, to io.Writer, store *gitdir.Objects, objects []plumbing.Hash) error {
+func writePack(ctx context.Context, to io.Writer, store *objectdb.Objects, objects []plumbing.Hash) error {
 	sum := sha1.New()
 	buffered := bufio.NewWriterSize(to, 64<<10)
 	out := io.MultiWriter(buffered, sum)
@@ -41,7 +41,7 @@ func writePack(ctx context.Context, to io.Writer, store *gitdir.Objects, objects
 	return buffered.Flush()
 }
 
-func packObject(out io.Writer, z *zlib.Writer, store *gitdir.Objects, hash plumbing.Hash) error {
+func packObject(out io.Writer, z *zlib.Writer, store *objectdb.Objects, hash plumbing.Hash) error {
 	o, err := store.Read(plumbing.AnyObject, hash)
 	if err != nil {
 		return err
@@ -79,12 +79,12 @@ func objectHead(t plumbing.ObjectType, size int64) []byte {
 
 // spoolPack writes a pack to a file without a name, or with one that goes away
 // when the file is closed. Its size has to be known before it is sent.
-func spoolPack(ctx context.Context, store *gitdir.Objects, objects []plumbing.Hash) (f *os.File, size int64, err error) {
+func spoolPack(ctx context.Context, store *objectdb.Objects, objects []plumbing.Hash) (f *os.File, size int64, err error) {
 	dir := filepath.Join(store.Dir, "pack")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, 0, err
 	}
-	if f, err = gitdir.CreateTemp(dir, gitdir.TempPack); err != nil {
+	if f, err = objectdb.CreateTemp(dir, objectdb.TempPack); err != nil {
 		return nil, 0, err
 	}
 	if err = writePack(ctx, f, store, objects); err == nil {

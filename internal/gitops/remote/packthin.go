@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // errThin is the error of a pack with deltas whose bases are neither in it nor in the repository.
@@ -21,7 +21,7 @@ var errThin = errors.New("bases of deltas not found")
 
 // completePack appends to a pack the bases of deltas that it lacks, because a stored pack can't refer to
 // objects of another one, and returns its new checksum.
-func completePack(ctx context.Context, f *os.File, store *gitdir.Objects) (sum []byte, err error) {
+func completePack(ctx context.Context, f *os.File, store *objectdb.Objects) (sum []byte, err error) {
 	bases, objects, err := missingBases(ctx, f)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
 
@@ -101,7 +102,7 @@ func moved(branch string, now plumbing.Hash) error {
 var errNotSent = errors.New("nothing sent")
 
 // send sends the command and the objects, and reads the status.
-func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *packp.Command) error {
+func send(ctx context.Context, store *objectdb.Objects, c *conversation, cmd *packp.Command) error {
 	have := append(slices.Collect(maps.Values(c.refs.References)), c.refs.Shallows...)
 	objects, err := between(ctx, store, []plumbing.Hash{cmd.New}, have)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // history walks commits, newest first, and separates wanted commits from those
 // that the other side has.
 type history struct {
-	objects *gitdir.Objects
+	objects *objectdb.Objects
 	seen    map[plumbing.Hash]*visit
 	queue   byAge
 	wanted  int // visits in the queue that are of wanted commits
@@ -98,7 +98,7 @@ func (h *history) run(ctx context.Context) error {
 // between returns the objects missing on a side that wants some commits and has
 // others, which may be missing here. The result may include objects that it
 // has.
-func between(ctx context.Context, store *gitdir.Objects, want, have []plumbing.Hash) ([]plumbing.Hash, error) {
+func between(ctx context.Context, store *objectdb.Objects, want, have []plumbing.Hash) ([]plumbing.Hash, error) {
 	c := &collection{objects: store, seen: map[plumbing.Hash]bool{}}
 	h := &history{objects: store, seen: map[plumbing.Hash]*visit{}}
 	for _, hash := range have {
@@ -134,7 +134,7 @@ func between(ctx context.Context, store *gitdir.Objects, want, have []plumbing.H
 
 // collection gathers objects, each once.
 type collection struct {
-	objects *gitdir.Objects
+	objects *objectdb.Objects
 	seen    map[plumbing.Hash]bool
 	list    []plumbing.Hash
 }
@@ -184,8 +184,8 @@ func (c *collection) addCommit(v *visit) error {
 }
 
 func (c *collection) addTree(tree plumbing.Hash, before []plumbing.Hash, depth int) error {
-	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
+	if depth > objectdb.MaxDepth {
+		return fmt.Errorf("directories nested more than %d levels deep", objectdb.MaxDepth)
 	}
 	if c.seen[tree] || slices.Contains(before, tree) {
 		return nil

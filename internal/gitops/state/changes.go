@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
@@ -405,7 +406,7 @@ func (cs *ChangeSet) versions(tree *content.Tree, path string) (versions, error)
 
 // content returns a snapshot's content at a path; false if it is too large or
 // not available.
-func (s *Snapshot) content(objects *gitdir.Objects, at store.State) ([]byte, bool, error) {
+func (s *Snapshot) content(objects *objectdb.Objects, at store.State) ([]byte, bool, error) {
 	if at.Mode == 0 {
 		return nil, true, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/content"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 )
@@ -263,13 +263,13 @@ func (c Checkpoints) Has(hash string) bool {
 	return err == nil
 }
 
-func (c Checkpoints) read(hash string) (*gitdir.Objects, *Snapshot, error) {
+func (c Checkpoints) read(hash string) (*objectdb.Objects, *Snapshot, error) {
 	if !plumbing.IsHash(hash) {
 		return nil, nil, fmt.Errorf("%q is not the hash of a tree", hash)
 	}
 	objects := c.Reader.Git.Objects.With(c.Store)
 	s := &Snapshot{byPath: map[string]store.State{}}
-	if h := plumbing.NewHash(hash); h != gitdir.EmptyTree {
+	if h := plumbing.NewHash(hash); h != objectdb.EmptyTree {
 		if err := s.addTree(objects, h, "", 0); err != nil {
 			return nil, nil, err
 		}

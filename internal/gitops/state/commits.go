@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -151,7 +152,7 @@ func (c *Commits) entryAt(commit, name string) (object.TreeEntry, error) {
 	}
 	entries := root.entries
 	for i, component := range strings.Split(name, "/") {
-		if entry.Mode != filemode.Dir || entry.Hash == gitdir.EmptyTree {
+		if entry.Mode != filemode.Dir || entry.Hash == objectdb.EmptyTree {
 			return object.TreeEntry{}, nil
 		}
 		if i > 0 {
@@ -191,7 +192,7 @@ func (l *roots) of(c *Commits, commit string) (root, error) {
 	}
 	tree, err := c.Git.Objects.RootTree(plumbing.NewHash(commit))
 	found := root{hash: tree}
-	if err == nil && tree != gitdir.EmptyTree {
+	if err == nil && tree != objectdb.EmptyTree {
 		found.entries, err = c.Git.Objects.Tree(tree)
 	}
 	if err != nil {
@@ -275,7 +276,7 @@ func (l *listings) add(commit string, s *Snapshot) {
 // RootTree returns the tree of a commit; "" is the empty tree.
 func (c *Commits) RootTree(commit string) (string, error) {
 	if commit == "" {
-		return gitdir.EmptyTree.String(), nil
+		return objectdb.EmptyTree.String(), nil
 	}
 	root, err := c.roots.of(c, commit)
 	return root.hash.String(), err

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // maxDepth is the maximum depth of a saved directory, far above that of any file system.
@@ -90,7 +90,7 @@ func (c stateCopy) file(hash plumbing.Hash) (found bool, err error) {
 	if err := owner.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return false, err
 	}
-	out, err := gitdir.CreateTemp(c.to, gitdir.TempObject)
+	out, err := objectdb.CreateTemp(c.to, objectdb.TempObject)
 	if err != nil {
 		return false, err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -100,7 +100,7 @@ func (r *Reader) Restore(ctx context.Context, t *FullState) error {
 }
 
 // restoreFile gives a file the content of a snapshot; it removes a file that is not in it.
-func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Snapshot, path string) error {
+func restoreFile(root *os.Root, symlinks bool, objects *objectdb.Objects, from *Snapshot, path string) error {
 	at := from.ByPath()[path]
 	if at.Mode == filemode.Submodule {
 		return nil

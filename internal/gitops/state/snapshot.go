@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/content"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/ignore"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/gitops/store"
 )
 
@@ -140,9 +141,9 @@ func (w *walk) sparse(i int) bool {
 	return w.met[i] == absent && e.SkipWorktree() && w.only(i) != nil && !content.Outside(e.Path)
 }
 
-func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {
-	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
+func (s *Snapshot) addTree(objects *objectdb.Objects, hash plumbing.Hash, dir string, depth int) error {
+	if depth > objectdb.MaxDepth {
+		return fmt.Errorf("directories nested more than %d levels deep", objectdb.MaxDepth)
 	}
 	entries, err := objects.Tree(hash)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/gitfile"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/proc/parallel"
 )
 
@@ -43,7 +43,7 @@ const largestPacked = 1 << 20
 
 // New returns a writer of a pack, to be closed. Loose objects that no reference leads to yet are
 // removed by git gc --prune=now, a pack with a .keep file is not.
-func New(store *gitdir.Objects, shared *Packing) (w *Writer, err error) {
+func New(store *objectdb.Objects, shared *Packing) (w *Writer, err error) {
 	w = &Writer{dir: store.Dir, dirs: map[string]bool{}}
 	w.pack, err = newPackWriter(store.Dir, shared)
 	return w, err
@@ -108,7 +108,7 @@ func (w *Writer) WriteBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, 
 }
 
 func (w *Writer) writeTemp(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
-	f, err := gitdir.CreateTemp(w.dir, gitdir.TempObject)
+	f, err := objectdb.CreateTemp(w.dir, objectdb.TempObject)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

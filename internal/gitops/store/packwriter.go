@@ -21,7 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 
 	"github.com/millhand/millhand/internal/files/owner"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // packWriter writes objects into one pack, without deltas. It is much faster than a file
@@ -43,7 +43,7 @@ func newPackWriter(objects string, shared *Packing) (*packWriter, error) {
 	if err := owner.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := gitdir.CreateTemp(dir, gitdir.TempPack)
+	f, err := objectdb.CreateTemp(dir, objectdb.TempPack)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (w *packWriter) finish(ctx context.Context) error {
 	if err := owner.WriteFile(w.keep, []byte(keepText), 0o666); err != nil {
 		return err
 	}
-	return gitdir.InstallPack(dir, w.file, index, name)
+	return objectdb.InstallPack(dir, w.file, index, name)
 }
 
 // close releases the pack, and removes what is left if it is not complete.

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/testing/gittest"
 )
 
@@ -20,7 +21,7 @@ func must(tb testing.TB, err error) {
 }
 
 // packed returns the objects of a repository whose only commit is in a pack.
-func packed(t *testing.T) (*gittest.Sandbox, *gitdir.Objects) {
+func packed(t *testing.T) (*gittest.Sandbox, *objectdb.Objects) {
 	t.Helper()
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n", "dir/b", "b\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/objectdb"
 )
 
 // State is what a tree holds at a path.
@@ -35,13 +35,13 @@ func (s State) String() string {
 // treeBuilder makes trees that differ from given ones in a few paths. Directories
 // without such paths keep their trees unread.
 type treeBuilder struct {
-	objects *gitdir.Objects
+	objects *objectdb.Objects
 	writer  *Writer
 }
 
 // BuildTree returns the tree that a tree becomes with these paths. Of a tree without entries it
 // returns the id without writing it; the zero id stands for such a tree too.
-func BuildTree(objects *gitdir.Objects, w *Writer, tree plumbing.Hash, paths []Placed) (plumbing.Hash, error) {
+func BuildTree(objects *objectdb.Objects, w *Writer, tree plumbing.Hash, paths []Placed) (plumbing.Hash, error) {
 	return treeBuilder{objects, w}.build(tree, paths)
 }
 
@@ -51,7 +51,7 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []Placed) (plumbing.Hash, e
 		return tree, nil
 	}
 	entries := map[string]object.TreeEntry{}
-	if !tree.IsZero() && tree != gitdir.EmptyTree {
+	if !tree.IsZero() && tree != objectdb.EmptyTree {
 		list, err := b.objects.Tree(tree)
 		if err != nil {
 			return tree, err
@@ -109,7 +109,7 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	if err != nil {
 		return err
 	}
-	if hash == gitdir.EmptyTree {
+	if hash == objectdb.EmptyTree {
 		delete(entries, name)
 		return nil
 	}
@@ -138,7 +138,7 @@ func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, 
 		data = append(data, s.entry.Hash[:]...)
 	}
 	if len(data) == 0 {
-		return gitdir.EmptyTree, nil
+		return objectdb.EmptyTree, nil
 	}
 	return b.writer.WriteBytes(plumbing.TreeObject, data)
 }

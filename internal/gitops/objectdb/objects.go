@@ -1,4 +1,4 @@
-package gitdir
+package objectdb
 
 import (
 	"bytes"
@@ -39,9 +39,9 @@ type objectStores struct {
 // cacheSize is the maximum size of the object cache of each open repository.
 const cacheSize = 16 << 20
 
-// openObjects opens the objects of a directory "objects". replaced has what is read instead of which object, and sleep waits for
+// Open opens the objects of a directory "objects". replaced has what is read instead of which object, and sleep waits for
 // packs that git replaces.
-func openObjects(dir string, replaced map[plumbing.Hash]plumbing.Hash, sleep clock.Sleep) (*Objects, error) {
+func Open(dir string, replaced map[plumbing.Hash]plumbing.Hash, sleep clock.Sleep) (*Objects, error) {
 	dirs, err := withAlternates([]string{dir}, 0)
 	if err != nil {
 		return nil, err
@@ -254,8 +254,8 @@ func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.O
 	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d nested tags", maxTags)
 }
 
-// withPrefix returns the objects whose hashes begin with some bytes.
-func (s *Objects) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
+// WithPrefix returns the objects whose hashes begin with some bytes.
+func (s *Objects) WithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := map[plumbing.Hash]bool{}

@@ -1,4 +1,4 @@
-package gitdir
+package objectdb
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestForgedPacksAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			git := t.TempDir()
 			forge(t, git, c.objects...)
-			o, err := openObjects(filepath.Join(git, "objects"), nil, nil)
+			o, err := Open(filepath.Join(git, "objects"), nil, nil)
 			must(t, err)
 			if _, err := o.Read(plumbing.AnyObject, plumbing.Hash{1}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, want %s", err, c.want)
@@ -85,7 +85,7 @@ func TestDamagedPacksAreErrors(t *testing.T) {
 			must(t, err)
 			must(t, os.Remove(file))
 			must(t, os.WriteFile(file, c.change(data), 0o644))
-			o, err := openObjects(filepath.Join(s.Root, ".git", "objects"), nil, nil)
+			o, err := Open(filepath.Join(s.Root, ".git", "objects"), nil, nil)
 			must(t, err)
 			if _, err := o.RootTree(hash); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, want %s", err, c.want)
@@ -103,7 +103,7 @@ func FuzzPackEntries(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		git := t.TempDir()
 		forge(t, git, forged{plumbing.Hash{1}, one}, forged{plumbing.Hash{2}, two})
-		o, err := openObjects(filepath.Join(git, "objects"), nil, nil)
+		o, err := Open(filepath.Join(git, "objects"), nil, nil)
 		must(t, err)
 		defer func() { o.stores[0].packs[0].close() }()
 		for _, hash := range []plumbing.Hash{{1}, {2}} {
@@ -131,7 +131,7 @@ func BenchmarkFirstLookup(b *testing.B) {
 	forge(b, filepath.Join(root, ".git"), objects...)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		o, err := openObjects(filepath.Join(root, ".git", "objects"), nil, nil)
+		o, err := Open(filepath.Join(root, ".git", "objects"), nil, nil)
 		must(b, err)
 		_, err = o.Blob(objects[i%len(objects)].name)
 		must(b, err)

@@ -1,4 +1,4 @@
-package gitdir
+package objectdb
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ func TestObjectsMatchGit(t *testing.T) {
 
 func compareObjects(t *testing.T, s *gittest.Sandbox) {
 	t.Helper()
-	o, err := openObjects(filepath.Join(s.Root, ".git", "objects"), nil, nil)
+	o, err := Open(filepath.Join(s.Root, ".git", "objects"), nil, nil)
 	must(t, err)
 	out := s.Run("cat-file", "--batch-all-objects", "--batch", "--unordered") + "\n"
 	for n := 0; out != ""; n++ {
@@ -128,7 +128,7 @@ func compareObjects(t *testing.T, s *gittest.Sandbox) {
 		if _, err := o.Size(other); !errors.Is(err, plumbing.ErrObjectNotFound) {
 			t.Errorf("size of %s: %v", other, err)
 		}
-		some, err := o.withPrefix(hash[:3])
+		some, err := o.WithPrefix(hash[:3])
 		must(t, err)
 		if !slices.Contains(some, hash) || n%100 == 0 && !slices.Contains(mustPrefix(t, o, hash[:1]), hash) {
 			t.Errorf("%s is not among those with the same prefix", name)
@@ -149,7 +149,7 @@ func compareObjects(t *testing.T, s *gittest.Sandbox) {
 
 func mustPrefix(t *testing.T, o *Objects, prefix []byte) []plumbing.Hash {
 	t.Helper()
-	all, err := o.withPrefix(prefix)
+	all, err := o.WithPrefix(prefix)
 	must(t, err)
 	for _, h := range all {
 		if !bytes.HasPrefix(h[:], prefix) {
@@ -169,7 +169,7 @@ func TestConcurrentReadsOfManyPacks(t *testing.T) {
 		blobs = append(blobs, plumbing.NewHash(s.Run("rev-parse", "HEAD:a")))
 		s.Run("repack", "-dq")
 	}
-	o, err := openObjects(filepath.Join(s.Root, ".git", "objects"), nil, nil)
+	o, err := Open(filepath.Join(s.Root, ".git", "objects"), nil, nil)
 	must(t, err)
 	var readers sync.WaitGroup
 	for range 4 {

@@ -1,0 +1,10 @@
+package objectdb
+
+import "testing"
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
