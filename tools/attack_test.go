@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"os"
@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +22,7 @@ type fileAttack struct {
 	name  string
 	setup string // for bash, in the workspace; OUT is a directory beside it
 	tool  string
-	in    args // $OUT in a text is replaced
+	in    tooltest.Args // $OUT in a text is replaced
 }
 
 // fileThreats are the groups of attacks by what they do: those of the first two
@@ -30,7 +33,7 @@ func fileThreats() map[string][]fileAttack {
 
 func readAttacks() []fileAttack {
 	read := func(name, setup, path string) fileAttack {
-		return fileAttack{name, setup, "read", args{"filePath": path}}
+		return fileAttack{name, setup, "read", tooltest.Args{"filePath": path}}
 	}
 	return []fileAttack{
 		read("a path that climbs", "", "../work-beside/secret"),
@@ -54,29 +57,29 @@ func readAttacks() []fileAttack {
 }
 
 func searchAttacks() []fileAttack {
-	grep := func(name, setup string, in args) fileAttack {
-		return fileAttack{name, setup, "grep", args{"pattern": "s3cre[t]"}.with(in)}
+	grep := func(name, setup string, in tooltest.Args) fileAttack {
+		return fileAttack{name, setup, "grep", tooltest.Args{"pattern": "s3cre[t]"}.With(in)}
 	}
 	return []fileAttack{
-		grep("grep in a directory outside", "", args{"path": "$OUT"}),
-		grep("grep in a directory by climbing", "", args{"path": "../work-beside"}),
-		grep("grep in a file outside", "", args{"path": "../work-beside/secret"}),
-		grep("grep in a symlink to a directory", `ln -s "$OUT" l`, args{"path": "l"}),
-		grep("grep that meets a symlink to a directory", `ln -s "$OUT" l`, args{}),
-		grep("grep that meets a symlink to a file", `ln -s "$OUT/secret" l.txt`, args{"include": "*.txt"}),
-		grep("grep that meets a file that a rule denies", `echo s3cret >.env`, args{}),
-		grep("grep that meets a symlink to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, args{}),
-		grep("grep in git's own files", `mkdir -p .git; echo 'extraheader = s3cret' >.git/config`, args{"path": "."}),
-		grep("grep in a directory of processes", `ln -s /proc/self/root"$OUT" l`, args{"path": "l"}),
-		{"glob in a directory outside", "", "glob", args{"pattern": "*", "path": "$OUT"}},
-		{"glob by a pattern that climbs", "", "glob", args{"pattern": "../work-beside/*"}},
-		{"glob by an absolute pattern", "", "glob", args{"pattern": "$OUT/*"}},
-		{"glob through a symlink", `ln -s "$OUT" l`, "glob", args{"pattern": "l/*"}},
-		{"glob in a symlink", `ln -s "$OUT" l`, "glob", args{"pattern": "*", "path": "l"}},
-		{"list a directory outside", "", "list", args{"path": "$OUT"}},
-		{"list by climbing", "", "list", args{"path": "sub/../../work-beside"}},
-		{"list a symlink", `ln -s "$OUT" l`, "list", args{"path": "l"}},
-		{"list the target of a symlink in the tree", `ln -s "$OUT" l`, "list", args{"path": "."}},
+		grep("grep in a directory outside", "", tooltest.Args{"path": "$OUT"}),
+		grep("grep in a directory by climbing", "", tooltest.Args{"path": "../work-beside"}),
+		grep("grep in a file outside", "", tooltest.Args{"path": "../work-beside/secret"}),
+		grep("grep in a symlink to a directory", `ln -s "$OUT" l`, tooltest.Args{"path": "l"}),
+		grep("grep that meets a symlink to a directory", `ln -s "$OUT" l`, tooltest.Args{}),
+		grep("grep that meets a symlink to a file", `ln -s "$OUT/secret" l.txt`, tooltest.Args{"include": "*.txt"}),
+		grep("grep that meets a file that a rule denies", `echo s3cret >.env`, tooltest.Args{}),
+		grep("grep that meets a symlink to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, tooltest.Args{}),
+		grep("grep in git's own files", `mkdir -p .git; echo 'extraheader = s3cret' >.git/config`, tooltest.Args{"path": "."}),
+		grep("grep in a directory of processes", `ln -s /proc/self/root"$OUT" l`, tooltest.Args{"path": "l"}),
+		{"glob in a directory outside", "", "glob", tooltest.Args{"pattern": "*", "path": "$OUT"}},
+		{"glob by a pattern that climbs", "", "glob", tooltest.Args{"pattern": "../work-beside/*"}},
+		{"glob by an absolute pattern", "", "glob", tooltest.Args{"pattern": "$OUT/*"}},
+		{"glob through a symlink", `ln -s "$OUT" l`, "glob", tooltest.Args{"pattern": "l/*"}},
+		{"glob in a symlink", `ln -s "$OUT" l`, "glob", tooltest.Args{"pattern": "*", "path": "l"}},
+		{"list a directory outside", "", "list", tooltest.Args{"path": "$OUT"}},
+		{"list by climbing", "", "list", tooltest.Args{"path": "sub/../../work-beside"}},
+		{"list a symlink", `ln -s "$OUT" l`, "list", tooltest.Args{"path": "l"}},
+		{"list the target of a symlink in the tree", `ln -s "$OUT" l`, "list", tooltest.Args{"path": "."}},
 	}
 }
 
@@ -122,7 +125,7 @@ func targets(existing bool) []struct{ name, setup, path string } {
 func writeAttacks() []fileAttack {
 	var out []fileAttack
 	for _, at := range targets(false) {
-		out = append(out, fileAttack{at.name, at.setup, "write", args{"filePath": at.path, "content": "pwned\n"}})
+		out = append(out, fileAttack{at.name, at.setup, "write", tooltest.Args{"filePath": at.path, "content": "pwned\n"}})
 	}
 	return out
 }
@@ -130,17 +133,17 @@ func writeAttacks() []fileAttack {
 func editAttacks() []fileAttack {
 	var out []fileAttack
 	for _, at := range targets(true) {
-		out = append(out, fileAttack{at.name, at.setup, "edit", args{"filePath": at.path, "oldString": "s3cret", "newString": "pwned"}})
+		out = append(out, fileAttack{at.name, at.setup, "edit", tooltest.Args{"filePath": at.path, "oldString": "s3cret", "newString": "pwned"}})
 	}
 	return append(out,
-		fileAttack{"a new file outside", "", "edit", args{"filePath": "../work-beside/new", "oldString": "", "newString": "pwned"}},
-		fileAttack{"a new file through a dangling symlink", `ln -s "$OUT/new" l`, "edit", args{"filePath": "l", "oldString": "", "newString": "pwned"}},
+		fileAttack{"a new file outside", "", "edit", tooltest.Args{"filePath": "../work-beside/new", "oldString": "", "newString": "pwned"}},
+		fileAttack{"a new file through a dangling symlink", `ln -s "$OUT/new" l`, "edit", tooltest.Args{"filePath": "l", "oldString": "", "newString": "pwned"}},
 	)
 }
 
 func patchAttacks() []fileAttack {
 	a := func(name, setup string, lines ...string) fileAttack {
-		return fileAttack{name, setup, "apply_patch", patchOf(lines...)}
+		return fileAttack{name, setup, "apply_patch", tooltest.PatchOf(lines...)}
 	}
 	const change = "@@\n-s3cret\n+pwned"
 	return []fileAttack{
@@ -172,44 +175,30 @@ func patchAttacks() []fileAttack {
 func reading(group string) bool { return group == "frd" || group == "fse" }
 
 // attacked makes a stage for an attack.
-func attacked(t *testing.T, group string, a fileAttack) (*stage, args) {
+func attacked(t *testing.T, group string, a fileAttack) (*tooltest.Stage, tooltest.Args) {
 	t.Helper()
-	s := setUp(t, "build", map[string]string{
+	s := tooltest.SetUp(t, "build", map[string]string{
 		"a.txt": "one\n", "sub/x": "x\n", "../work-beside/s3cret-plan.txt": "",
 	})
 	if !reading(group) { // what is read and has the word is what mustn't be
-		s.put("s.txt", "s3cret\n")
-		s.put("keep/locked", "s3cret\n")
-		s.put(".git/config", "s3cret\n")
+		s.Put("s.txt", "s3cret\n")
+		s.Put("keep/locked", "s3cret\n")
+		s.Put(".git/config", "s3cret\n")
 	}
-	s.deny("edit", "keep/*")
+	s.Deny("edit", "keep/*")
 	if a.setup != "" {
 		cmd := exec.Command("bash", "-ec", a.setup)
-		cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "OUT="+s.outside)
+		cmd.Dir, cmd.Env = s.Dir, append(os.Environ(), "OUT="+s.Outside)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	in := args{}
+	in := tooltest.Args{}
 	for k, v := range a.in {
 		text, _ := v.(string)
-		in[k] = strings.ReplaceAll(text, "$OUT", s.outside)
+		in[k] = strings.ReplaceAll(text, "$OUT", s.Outside)
 	}
 	return s, in
-}
-
-// guarded are the files that no tool may change: those outside, git's, and those
-// that a rule denies.
-func (s *stage) guarded() map[string]string {
-	s.Helper()
-	tree := s.tree()
-	for path := range tree {
-		rel, inside := strings.CutPrefix(path, s.dir+"/")
-		if inside && !strings.Contains(rel, ".git") && !strings.HasPrefix(rel, "keep") || path == s.dir || strings.HasPrefix(path, s.env.Outputs.Path()) || path == s.base {
-			delete(tree, path)
-		}
-	}
-	return tree
 }
 
 func TestFileAttacksFail(t *testing.T) {
@@ -217,21 +206,21 @@ func TestFileAttacksFail(t *testing.T) {
 		for _, a := range nightly.Sample(attacks, 2, 0) {
 			t.Run(group+": "+a.name, func(t *testing.T) {
 				t.Parallel()
-				had := func(use func(s *stage, in args) string) bool {
+				had := func(use func(s *tooltest.Stage, in tooltest.Args) string) bool {
 					s, in := attacked(t, group, a)
-					before := s.guarded()
+					before := s.Guarded()
 					text := use(s, in)
 					if reading(group) {
 						return strings.Contains(strings.ReplaceAll(text, "s3cre[t]", ""), "s3cret")
 					}
-					return !cmp.Equal(before, s.guarded())
+					return !cmp.Equal(before, s.Guarded())
 				}
-				if !had(func(s *stage, in args) string { return naive(s, a.tool, in) }) {
+				if !had(func(s *tooltest.Stage, in tooltest.Args) string { return naive(s, a.tool, in) }) {
 					t.Fatal("the attack fails with a tool that guards nothing")
 				}
-				var response Outcome
-				if had(func(s *stage, in args) string {
-					response = s.call(a.tool, in)
+				var response tools.Outcome
+				if had(func(s *tooltest.Stage, in tooltest.Args) string {
+					response = s.Call(a.tool, in)
 					text := []string{response.Text()}
 					for _, file := range response.Attachments {
 						text = append(text, string(file.Data))
@@ -256,13 +245,13 @@ func TestTheListOfFileAttacksIsComplete(t *testing.T) {
 }
 
 // naive does what a tool is for, and guards nothing.
-func naive(s *stage, tool string, in args) string {
+func naive(s *tooltest.Stage, tool string, in tooltest.Args) string {
 	s.Helper()
 	text := func(name string) string { v, _ := in[name].(string); return v }
 	path := text("filePath") + text("path")
 	if !filepath.IsAbs(path) {
-		clean := filepath.Join(s.dir, path)
-		if path = s.dir + "/" + path; !exists(path) { // as the kernel sees it, or else as its letters
+		clean := filepath.Join(s.Dir, path)
+		if path = s.Dir + "/" + path; !exists(path) { // as the kernel sees it, or else as its letters
 			path = clean
 		}
 	}
@@ -270,7 +259,7 @@ func naive(s *stage, tool string, in args) string {
 		cmd := exec.Command("bash", "-c", line)
 		cmd.Dir, cmd.Env = path, append(os.Environ(), "P="+path, "PATTERN="+text("pattern"), "INCLUDE="+text("include"))
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			cmd.Dir = s.dir
+			cmd.Dir = s.Dir
 		}
 		out, _ := cmd.CombinedOutput() // what can't be read isn't
 		return string(out)
@@ -290,7 +279,7 @@ func naive(s *stage, tool string, in args) string {
 			naiveWrite(path, strings.Replace(string(data), text("oldString"), text("newString"), 1))
 		}
 	case "apply_patch":
-		naivePatch(s.dir, text("patchText"))
+		naivePatch(s.Dir, text("patchText"))
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"os"
@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
+
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 )
 
 // benchEnv returns the environment of a session with the profile edit, in a workspace
 // of one file.
-func benchEnv(b *testing.B) *Env {
+func benchEnv(b *testing.B) *tools.Env {
 	b.Helper()
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(strings.Repeat("\tfmt.Println(\"hello\")\n", 100)), 0o600); err != nil {
@@ -25,18 +28,18 @@ func benchEnv(b *testing.B) *Env {
 	}
 	b.Cleanup(func() { space.Close() })
 	profile, _ := permission.Preset("edit")
-	return &Env{Workspace: space, Profile: profile, Todos: &Todos{}, Now: time.Now, Outputs: outputsIn(b, b.TempDir())}
+	return &tools.Env{Workspace: space, Profile: profile, Todos: &tools.Todos{}, Now: time.Now, Outputs: tooltest.OutputsIn(b, b.TempDir())}
 }
 
 // BenchmarkFor measures the tools of a session that is not the first of its process.
 func BenchmarkFor(b *testing.B) {
 	env := benchEnv(b)
-	if _, err := For(env); err != nil {
+	if _, err := tools.For(env); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := For(env); err != nil {
+		if _, err := tools.For(env); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -45,19 +48,19 @@ func BenchmarkFor(b *testing.B) {
 // BenchmarkDispatch measures calls that do little themselves.
 func BenchmarkDispatch(b *testing.B) {
 	env := benchEnv(b)
-	registry, err := For(env)
+	registry, err := tools.For(env)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, c := range []struct {
 		name string
-		call Call
-		want Status
+		call tools.Call
+		want tools.Status
 	}{
-		{"read", Call{ID: "c", Name: "read", Input: `{"filePath": "main.go"}`}, Completed},
-		{"todowrite", Call{ID: "c", Name: "todowrite", Input: `{"todos": [{"content": "test", "status": "pending", "priority": "low"}]}`}, Completed},
-		{"invalid", Call{ID: "c", Name: "read", Input: `{"path": 1}`}, Failed},
-		{"denied", Call{ID: "c", Name: "write", Input: `{"filePath": "/etc/passwd", "content": "x"}`}, Denied},
+		{"read", tools.Call{ID: "c", Name: "read", Input: `{"filePath": "main.go"}`}, tools.Completed},
+		{"todowrite", tools.Call{ID: "c", Name: "todowrite", Input: `{"todos": [{"content": "test", "status": "pending", "priority": "low"}]}`}, tools.Completed},
+		{"invalid", tools.Call{ID: "c", Name: "read", Input: `{"path": 1}`}, tools.Failed},
+		{"denied", tools.Call{ID: "c", Name: "write", Input: `{"filePath": "/etc/passwd", "content": "x"}`}, tools.Denied},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			dispatch := func() {

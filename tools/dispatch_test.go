@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"context"
@@ -12,21 +12,24 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
+
 	"github.com/millhand/millhand/internal/permission"
 )
 
 func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
+	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	for _, name := range []string{"read", "Read", "READ", " read\n"} {
-		out := s.call(name, args{"filePath": "a.txt"})
-		s.want(out, Completed, "1: one")
+		out := s.Call(name, tooltest.Args{"filePath": "a.txt"})
+		s.Want(out, tools.Completed, "1: one")
 		if out.Tool != "read" {
 			t.Errorf("%q ran the tool %q", name, out.Tool)
 		}
 	}
 	for _, name := range []string{"", "readd", "rea", "files.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
-		out := s.call(name, args{"filePath": "a.txt"})
-		s.want(out, Failed, "not found", "available tools: read, list, glob, grep, todowrite, todoread, skill")
+		out := s.Call(name, tooltest.Args{"filePath": "a.txt"})
+		s.Want(out, tools.Failed, "not found", "available tools: read, list, glob, grep, todowrite, todoread, skill")
 		if out.Tool != "invalid" || out.Decision != nil {
 			t.Errorf("%.20q: %+v", name, out)
 		}
@@ -34,36 +37,36 @@ func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
 }
 
 func TestToolsThatAskTheUserAreNotAvailable(t *testing.T) {
-	s := setUp(t, "full", nil)
+	s := tooltest.SetUp(t, "full", nil)
 	for _, name := range []string{"question", "plan_exit", "plan_enter", "Question", "ask_user", "ExitPlanMode"} {
-		s.want(s.call(name, args{}), Failed, fmt.Sprintf("tool %q is not available: this is a non-interactive run", name), "state your assumptions in the final message")
+		s.Want(s.Call(name, tooltest.Args{}), tools.Failed, fmt.Sprintf("tool %q is not available: this is a non-interactive run", name), "state your assumptions in the final message")
 	}
 }
 
 // A denial would make the model and the user look for a rule that allows it.
 func TestUnsupportedToolsAreNotDenied(t *testing.T) {
 	for _, preset := range []string{"readonly", "build", "full"} {
-		s := setUp(t, preset, nil)
+		s := tooltest.SetUp(t, preset, nil)
 		for _, name := range []string{"lsp", "LSP"} {
-			s.want(s.call(name, args{}), Failed, fmt.Sprintf("tool %q is not supported", name))
+			s.Want(s.Call(name, tooltest.Args{}), tools.Failed, fmt.Sprintf("tool %q is not supported", name))
 		}
 	}
 }
 
 func TestAHiddenToolIsDeniedWhateverItsArguments(t *testing.T) {
-	s := setUp(t, "readonly", nil)
-	before := s.tree()
+	s := tooltest.SetUp(t, "readonly", nil)
+	before := s.Tree()
 	for tool, perm := range map[string]string{"bash": "bash", "edit": "edit", "write": "edit"} {
 		for _, input := range []string{`{}`, `no JSON`, `{"command": "touch x", "filePath": "x", "content": "x"}`} {
-			s.want(s.raw(tool, input), Denied, `denied: `+perm+` "*"`, "(profile readonly)")
+			s.Want(s.Raw(tool, input), tools.Denied, `denied: `+perm+` "*"`, "(profile readonly)")
 		}
 	}
-	s.unchanged(before)
+	s.Unchanged(before)
 	for _, tool := range []string{"websearch", "WebFetch"} { // whether or not the session has it
-		s.want(s.raw(tool, `{}`), Denied, "(profile readonly)")
+		s.Want(s.Raw(tool, `{}`), tools.Denied, "(profile readonly)")
 	}
-	s.deny("read", "*")
-	s.want(s.call("read", args{"filePath": "a.txt"}), Denied, `read: {"*": deny} (m.yaml:4)`)
+	s.Deny("read", "*")
+	s.Want(s.Call("read", tooltest.Args{"filePath": "a.txt"}), tools.Denied, `read: {"*": deny} (m.yaml:4)`)
 }
 
 // Every tool that writes, asked for what a rule denies.
@@ -76,16 +79,16 @@ func TestADeniedCallChangesNothing(t *testing.T) {
 		".git/config", ".git/hooks/pre-commit", ".GIT/config", "sub/.git/HEAD", "sub/.git/hooks/x", "tree/.git", "g/config", "g/new", ".git",
 		"../work-beside/secret", "../work-beside/new", "../new/deep", "out/secret", "out/new", "leaf", "dangling", "/etc/passwd/x", "/proc/self/comm",
 	}
-	s := setUp(t, "build", files)
-	s.deny("edit", "keep/**")
-	s.symlink(".git", "g")
-	s.symlink("keep", "in")
-	s.symlink(s.outside, "out")
-	s.symlink(filepath.Join(s.outside, "secret"), "leaf")
-	s.symlink("../work-beside/made", "dangling")
-	before := s.tree()
+	s := tooltest.SetUp(t, "build", files)
+	s.Deny("edit", "keep/**")
+	s.Symlink(".git", "g")
+	s.Symlink("keep", "in")
+	s.Symlink(s.Outside, "out")
+	s.Symlink(filepath.Join(s.Outside, "secret"), "leaf")
+	s.Symlink("../work-beside/made", "dangling")
+	before := s.Tree()
 	for _, target := range targets {
-		calls := map[string]args{
+		calls := map[string]tooltest.Args{
 			"write":        {"filePath": target, "content": "pwned\n"},
 			"edit":         {"filePath": target, "oldString": "one", "newString": "pwned"},
 			"edit, create": {"filePath": target, "oldString": "", "newString": "pwned\n"},
@@ -95,73 +98,74 @@ func TestADeniedCallChangesNothing(t *testing.T) {
 		}
 		for name, in := range calls {
 			tool, _, _ := strings.Cut(name, ",")
-			if out := s.call(tool, in); out.Status != Denied {
+			if out := s.Call(tool, in); out.Status != tools.Denied {
 				t.Errorf("%s of %s ended %s: %s", name, target, out.Status, out.Text())
 			}
 		}
 	}
-	s.unchanged(before)
+	s.Unchanged(before)
 }
 
 func TestGitsFilesAreWrittenOnlyUnderARuleForGit(t *testing.T) {
-	s := setUp(t, "build", map[string]string{".git/config": "[core]\n"})
-	s.allow("*", "*")
-	s.want(s.call("write", args{"filePath": ".git/config", "content": "x"}), Denied, `denied: git ".git/config"`)
-	s.allow("git", "*")
-	s.want(s.call("write", args{"filePath": ".git/config", "content": "one\n"}), Completed)
-	s.want(s.call("edit", args{"filePath": ".GIT/new", "oldString": "", "newString": "two\n"}), Completed)
-	s.want(s.call("bash", args{"command": "echo three >> .git/config"}), Completed)
-	if got := s.content(".git/config"); got != "one\nthree\n" {
+	s := tooltest.SetUp(t, "build", map[string]string{".git/config": "[core]\n"})
+	s.Allow("*", "*")
+	s.Want(s.Call("write", tooltest.Args{"filePath": ".git/config", "content": "x"}), tools.Denied, `denied: git ".git/config"`)
+	s.Allow("git", "*")
+	s.Want(s.Call("write", tooltest.Args{"filePath": ".git/config", "content": "one\n"}), tools.Completed)
+	s.Want(s.Call("edit", tooltest.Args{"filePath": ".GIT/new", "oldString": "", "newString": "two\n"}), tools.Completed)
+	s.Want(s.Call("bash", tooltest.Args{"command": "echo three >> .git/config"}), tools.Completed)
+	if got := s.Content(".git/config"); got != "one\nthree\n" {
 		t.Errorf("got %q", got)
 	}
-	s.deny("edit", ".git/*")
-	s.want(s.call("write", args{"filePath": ".git/config", "content": "x"}), Denied, `edit: {".git/*": deny} (m.yaml:4)`)
+	s.Deny("edit", ".git/*")
+	s.Want(s.Call("write", tooltest.Args{"filePath": ".git/config", "content": "x"}), tools.Denied, `edit: {".git/*": deny} (m.yaml:4)`)
 }
 
 func TestPathsOutsideNeedAnExplicitRule(t *testing.T) {
-	s := setUp(t, "edit", nil)
-	s.allow("*", "*")
-	s.want(s.call("write", args{"filePath": s.outside + "/new", "content": "x"}), Denied, `denied: external_directory "`+s.outside+`/new"`)
-	s.allow("external_directory", s.outside+"/*")
-	s.want(s.call("write", args{"filePath": s.outside + "/new", "content": "x"}), Completed)
-	s.want(s.call("read", args{"filePath": s.outside + "/new"}), Completed, "1: x")
-	s.want(s.call("write", args{"filePath": s.base + "/new", "content": "x"}), Denied)
+	s := tooltest.SetUp(t, "edit", nil)
+	s.Allow("*", "*")
+	s.Want(s.Call("write", tooltest.Args{"filePath": s.Outside + "/new", "content": "x"}), tools.Denied, `denied: external_directory "`+s.Outside+`/new"`)
+	s.Allow("external_directory", s.Outside+"/*")
+	s.Want(s.Call("write", tooltest.Args{"filePath": s.Outside + "/new", "content": "x"}), tools.Completed)
+	s.Want(s.Call("read", tooltest.Args{"filePath": s.Outside + "/new"}), tools.Completed, "1: x")
+	s.Want(s.Call("write", tooltest.Args{"filePath": s.Base + "/new", "content": "x"}), tools.Denied)
 }
 
 // spare is a tool of a test's own making.
 type spare struct {
 	deadline time.Duration
-	prepare  func() (Pending, error)
+	prepare  func() (tools.Pending, error)
 }
 
-func (f spare) Spec() Spec { return Spec{Name: "spare", Deadline: f.deadline} }
+func (f spare) Spec() tools.Spec { return tools.Spec{Name: "spare", Deadline: f.deadline} }
 
-func (f spare) Prepare(*Env, json.RawMessage) (Pending, error) { return f.prepare() }
+func (f spare) Prepare(*tools.Env, json.RawMessage) (tools.Pending, error) { return f.prepare() }
 
 // dispatch makes a call of a tool that needs nothing.
-func (f spare) dispatch(t *testing.T, ctx context.Context) Outcome {
+func (f spare) dispatch(t *testing.T, ctx context.Context) tools.Outcome {
 	t.Helper()
-	s := setUp(t, "readonly", nil)
-	s.allow("spare", "*")
-	out := (&Registry{tools: []Tool{f}}).Dispatch(ctx, s.env, Call{Name: "spare"}, nil)
-	if problem := incoherent(out); problem != "" {
+	s := tooltest.SetUp(t, "readonly", nil)
+	s.Allow("spare", "*")
+	s.Equip(nil, f)
+	out := s.Tools.Dispatch(ctx, s.Env, tools.Call{Name: "spare"}, nil)
+	if problem := tooltest.Incoherent(out); problem != "" {
 		t.Errorf("%s: %+v", problem, out)
 	}
 	return out
 }
 
 // acts makes a spare tool that does this once it is allowed.
-func acts(do func(context.Context) (Result, error)) spare {
-	return spare{prepare: func() (Pending, error) { return Pending{Do: do}, nil }}
+func acts(do func(context.Context) (tools.Result, error)) spare {
+	return spare{prepare: func() (tools.Pending, error) { return tools.Pending{Do: do}, nil }}
 }
 
 func TestAPanicFailsOnlyTheCall(t *testing.T) {
 	for name, tool := range map[string]spare{
-		"preparing": {prepare: func() (Pending, error) { panic("oops") }},
-		"acting":    acts(func(context.Context) (Result, error) { panic("oops") }),
+		"preparing": {prepare: func() (tools.Pending, error) { panic("oops") }},
+		"acting":    acts(func(context.Context) (tools.Result, error) { panic("oops") }),
 	} {
 		out := tool.dispatch(t, t.Context())
-		if out.Status != Failed || out.Error != "tool spare failed: internal error in millhand (oops); this is a bug, try another tool" {
+		if out.Status != tools.Failed || out.Error != "tool spare failed: internal error in millhand (oops); this is a bug, try another tool" {
 			t.Errorf("%s: %+v", name, out)
 		}
 		if !strings.Contains(out.Stack, "dispatch_test.go") {
@@ -171,9 +175,9 @@ func TestAPanicFailsOnlyTheCall(t *testing.T) {
 }
 
 func TestTheReasonACallEndedIsReported(t *testing.T) {
-	waits := acts(func(ctx context.Context) (Result, error) {
+	waits := acts(func(ctx context.Context) (tools.Result, error) {
 		<-ctx.Done()
-		return Result{Output: "so far"}, errors.New("pipe closed")
+		return tools.Result{Output: "so far"}, errors.New("pipe closed")
 	})
 	waits.deadline = time.Millisecond
 	out := waits.dispatch(t, t.Context())
@@ -191,7 +195,7 @@ func TestTheReasonACallEndedIsReported(t *testing.T) {
 	if out := waits.dispatch(t, ctx); out.Error != "the run is over" {
 		t.Errorf("the session's end with a cause: %q", out.Error)
 	}
-	silent := acts(func(context.Context) (Result, error) { return Result{}, errors.New("") })
+	silent := acts(func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New("") })
 	if out := silent.dispatch(t, t.Context()); out.Error != "tool failed without an error message" {
 		t.Errorf("an error without words: %q", out.Error)
 	}
@@ -199,31 +203,31 @@ func TestTheReasonACallEndedIsReported(t *testing.T) {
 
 func TestErrorsAndTitlesAreTruncated(t *testing.T) {
 	long := strings.Repeat("long\x01\xff ", 100_000)
-	tools := map[string]spare{
-		"error": acts(func(context.Context) (Result, error) { return Result{}, errors.New(long) }),
-		"title": acts(func(context.Context) (Result, error) { return Result{Title: long}, nil }),
-		"denial": {prepare: func() (Pending, error) {
-			return Pending{Title: long, Needs: []permission.Request{permission.Need("bash", long)}}, nil
+	spares := map[string]spare{
+		"error": acts(func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New(long) }),
+		"title": acts(func(context.Context) (tools.Result, error) { return tools.Result{Title: long}, nil }),
+		"denial": {prepare: func() (tools.Pending, error) {
+			return tools.Pending{Title: long, Needs: []permission.Request{permission.Need("bash", long)}}, nil
 		}},
-		"cause": {prepare: func() (Pending, error) { return Pending{}, errors.New(long) }},
+		"cause": {prepare: func() (tools.Pending, error) { return tools.Pending{}, errors.New(long) }},
 	}
-	for name, tool := range tools {
+	for name, tool := range spares {
 		out := tool.dispatch(t, t.Context())
-		if len(out.Title) > 300 || strings.Contains(out.Title, "\n") || jsonSize(out.Text()) > maxMessage+100 || !utf8.ValidString(out.Title+out.Text()) {
+		if len(out.Title) > 300 || strings.Contains(out.Title, "\n") || tools.JSONSize(out.Text()) > tools.MaxMessage+100 || !utf8.ValidString(out.Title+out.Text()) {
 			t.Errorf("%s: a title of %d bytes, a text of %d: %.50q", name, len(out.Title), len(out.Text()), out.Title)
 		}
 	}
 }
 
 func TestRunningIsCalledOnceBeforeTheCallRuns(t *testing.T) {
-	s := setUp(t, "edit", nil)
+	s := tooltest.SetUp(t, "edit", nil)
 	var told []string
 	running := func(title string) {
-		told = append(told, fmt.Sprint(title, len(s.names())))
+		told = append(told, fmt.Sprint(title, len(s.Names())))
 	}
-	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{"filePath": "a.txt", "content": "x"}`}, running)
-	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{"filePath": "../a.txt", "content": "x"}`}, running)
-	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{}`}, running)
+	s.Tools.Dispatch(t.Context(), s.Env, tools.Call{Name: "write", Input: `{"filePath": "a.txt", "content": "x"}`}, running)
+	s.Tools.Dispatch(t.Context(), s.Env, tools.Call{Name: "write", Input: `{"filePath": "../a.txt", "content": "x"}`}, running)
+	s.Tools.Dispatch(t.Context(), s.Env, tools.Call{Name: "write", Input: `{}`}, running)
 	if strings.Join(told, " ") != "a.txt0" {
 		t.Errorf("told %q", told)
 	}
@@ -258,25 +262,25 @@ func FuzzDispatch(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, tool, input string) {
-		s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n", "sub/b.txt": "s3cret not\n", ".git/config": "[core]\n", ".env": "KEY=s3cret-key\n"})
-		s.symlink(s.outside, "out")
-		s.put(".claude/skills/helper/SKILL.md", skillFile("helper", "helps", "text"))
-		s.withSkills()
-		s.equip(withCache)
+		s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n", "sub/b.txt": "s3cret not\n", ".git/config": "[core]\n", ".env": "KEY=s3cret-key\n"})
+		s.Symlink(s.Outside, "out")
+		s.Put(".claude/skills/helper/SKILL.md", tooltest.SkillFile("helper", "helps", "text"))
+		s.WithSkills()
+		s.Equip(tooltest.WithCache)
 		beside := func() map[string]string {
-			tree := s.tree()
+			tree := s.Tree()
 			maps.DeleteFunc(tree, func(path, _ string) bool {
-				return !strings.HasPrefix(path, s.outside) && !strings.HasPrefix(path, filepath.Join(s.dir, ".git"))
+				return !strings.HasPrefix(path, s.Outside) && !strings.HasPrefix(path, filepath.Join(s.Dir, ".git"))
 			})
 			return tree
 		}
 		before := beside()
-		out := s.raw(tool, input)
+		out := s.Raw(tool, input)
 		after := beside()
 		if !maps.Equal(before, after) {
 			t.Errorf("changed outside: %v, was %v", after, before)
 		}
-		if !utf8.ValidString(out.Text()) || jsonSize(out.Text()) > defaultBytes+maxMessage+1000 {
+		if !utf8.ValidString(out.Text()) || tools.JSONSize(out.Text()) > tools.DefaultBytes+tools.MaxMessage+1000 {
 			t.Errorf("a text of %d bytes: %.100q", len(out.Text()), out.Text())
 		}
 		if strings.Contains(out.Text(), "s3cret-key") || strings.Contains(out.Output, "s3cret\n") {

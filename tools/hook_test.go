@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"context"
@@ -8,32 +8,35 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
+
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
 )
 
 // What a hook makes of the arguments is what is validated, decided and run.
 func TestHooksReplaceArgumentsBeforeTheDecision(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{"a.txt": "first\n", "b.txt": "second\n", "secret/c.txt": "third\n"})
-	s.deny("read", "secret/**")
+	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "first\n", "b.txt": "second\n", "secret/c.txt": "third\n"})
+	s.Deny("read", "secret/**")
 	path := ""
-	s.env.Hooks = []Hook{
-		{Before: func(_ context.Context, c HookCall) (json.RawMessage, error) {
+	s.Env.Hooks = []tools.Hook{
+		{Before: func(_ context.Context, c tools.HookCall) (json.RawMessage, error) {
 			if c.Tool != "read" || string(c.Input) != `{"filePath":"a.txt"}` {
 				t.Errorf("call %+v", c)
 			}
 			return json.RawMessage(`{"filePath":"` + path + `"}`), nil
 		}},
-		{Before: func(_ context.Context, c HookCall) (json.RawMessage, error) { return c.Input, nil }},
+		{Before: func(_ context.Context, c tools.HookCall) (json.RawMessage, error) { return c.Input, nil }},
 	}
 	for _, tt := range []struct {
 		path   string
-		status Status
+		status tools.Status
 		text   string
-	}{{"b.txt", Completed, "second"}, {"secret/c.txt", Denied, "secret/**"}, {"", Failed, "path"}} {
+	}{{"b.txt", tools.Completed, "second"}, {"secret/c.txt", tools.Denied, "secret/**"}, {"", tools.Failed, "path"}} {
 		path = tt.path
-		out := s.call("Read", args{"filePath": "a.txt"})
-		s.want(out, tt.status, tt.text)
+		out := s.Call("Read", tooltest.Args{"filePath": "a.txt"})
+		s.Want(out, tt.status, tt.text)
 		if out.Input != `{"filePath":"`+path+`"}` {
 			t.Errorf("input %s", out.Input)
 		}
@@ -41,72 +44,72 @@ func TestHooksReplaceArgumentsBeforeTheDecision(t *testing.T) {
 }
 
 func TestHooksDeny(t *testing.T) {
-	s := setUp(t, "full", map[string]string{"a.txt": "first\n"})
-	before := s.tree()
+	s := tooltest.SetUp(t, "full", map[string]string{"a.txt": "first\n"})
+	before := s.Tree()
 	asked := []string{}
-	s.env.Hooks = []Hook{
-		{Rule: "plugin guard", Source: "guard.ts", Before: func(_ context.Context, c HookCall) (json.RawMessage, error) {
+	s.Env.Hooks = []tools.Hook{
+		{Rule: "plugin guard", Source: "guard.ts", Before: func(_ context.Context, c tools.HookCall) (json.RawMessage, error) {
 			if strings.Contains(string(c.Input), "reset") {
 				return nil, errors.New("no resets")
 			}
 			return c.Input, nil
-		}, Ask: func(_ context.Context, _ HookCall, r permission.Request) error {
+		}, Ask: func(_ context.Context, _ tools.HookCall, r permission.Request) error {
 			asked = append(asked, r.Permission+" "+r.Subject())
 			if r.Permission == "edit" {
 				return errors.New("no edits")
 			}
 			return nil
 		}},
-		{After: func(_ context.Context, c HookCall, r HookResult) HookResult {
+		{After: func(_ context.Context, c tools.HookCall, r tools.HookResult) tools.HookResult {
 			if c.Tool != "read" {
 				t.Errorf("after a denied call of %s", c.Tool)
 			}
 			return r
 		}},
 	}
-	s.want(s.call("bash", args{"command": "git reset --hard"}), Denied, `denied: bash "*", by rule plugin guard (guard.ts): no resets`)
-	s.want(s.call("write", args{"filePath": "b.txt", "content": "x"}), Denied, `denied: edit "b.txt", by rule plugin guard (guard.ts): no edits`)
-	s.want(s.call("read", args{"filePath": "a.txt"}), Completed, "first")
-	s.unchanged(before)
+	s.Want(s.Call("bash", tooltest.Args{"command": "git reset --hard"}), tools.Denied, `denied: bash "*", by rule plugin guard (guard.ts): no resets`)
+	s.Want(s.Call("write", tooltest.Args{"filePath": "b.txt", "content": "x"}), tools.Denied, `denied: edit "b.txt", by rule plugin guard (guard.ts): no edits`)
+	s.Want(s.Call("read", tooltest.Args{"filePath": "a.txt"}), tools.Completed, "first")
+	s.Unchanged(before)
 	if want := []string{"edit b.txt", "read a.txt"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q", asked)
 	}
-	s.deny("read", "*") // by the profile: hooks are not asked
-	s.want(s.call("read", args{"filePath": "a.txt"}), Denied, "m.yaml:4")
+	s.Deny("read", "*") // by the profile: hooks are not asked
+	s.Want(s.Call("read", tooltest.Args{"filePath": "a.txt"}), tools.Denied, "m.yaml:4")
 	if len(asked) != 2 {
 		t.Errorf("asked %q", asked)
 	}
 }
 
 func TestHooksChangeResults(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{"a.txt": "first\n"})
-	s.env.Limits = OutputLimits{Lines: 10}
+	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "first\n"})
+	s.Env.Limits = tools.OutputLimits{Lines: 10}
 	calls := 0
 	add := ""
-	s.env.Hooks = []Hook{{After: func(_ context.Context, _ HookCall, r HookResult) HookResult {
+	s.Env.Hooks = []tools.Hook{{After: func(_ context.Context, _ tools.HookCall, r tools.HookResult) tools.HookResult {
 		calls++
 		if add == "" {
-			return HookResult{Title: "other", Output: "all new"}
+			return tools.HookResult{Title: "other", Output: "all new"}
 		}
 		r.Output += add
 		return r
 	}}}
-	s.env.Tree, s.env.Cache = &Tree{}, &Cache{}
-	if out := s.call("read", args{"filePath": "a.txt"}); out.Title != "other" || out.Output != "all new" || out.Status != Completed {
+	s.Env.Tree, s.Env.Cache = &tools.Tree{}, &tools.Cache{}
+	if out := s.Call("read", tooltest.Args{"filePath": "a.txt"}); out.Title != "other" || out.Output != "all new" || out.Status != tools.Completed {
 		t.Errorf("%+v", out)
 	}
 	add = "\nnote"
-	if out := s.call("read", args{"filePath": "a.txt"}); !strings.Contains(out.Output, "first") || !strings.HasSuffix(out.Output, "\nnote") || calls != 2 {
+	if out := s.Call("read", tooltest.Args{"filePath": "a.txt"}); !strings.Contains(out.Output, "first") || !strings.HasSuffix(out.Output, "\nnote") || calls != 2 {
 		t.Errorf("%d calls, %+v", calls, out)
 	}
 	add = strings.Repeat("line\n", 1000)
-	if out := s.call("read", args{"filePath": "a.txt"}); !out.Truncated || !strings.Contains(out.Output, "first") || len(out.Output) > 1000 {
+	if out := s.Call("read", tooltest.Args{"filePath": "a.txt"}); !out.Truncated || !strings.Contains(out.Output, "first") || len(out.Output) > 1000 {
 		t.Errorf("%+v", out)
 	}
 }
 
 func TestReportedMetadata(t *testing.T) {
-	wide, deep := `{"a": "`+strings.Repeat("x", maxCustom)+`"}`, `{"a": `+strings.Repeat("[", maxCustomDepth)+strings.Repeat("]", maxCustomDepth)+`}`
+	wide, deep := `{"a": "`+strings.Repeat("x", tools.MaxCustom)+`"}`, `{"a": `+strings.Repeat("[", tools.MaxCustomDepth)+strings.Repeat("]", tools.MaxCustomDepth)+`}`
 	for _, tt := range []struct {
 		tool, hook, want string
 		omitted          int
@@ -119,17 +122,17 @@ func TestReportedMetadata(t *testing.T) {
 		{`[1]`, `"text"`, "", 0},
 		{`{"a": "of sesame-4711-4711"}`, "", `{"a":"of [redacted]"}`, 0},
 		{"", `{"sesame-4711-4711": ["sesame-4711-4711"]}`, `{"[redacted]":["[redacted]"]}`, 0},
-		{wide, "", "", maxCustom + 8},
-		{"", wide, "", maxCustom + 8},
+		{wide, "", "", tools.MaxCustom + 8},
+		{"", wide, "", tools.MaxCustom + 8},
 		{deep, "", "", len(deep) - 1},
 		{wide, `{"a": 2}`, `{"a":2}`, 0},
 	} {
-		s := setUp(t, "readonly", nil)
-		s.env.Redact = redact.New([]string{"sesame-4711-4711"})
-		s.withExternal("", func(string) (ExternalResult, error) {
-			return ExternalResult{Text: "t", Metadata: json.RawMessage(tt.tool)}, nil
+		s := tooltest.SetUp(t, "readonly", nil)
+		s.Env.Redact = redact.New([]string{"sesame-4711-4711"})
+		s.WithExternal("", func(string) (tools.ExternalResult, error) {
+			return tools.ExternalResult{Text: "t", Metadata: json.RawMessage(tt.tool)}, nil
 		})
-		s.env.Hooks = []Hook{{After: func(_ context.Context, _ HookCall, r HookResult) HookResult {
+		s.Env.Hooks = []tools.Hook{{After: func(_ context.Context, _ tools.HookCall, r tools.HookResult) tools.HookResult {
 			if strings.Contains(string(r.Metadata), "sesame-4711-4711") {
 				t.Errorf("a hook sees %s", r.Metadata)
 			}
@@ -138,7 +141,7 @@ func TestReportedMetadata(t *testing.T) {
 			}
 			return r
 		}}}
-		out := s.raw("files_read", "{}")
+		out := s.Raw("files_read", "{}")
 		if m := out.Metadata; string(m.Custom) != tt.want || m.CustomOmitted != tt.omitted || m.IsZero() != (tt.want == "" && tt.omitted == 0) {
 			t.Errorf("%.30s, %.30s: %+v", tt.tool, tt.hook, m)
 		}
@@ -151,12 +154,12 @@ func FuzzReportedMetadata(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var m Metadata
-		m.custom(json.RawMessage(text))
+		var m tools.Metadata
+		m.SetCustom(json.RawMessage(text))
 		if m.Custom == nil {
 			return
 		}
-		if m.CustomOmitted != 0 || len(m.Custom) > maxCustom || !json.Valid(m.Custom) || m.Custom[0] != '{' {
+		if m.CustomOmitted != 0 || len(m.Custom) > tools.MaxCustom || !json.Valid(m.Custom) || m.Custom[0] != '{' {
 			t.Errorf("%q: %+v", text, m)
 		}
 	})

@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 )
 
 // drawing encodes an image of a size; noise can't be compressed.
@@ -54,23 +57,23 @@ func TestLargeImagesAreDownscaled(t *testing.T) {
 		{"noise.png", drawing(t, 1100, 1100, "image/png", true), "image/jpeg", "1100 × 1100 pixels instead of 1100 × 1100", 1100, 1100},
 		{"bomb.png", string(bomb), "", "bomb.png can't be attached: it has 16384 × 16384 pixels, which is too large", 0, 0},
 		{"cut.png", drawing(t, 2500, 100, "image/png", true)[:50000], "", "cut.png can't be attached: it has 2500 × 100 pixels, and downscaling it failed", 0, 0},
-		{"unknown.png", pixel + strings.Repeat("x", maxImage), "", "can't be attached", 0, 0},
+		{"unknown.png", tooltest.Pixel + strings.Repeat("x", tools.MaxImage), "", "can't be attached", 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if testing.Short() && tt.name == "noise.png" {
 				t.Skip("encodes a large image many times")
 			}
-			s := setUp(t, "readonly", map[string]string{tt.name: tt.content})
-			s.env.Accepts.Images = true
-			out := s.call("read", args{"filePath": tt.name})
+			s := tooltest.SetUp(t, "readonly", map[string]string{tt.name: tt.content})
+			s.Env.Accepts.Images = true
+			out := s.Call("read", tooltest.Args{"filePath": tt.name})
 			if tt.media == "" {
-				s.want(out, Failed, tt.want)
+				s.Want(out, tools.Failed, tt.want)
 				return
 			}
-			s.want(out, Completed, tt.want)
+			s.Want(out, tools.Completed, tt.want)
 			a := out.Attachments[0]
-			if len(a.Data) > maxImage || a.MIME != tt.media || mediaOf("", a.Data) != tt.media {
+			if len(a.Data) > tools.MaxImage || a.MIME != tt.media || tools.MediaOf("", a.Data) != tt.media {
 				t.Errorf("%s of %d bytes, which begin %q", a.MIME, len(a.Data), a.Data[:8])
 			}
 			if c, _, err := image.DecodeConfig(bytes.NewReader(a.Data)); err != nil || c.Width != tt.width || c.Height != tt.height {
@@ -86,15 +89,15 @@ func FuzzFitImage(f *testing.F) {
 	f.Add([]byte(drawing(f, 4, 2100, "image/jpeg", false)))
 	f.Add([]byte("RIFF\x00\x00\x00\x00WEBPVP8 "))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		media := mediaOf("", data)
-		if media == "" || media == pdf {
+		media := tools.MediaOf("", data)
+		if media == "" || media == tools.PDF {
 			return
 		}
-		fitted, as, note, err := fitImage(media, data)
+		fitted, as, note, err := tools.FitImage(media, data)
 		if err != nil {
 			return
 		}
-		if len(fitted) > maxImage || (note == "") != bytes.Equal(fitted, data) || mediaOf("", fitted) != as {
+		if len(fitted) > tools.MaxImage || (note == "") != bytes.Equal(fitted, data) || tools.MediaOf("", fitted) != as {
 			t.Errorf("%d bytes of %s, %q", len(fitted), as, note)
 		}
 	})

@@ -10,6 +10,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
+// every has an argument of every kind.
+type every struct {
+	Name  string   `json:"name" jsonschema:"a text"`
+	Count int      `json:"count,omitempty" jsonschema:"a number"`
+	Share *float64 `json:"share,omitempty"`
+	Exact bool     `json:"exact,omitempty"`
+	Many  []string `json:"many,omitempty"`
+	Parts []struct {
+		Size int `json:"size"`
+	} `json:"parts,omitempty"`
+}
+
 // The schemas are those that a general library infers, without unions with null.
 func TestSchemasAreThoseOfALibrary(t *testing.T) {
 	types := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
@@ -20,7 +32,7 @@ func TestSchemasAreThoseOfALibrary(t *testing.T) {
 	}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[bashInput](), reflect.TypeFor[batchInput](), reflect.TypeFor[readInput](), reflect.TypeFor[editInput](), reflect.TypeFor[listInput](),
-		reflect.TypeFor[lspInput](), reflect.TypeFor[todoWriteInput](), reflect.TypeFor[webfetchInput](), reflect.TypeFor[websearchInput](), reflect.TypeFor[sample](),
+		reflect.TypeFor[lspInput](), reflect.TypeFor[todoWriteInput](), reflect.TypeFor[webfetchInput](), reflect.TypeFor[websearchInput](), reflect.TypeFor[every](),
 	} {
 		inferred, err := jsonschema.ForType(of, types)
 		if err != nil {

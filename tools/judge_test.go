@@ -1,9 +1,12 @@
-package tools
+package tools_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,9 +14,9 @@ import (
 )
 
 func TestNeedsBySubject(t *testing.T) {
-	s := setUp(t, "build", map[string]string{"a.txt": "", "sub/x": ""})
-	s.symlink(s.outside, "out")
-	home := s.base + "/home"
+	s := tooltest.SetUp(t, "build", map[string]string{"a.txt": "", "sub/x": ""})
+	s.Symlink(s.Outside, "out")
+	home := s.Base + "/home"
 	tests := []struct {
 		tool, subject string
 		want          []string // permission and subjects of each need
@@ -51,8 +54,8 @@ func TestNeedsBySubject(t *testing.T) {
 		{"bash", "$X", []string{"bash $X $X", "bash $X (unknown)"}},
 	}
 	for _, tt := range tests {
-		short := strings.NewReplacer("$D", s.dir, "$O", s.outside, "$B", s.base)
-		needs, err := Needs(s.env, tt.tool, short.Replace(tt.subject))
+		short := strings.NewReplacer("$D", s.Dir, "$O", s.Outside, "$B", s.Base)
+		needs, err := tools.Needs(s.Env, tt.tool, short.Replace(tt.subject))
 		if err != nil {
 			t.Errorf("%s %s: %v", tt.tool, tt.subject, err)
 			continue
@@ -71,29 +74,29 @@ func TestNeedsBySubject(t *testing.T) {
 		for _, line := range tt.want {
 			want = append(want, short.Replace(line))
 		}
-		if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
+		if diff := cmp.Diff(tooltest.Sorted(want), tooltest.Sorted(got)); diff != "" {
 			t.Errorf("%s %s: %s", tt.tool, tt.subject, diff)
 		}
 	}
 }
 
 func TestNeedsOfInvalidPaths(t *testing.T) {
-	s := setUp(t, "build", nil)
-	s.symlink("loop", "loop")
+	s := tooltest.SetUp(t, "build", nil)
+	s.Symlink("loop", "loop")
 	for _, tool := range []string{"read", "write", "external_directory"} {
 		for _, subject := range []string{"a\x00b", "loop/x"} {
-			if needs, err := Needs(s.env, tool, subject); err == nil {
+			if needs, err := tools.Needs(s.Env, tool, subject); err == nil {
 				t.Errorf("%s %q: %+v", tool, subject, needs)
 			}
-			if d, err := Decide(s.env, tool, subject); err == nil {
+			if d, err := tools.Decide(s.Env, tool, subject); err == nil {
 				t.Errorf("%s %q: %+v", tool, subject, d)
 			}
 		}
 	}
-	if _, err := Needs(s.env, "bash", "if"); err == nil {
+	if _, err := tools.Needs(s.Env, "bash", "if"); err == nil {
 		t.Error("an invalid command is one")
 	}
-	if _, err := Needs(s.env, "read", ""); err == nil {
+	if _, err := tools.Needs(s.Env, "read", ""); err == nil {
 		t.Error("an empty path is one")
 	}
 }
@@ -102,31 +105,31 @@ func TestNeedsOfInvalidPaths(t *testing.T) {
 func TestDecideAgreesWithTheCall(t *testing.T) {
 	calls := []struct {
 		tool, subject string
-		in            args
+		in            tooltest.Args
 	}{
-		{"read", "a.txt", args{"filePath": "a.txt"}},
-		{"read", ".env", args{"filePath": ".env"}},
-		{"read", "/etc/passwd", args{"filePath": "/etc/passwd"}},
-		{"write", "b.txt", args{"filePath": "b.txt", "content": ""}},
-		{"write", ".git/x", args{"filePath": ".git/x", "content": ""}},
-		{"edit", "../x", args{"filePath": "../x", "oldString": "a", "newString": "b"}},
-		{"bash", "ls | head", args{"command": "ls | head"}},
-		{"bash", "git status; touch x", args{"command": "git status; touch x"}},
-		{"bash", "cat .env", args{"command": "cat .env"}},
-		{"glob", "*", args{"pattern": "*"}},
-		{"grep", "x", args{"pattern": "x"}},
-		{"list", ".", args{"path": "."}},
-		{"todoread", "*", args{}},
-		{"apply_patch", "b.txt", patchOf("*** Add File: b.txt", "+x")},
-		{"apply_patch", ".git/x", patchOf("*** Add File: .git/x", "+x")},
-		{"webfetch", "http://127.0.0.1:1/", args{"url": "http://127.0.0.1:1/"}},
-		{"webfetch", "file:///etc/passwd", args{"url": "file:///etc/passwd"}},
-		{"skill", "x", args{"name": "x"}},
+		{"read", "a.txt", tooltest.Args{"filePath": "a.txt"}},
+		{"read", ".env", tooltest.Args{"filePath": ".env"}},
+		{"read", "/etc/passwd", tooltest.Args{"filePath": "/etc/passwd"}},
+		{"write", "b.txt", tooltest.Args{"filePath": "b.txt", "content": ""}},
+		{"write", ".git/x", tooltest.Args{"filePath": ".git/x", "content": ""}},
+		{"edit", "../x", tooltest.Args{"filePath": "../x", "oldString": "a", "newString": "b"}},
+		{"bash", "ls | head", tooltest.Args{"command": "ls | head"}},
+		{"bash", "git status; touch x", tooltest.Args{"command": "git status; touch x"}},
+		{"bash", "cat .env", tooltest.Args{"command": "cat .env"}},
+		{"glob", "*", tooltest.Args{"pattern": "*"}},
+		{"grep", "x", tooltest.Args{"pattern": "x"}},
+		{"list", ".", tooltest.Args{"path": "."}},
+		{"todoread", "*", tooltest.Args{}},
+		{"apply_patch", "b.txt", tooltest.PatchOf("*** Add File: b.txt", "+x")},
+		{"apply_patch", ".git/x", tooltest.PatchOf("*** Add File: .git/x", "+x")},
+		{"webfetch", "http://127.0.0.1:1/", tooltest.Args{"url": "http://127.0.0.1:1/"}},
+		{"webfetch", "file:///etc/passwd", tooltest.Args{"url": "file:///etc/passwd"}},
+		{"skill", "x", tooltest.Args{"name": "x"}},
 	}
 	for i, preset := range []string{"readonly", "review", "edit", "build", "full"} {
 		for _, c := range nightly.Sample(calls, 3, i%3) {
-			s := setUp(t, preset, map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
-			decisions, err := Decide(s.env, c.tool, c.subject)
+			s := tooltest.SetUp(t, preset, map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
+			decisions, err := tools.Decide(s.Env, c.tool, c.subject)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +137,7 @@ func TestDecideAgreesWithTheCall(t *testing.T) {
 			for _, d := range decisions {
 				allowed = allowed && d.Allowed()
 			}
-			if out := s.call(c.tool, c.in); allowed == (out.Status == Denied) || len(decisions) == 0 {
+			if out := s.Call(c.tool, c.in); allowed == (out.Status == tools.Denied) || len(decisions) == 0 {
 				t.Errorf("%s: %s %s is explained as %v and ends %s", preset, c.tool, c.subject, allowed, fmt.Sprint(out.Status, out.Error))
 			}
 		}

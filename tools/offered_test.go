@@ -1,8 +1,11 @@
-package tools
+package tools_test
 
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,11 +32,11 @@ func TestOfferedSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			schema, err := objectSchema(json.RawMessage(`{"$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"name": {"type": "string", "format": "x"}}, "properties": {"x": ` + tt.schema + `}}`))
+			schema, err := tools.ObjectSchema(json.RawMessage(`{"$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"name": {"type": "string", "format": "x"}}, "properties": {"x": ` + tt.schema + `}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := json.Marshal(offeredSchema(schema))
+			got, err := json.Marshal(tools.OfferedSchema(schema))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,11 +62,11 @@ func TestOfferedUnionsAtTheTop(t *testing.T) {
 		`{"$defs": {"x": {"properties": {"x": {"type": "string"}}, "required": ["x"]}}, "allOf": [{"$ref": "#/$defs/x"}, {"properties": {"y": {}}}, 5], "additionalProperties": false}`:                            `{"properties":{"x":{"type":"string"},"y":{}},"required":["x"],"type":"object"}`,
 		`{"anyOf": [{"$ref": "#"}, {"type": "object"}]}`: `{"properties":{},"type":"object"}`,
 	} {
-		full, err := objectSchema(json.RawMessage(schema))
+		full, err := tools.ObjectSchema(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := json.Marshal(offeredSchema(full)); err != nil || string(got) != want {
+		if got, err := json.Marshal(tools.OfferedSchema(full)); err != nil || string(got) != want {
 			t.Errorf("%s is offered as %s (%v), want %s", schema, got, err, want)
 		}
 	}
@@ -71,19 +74,19 @@ func TestOfferedUnionsAtTheTop(t *testing.T) {
 
 func TestOfferedRecursiveSchema(t *testing.T) {
 	for _, text := range []string{`{"properties": {"x": {"$ref": "#"}}}`, `{"properties": {"x": {"$ref": "#/properties/x"}}}`, `{"properties": {"x": {"$ref": "#/nowhere/at/all"}}}`, `{"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#"}}}`} {
-		schema, err := objectSchema(json.RawMessage(text))
+		schema, err := tools.ObjectSchema(json.RawMessage(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := json.Marshal(offeredSchema(schema)); err != nil || len(data) > 1000 {
+		if data, err := json.Marshal(tools.OfferedSchema(schema)); err != nil || len(data) > 1000 {
 			t.Errorf("%s becomes %s, %v", text, data, err)
 		}
 	}
 }
 
 func TestACustomToolGetsDefaults(t *testing.T) {
-	s := setUp(t, "readonly", nil)
-	s.withCustom(Custom{Command: script("cat"), Schema: json.RawMessage(`{
+	s := tooltest.SetUp(t, "readonly", nil)
+	s.WithCustom(tools.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{
 		"properties": {
 			"n": {"type": "integer", "default": 3}, "who": {"type": ["string", "null"]}, "when": {"type": "string", "pattern": "^[0-9]+$"},
 			"o": {"type": "object", "properties": {"deep": {"type": "boolean", "default": true}}}
@@ -96,9 +99,9 @@ func TestACustomToolGetsDefaults(t *testing.T) {
 		`{"n": "2", "who": "me"}`: `{"n":2,"who":"me"}`,
 		`{"n": 0, "when": "12"}`:  `{"n":0,"when":"12","who":null}`,
 	} {
-		if out := s.raw("deploy", in); out.Output != want {
+		if out := s.Raw("deploy", in); out.Output != want {
 			t.Errorf("%s: %s", in, out.Text())
 		}
 	}
-	s.want(s.raw("deploy", `{"when": "noon"}`), Failed, "when: ")
+	s.Want(s.Raw("deploy", `{"when": "noon"}`), tools.Failed, "when: ")
 }

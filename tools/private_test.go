@@ -1,54 +1,57 @@
-package tools
+package tools_test
 
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 )
 
 // Where a report directory lies in the workspace, no tool gets at it, whatever the
 // rules allow, except to read kept outputs.
 func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
-	s := setUp(t, "full", map[string]string{"sub/.millhand/runs/1/report.json": "needle\n", "file": "needle\n"})
-	dir := filepath.Join(s.dir, "sub/.millhand/runs")
-	s.equip(func(env *Env) {
+	s := tooltest.SetUp(t, "full", map[string]string{"sub/.millhand/runs/1/report.json": "needle\n", "file": "needle\n"})
+	dir := filepath.Join(s.Dir, "sub/.millhand/runs")
+	s.Equip(func(env *tools.Env) {
 		env.Private = []string{dir}
-		env.Outputs = outputsIn(t, filepath.Join(dir, "1"))
+		env.Outputs = tooltest.OutputsIn(t, filepath.Join(dir, "1"))
 	})
-	s.symlink("sub/.millhand", "way")
-	before := s.tree()
+	s.Symlink("sub/.millhand", "way")
+	before := s.Tree()
 	const file = "sub/.millhand/runs/1/report.json"
 	for _, c := range []struct {
 		tool  string
-		input args
+		input tooltest.Args
 	}{
-		{"read", args{"filePath": file}},
-		{"read", args{"filePath": filepath.Join(s.dir, file)}},
-		{"read", args{"filePath": "way/runs/1/report.json"}},
-		{"write", args{"filePath": file, "content": "x"}},
-		{"write", args{"filePath": "sub/.millhand/runs/2/report.json", "content": "x"}},
-		{"edit", args{"filePath": file, "oldString": "needle", "newString": "x"}},
-		{"apply_patch", args{"patchText": "*** Begin Patch\n*** Delete File: " + file + "\n*** End Patch"}},
-		{"apply_patch", args{"patchText": "*** Begin Patch\n*** Update File: file\n*** Move to: " + file + "\n@@\n-needle\n+x\n*** End Patch"}},
-		{"list", args{"path": "sub/.millhand/runs"}},
-		{"grep", args{"pattern": "needle", "path": file}},
-		{"glob", args{"pattern": "*", "path": "sub/.millhand/runs/1"}},
-		{"bash", args{"command": "cat " + file}},
-		{"bash", args{"command": "rm -rf sub/.millhand/runs"}},
-		{"bash", args{"command": "ls", "workdir": "sub/.millhand/runs/1"}},
+		{"read", tooltest.Args{"filePath": file}},
+		{"read", tooltest.Args{"filePath": filepath.Join(s.Dir, file)}},
+		{"read", tooltest.Args{"filePath": "way/runs/1/report.json"}},
+		{"write", tooltest.Args{"filePath": file, "content": "x"}},
+		{"write", tooltest.Args{"filePath": "sub/.millhand/runs/2/report.json", "content": "x"}},
+		{"edit", tooltest.Args{"filePath": file, "oldString": "needle", "newString": "x"}},
+		{"apply_patch", tooltest.Args{"patchText": "*** Begin Patch\n*** Delete File: " + file + "\n*** End Patch"}},
+		{"apply_patch", tooltest.Args{"patchText": "*** Begin Patch\n*** Update File: file\n*** Move to: " + file + "\n@@\n-needle\n+x\n*** End Patch"}},
+		{"list", tooltest.Args{"path": "sub/.millhand/runs"}},
+		{"grep", tooltest.Args{"pattern": "needle", "path": file}},
+		{"glob", tooltest.Args{"pattern": "*", "path": "sub/.millhand/runs/1"}},
+		{"bash", tooltest.Args{"command": "cat " + file}},
+		{"bash", tooltest.Args{"command": "rm -rf sub/.millhand/runs"}},
+		{"bash", tooltest.Args{"command": "ls", "workdir": "sub/.millhand/runs/1"}},
 	} {
-		s.want(s.call(c.tool, c.input), Denied)
+		s.Want(s.Call(c.tool, c.input), tools.Denied)
 	}
-	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 match")
-	s.unchanged(before)
-	saved := s.call("bash", args{"command": "seq 1 100000"}).Metadata.OutputPath
-	s.want(s.call("read", args{"filePath": saved, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")
-	s.want(s.call("bash", args{"command": "head -n 1 " + saved}), Completed, "1\n")
-	s.want(s.call("write", args{"filePath": saved, "content": "x"}), Denied)
+	s.Want(s.Call("grep", tooltest.Args{"pattern": "needle"}), tools.Completed, "Found 1 match")
+	s.Unchanged(before)
+	saved := s.Call("bash", tooltest.Args{"command": "seq 1 100000"}).Metadata.OutputPath
+	s.Want(s.Call("read", tooltest.Args{"filePath": saved, "offset": 50_000, "limit": 1}), tools.Completed, "50000: 50000\n")
+	s.Want(s.Call("bash", tooltest.Args{"command": "head -n 1 " + saved}), tools.Completed, "1\n")
+	s.Want(s.Call("write", tooltest.Args{"filePath": saved, "content": "x"}), tools.Denied)
 }
 
 // A search asks about each file of a tree.
 func TestReadableInATree(t *testing.T) {
-	s := setUp(t, "full", nil)
+	s := tooltest.SetUp(t, "full", nil)
 	for _, c := range []struct {
 		private, rel string
 		want         bool
@@ -64,9 +67,9 @@ func TestReadableInATree(t *testing.T) {
 		{"../other", "other/file", true},
 		{"..runs", "..runs/file", false},
 	} {
-		s.equip(func(env *Env) {
-			env.Private = []string{s.dir + "/" + c.private}
-			if got := env.readableIn(s.dir, true)(c.rel); got != c.want {
+		s.Equip(func(env *tools.Env) {
+			env.Private = []string{s.Dir + "/" + c.private}
+			if got := env.ReadableIn(s.Dir, true)(c.rel); got != c.want {
 				t.Errorf("%s with the private directory %s: %t, want %t", c.rel, c.private, got, c.want)
 			}
 		})

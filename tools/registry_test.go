@@ -1,15 +1,15 @@
-package tools
+package tools_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -19,21 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// equipped is an Env with everything there can be.
-func equipped(model string) *Env {
-	full, _ := permission.Preset("full")
-	return &Env{
-		Profile: full, Model: model, Batch: true, Search: SearchConfig{Backend: "json", URL: "https://search.example.com/"},
-		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
-		Skills: Skills{List: []Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
-		Agents: []Agent{{Name: "explore", Description: "looks through files"}},
-		Spawn:  func(context.Context, SpawnRequest) (SpawnResult, error) { return SpawnResult{}, errors.New("not here") },
-	}
-}
-
-func offered(t *testing.T, env *Env) []string {
+func offered(t *testing.T, env *tools.Env) []string {
 	t.Helper()
-	r, err := For(env)
+	r, err := tools.For(env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +31,8 @@ func offered(t *testing.T, env *Env) []string {
 // What models are shown is a text that they were tried with: it changes on
 // purpose only.
 func TestOfferedTools(t *testing.T) {
-	env := equipped("")
-	tools, err := For(env)
+	env := tooltest.Equipped("")
+	r, err := tools.For(env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +41,7 @@ func TestOfferedTools(t *testing.T) {
 		Schema            map[string]any
 	}
 	var offer []shown
-	for _, s := range tools.Offer(env.Profile) {
+	for _, s := range r.Offer(env.Profile) {
 		offer = append(offer, shown{s.Name, s.Description, s.Schema})
 		if strings.TrimSpace(s.Description) == "" {
 			t.Errorf("%s has no description", s.Name)
@@ -85,7 +73,7 @@ func TestHiddenToolsAreNotOffered(t *testing.T) {
 	const look, notes = "read list glob grep", "todowrite todoread skill"
 	tests := []struct {
 		preset string
-		change func(*stage)
+		change func(*tooltest.Stage)
 		want   string
 	}{
 		{"readonly", nil, look + " " + notes},
@@ -93,16 +81,16 @@ func TestHiddenToolsAreNotOffered(t *testing.T) {
 		{"edit", nil, look + " edit write apply_patch " + notes},
 		{"build", nil, "bash " + look + " edit write apply_patch " + notes},
 		{"full", nil, "bash " + look + " edit write apply_patch webfetch " + notes},
-		{"build", func(s *stage) { s.deny("bash", "*") }, look + " edit write apply_patch " + notes},
-		{"build", func(s *stage) { s.deny("*", "*") }, ""},
-		{"build", func(s *stage) { s.deny("*", "*"); s.allow("edit", "docs/*") }, "edit write apply_patch"},
+		{"build", func(s *tooltest.Stage) { s.Deny("bash", "*") }, look + " edit write apply_patch " + notes},
+		{"build", func(s *tooltest.Stage) { s.Deny("*", "*") }, ""},
+		{"build", func(s *tooltest.Stage) { s.Deny("*", "*"); s.Allow("edit", "docs/*") }, "edit write apply_patch"},
 	}
 	for _, tt := range tests {
-		s := setUp(t, tt.preset, nil)
+		s := tooltest.SetUp(t, tt.preset, nil)
 		if tt.change != nil {
 			tt.change(s)
 		}
-		if diff := cmp.Diff(strings.Fields(tt.want), s.tools.Offered(s.env.Profile), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(strings.Fields(tt.want), s.Tools.Offered(s.Env.Profile), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s", tt.preset, diff)
 		}
 	}
@@ -115,7 +103,7 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 	}
 	tests := []struct {
 		name, model string
-		change      func(*Env)
+		change      func(*tools.Env)
 		want        string
 	}{
 		{"no model: everything", "", nil, all},
@@ -128,16 +116,16 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 		{"o3", "openai/o3", nil, without("apply_patch")},
 		{"others", "anthropic/claude-sonnet-4-5", nil, without("apply_patch")},
 		{"a script", "script:model.yaml", nil, without("apply_patch")},
-		{"no search service", "x", func(e *Env) { e.Search = SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
-		{"no batch", "x", func(e *Env) { e.Batch = false }, without("apply_patch", "batch")},
-		{"nothing that starts agents", "x", func(e *Env) { e.Spawn = nil }, without("apply_patch", "task")},
-		{"no skills", "x", func(e *Env) { e.Skills = Skills{} }, without("apply_patch", "skill")},
-		{"no skill that is allowed", "x", func(e *Env) {
+		{"no search service", "x", func(e *tools.Env) { e.Search = tools.SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
+		{"no batch", "x", func(e *tools.Env) { e.Batch = false }, without("apply_patch", "batch")},
+		{"nothing that starts agents", "x", func(e *tools.Env) { e.Spawn = nil }, without("apply_patch", "task")},
+		{"no skills", "x", func(e *tools.Env) { e.Skills = tools.Skills{} }, without("apply_patch", "skill")},
+		{"no skill that is allowed", "x", func(e *tools.Env) {
 			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
 		}, without("apply_patch", "skill")},
 	}
 	for _, tt := range tests {
-		env := equipped(tt.model)
+		env := tooltest.Equipped(tt.model)
 		if tt.change != nil {
 			tt.change(env)
 		}
@@ -149,34 +137,34 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 
 func TestToolNamesAreUnique(t *testing.T) {
 	for _, name := range []string{"bash", "BASH", "task", "websearch", "git", "external_directory", "question", "invalid"} {
-		tool, err := NewCustom(Custom{Name: name, Description: "x", Command: []string{"true"}})
+		tool, err := tools.NewCustom(tools.Custom{Name: name, Description: "x", Command: []string{"true"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := For(&Env{}, tool); err == nil {
+		if _, err := tools.For(&tools.Env{}, tool); err == nil {
 			t.Errorf("a second %s is taken", name)
 		}
 	}
-	tool, err := NewCustom(Custom{Name: "deploy", Description: "x", Command: []string{"true"}})
+	tool, err := tools.NewCustom(tools.Custom{Name: "deploy", Description: "x", Command: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := For(&Env{}, tool, tool); err == nil {
+	if _, err := tools.For(&tools.Env{}, tool, tool); err == nil {
 		t.Error("two tools of one name are taken")
 	}
 }
 
 func TestParallelTools(t *testing.T) {
-	tools, err := For(equipped(""))
+	r, err := tools.For(tooltest.Equipped(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var readOnly, beside []string
-	for _, name := range append(tools.Offered(equipped("").Profile), "GREP", "unknown") {
-		if tools.ReadOnly(name) {
+	for _, name := range append(r.Offered(tooltest.Equipped("").Profile), "GREP", "unknown") {
+		if r.ReadOnly(name) {
 			readOnly = append(readOnly, name)
 		}
-		if tools.Parallel(name) {
+		if r.Parallel(name) {
 			beside = append(beside, name)
 		}
 	}
@@ -198,13 +186,13 @@ func TestEveryToolIsListed(t *testing.T) {
 	widest, _ := permission.Preset("full")
 	found := map[string]bool{}
 	for _, model := range []string{"", "openai/gpt-5"} {
-		env := equipped(model)
-		env.Languages = &Languages{}
-		r, err := For(env)
+		env := tooltest.Equipped(model)
+		env.Languages = &tools.Languages{}
+		r, err := tools.For(env)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, tool := range slices.Concat(r.tools, r.spare) {
+		for _, tool := range r.All() {
 			name := tool.Spec().Name
 			found[name] = true
 			if !slices.Contains(permission.Tools(), name) || !permission.Reserved(strings.ToUpper(name)) {
@@ -227,28 +215,28 @@ func TestEveryToolIsListed(t *testing.T) {
 
 // OpenCode 2 calls bash shell, and task subagent; so do models that know it.
 func TestNamesOfOpenCode2(t *testing.T) {
-	s := setUp(t, "build", map[string]string{"a.txt": "one\n"})
+	s := tooltest.SetUp(t, "build", map[string]string{"a.txt": "one\n"})
 	for _, name := range []string{"shell", "Shell", "functions.shell"} {
-		s.want(s.call(name, args{"command": "cat a.txt"}), Completed, "one")
+		s.Want(s.Call(name, tooltest.Args{"command": "cat a.txt"}), tools.Completed, "one")
 	}
-	s.want(s.call("subagent", args{"prompt": "x", "description": "x", "subagent_type": "explore"}), Failed, `tool "subagent" is not available: no subagents`)
-	readonly := setUp(t, "readonly", nil)
-	readonly.want(readonly.call("shell", args{"command": "touch x"}), Denied)
+	s.Want(s.Call("subagent", tooltest.Args{"prompt": "x", "description": "x", "subagent_type": "explore"}), tools.Failed, `tool "subagent" is not available: no subagents`)
+	readonly := tooltest.SetUp(t, "readonly", nil)
+	readonly.Want(readonly.Call("shell", tooltest.Args{"command": "touch x"}), tools.Denied)
 	if !permission.Reserved("Shell") || !permission.Reserved("subagent") || permission.Reserved("files_shell") {
 		t.Error("the names are not reserved, or too many are")
 	}
 }
 
 func TestNamespacesOfToolsAreIgnored(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
+	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	for _, name := range []string{
 		"functions.read", "default_api.read", " Tools.Read", "tool.read", "function.READ", "functions/read", "default_api:read",
 		"read<|channel|>commentary", "read<|channel|>json<|message|>", "functions.read:0", "read()", "<|tool_call|>read", "assistant<|channel|>commentary to=functions.read", "read\n",
 	} {
-		s.want(s.call(name, args{"filePath": "a.txt"}), Completed, "1: one")
+		s.Want(s.Call(name, tooltest.Args{"filePath": "a.txt"}), tools.Completed, "1: one")
 	}
-	s.want(s.call("functions.bash", args{"command": "touch x"}), Denied)
+	s.Want(s.Call("functions.bash", tooltest.Args{"command": "touch x"}), tools.Denied)
 	for _, name := range []string{"files.read", "functions.", "functions.functions.read", "read.functions", "functions.nonsense", "read<", "read: x", "files/read", "to=", "<|read|>", "read(x)"} {
-		s.want(s.call(name, args{"filePath": "a.txt"}), Failed, "not found; available tools")
+		s.Want(s.Call(name, tooltest.Args{"filePath": "a.txt"}), tools.Failed, "not found; available tools")
 	}
 }

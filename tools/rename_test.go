@@ -1,9 +1,12 @@
-package tools
+package tools_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -38,12 +41,14 @@ func TestNamesOfPropertiesFitAllProviders(t *testing.T) {
 		{"an alternative at the top", `{"anyOf": [{"properties": {"$a": {}}, "required": ["$a"]}]}`, `{"a": {"description": "(named \"$a\" in the tool)"}}`, `{"a": 1}`, `{"$a":1}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := setUp(t, "readonly", nil)
-			s.withExternal(tt.schema, func(arguments string) (ExternalResult, error) { return ExternalResult{Text: arguments}, nil })
-			if out := s.raw("files_read", tt.in); out.Output != tt.want {
+			s := tooltest.SetUp(t, "readonly", nil)
+			s.WithExternal(tt.schema, func(arguments string) (tools.ExternalResult, error) {
+				return tools.ExternalResult{Text: arguments}, nil
+			})
+			if out := s.Raw("files_read", tt.in); out.Output != tt.want {
 				t.Errorf("the tool gets %s, want %s", out.Text(), tt.want)
 			}
-			tool := NewExternal(External{Name: "x", Schema: json.RawMessage(tt.schema)})
+			tool := tools.NewExternal(tools.External{Name: "x", Schema: json.RawMessage(tt.schema)})
 			var got, want any
 			data, err := json.Marshal(tool.Spec().Schema["properties"])
 			if err != nil {
@@ -69,10 +74,10 @@ func TestNamesOfPropertiesFitAllProviders(t *testing.T) {
 }
 
 func TestACustomToolGetsItsOwnNames(t *testing.T) {
-	s := setUp(t, "readonly", nil)
-	s.withCustom(Custom{Command: script("cat"), Schema: json.RawMessage(`{"properties": {"$n": {"type": "integer", "default": 3}, "@who": {"type": "string"}}, "required": ["@who"]}`)})
-	if out := s.raw("deploy", `{"who": "me"}`); out.Output != `{"$n":3,"@who":"me"}` {
+	s := tooltest.SetUp(t, "readonly", nil)
+	s.WithCustom(tools.Custom{Command: tooltest.Script("cat"), Schema: json.RawMessage(`{"properties": {"$n": {"type": "integer", "default": 3}, "@who": {"type": "string"}}, "required": ["@who"]}`)})
+	if out := s.Raw("deploy", `{"who": "me"}`); out.Output != `{"$n":3,"@who":"me"}` {
 		t.Error(out.Text())
 	}
-	s.want(s.raw("deploy", `{}`), Failed, "missing required argument @who")
+	s.Want(s.Raw("deploy", `{}`), tools.Failed, "missing required argument @who")
 }

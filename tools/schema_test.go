@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,9 +30,9 @@ type component struct {
 // decode sends arguments through a tool that answers with what it was given.
 func decode(input string) (sample, error) {
 	var got sample
-	tool := Define(Spec{Name: "sample"}, func(_ *Env, in sample) (Pending, error) {
+	tool := tools.Define(tools.Spec{Name: "sample"}, func(_ *tools.Env, in sample) (tools.Pending, error) {
 		got = in
-		return Pending{}, nil
+		return tools.Pending{}, nil
 	})
 	_, err := tool.Prepare(nil, json.RawMessage(input))
 	return got, err
@@ -121,32 +124,32 @@ func TestInvalidArguments(t *testing.T) {
 
 // TestUnknownArgumentsAreIgnored: models add those of other agents' tools.
 func TestUnknownArgumentsAreIgnored(t *testing.T) {
-	s := setUp(t, "full", nil)
-	out := s.raw("bash", `{"command": "echo one", "run_in_background": false, "b": 1}`)
-	s.want(out, Completed, "one\n\n\n(ignored unknown argument b, run_in_background)")
-	out = s.raw("todowrite", `{"todos": [{"content": "a", "status": "pending", "id": "1"}]}`)
-	s.want(out, Completed, "(ignored unknown argument todos.0.id)")
-	s.want(s.raw("write", `{"filePath": "x", "text": "a"}`), Failed, "missing required argument content; unknown argument text")
-	s.want(s.raw("edit", `{"filePath": "x", "oldString": "", "newString": "a", "replace_all": true}`), Failed, "unknown argument replace_all")
-	s.want(s.raw("read", `{"filePath": "nosuch", "x": 1}`), Failed, "ignored unknown argument x")
+	s := tooltest.SetUp(t, "full", nil)
+	out := s.Raw("bash", `{"command": "echo one", "run_in_background": false, "b": 1}`)
+	s.Want(out, tools.Completed, "one\n\n\n(ignored unknown argument b, run_in_background)")
+	out = s.Raw("todowrite", `{"todos": [{"content": "a", "status": "pending", "id": "1"}]}`)
+	s.Want(out, tools.Completed, "(ignored unknown argument todos.0.id)")
+	s.Want(s.Raw("write", `{"filePath": "x", "text": "a"}`), tools.Failed, "missing required argument content; unknown argument text")
+	s.Want(s.Raw("edit", `{"filePath": "x", "oldString": "", "newString": "a", "replace_all": true}`), tools.Failed, "unknown argument replace_all")
+	s.Want(s.Raw("read", `{"filePath": "nosuch", "x": 1}`), tools.Failed, "ignored unknown argument x")
 }
 
 func TestCallsWithInvalidArgumentsDoNothing(t *testing.T) {
-	s := setUp(t, "build", nil)
-	before := s.tree()
-	for _, spec := range s.tools.Offer(s.env.Profile) {
+	s := tooltest.SetUp(t, "build", nil)
+	before := s.Tree()
+	for _, spec := range s.Tools.Offer(s.Env.Profile) {
 		for _, input := range []string{`{"`, `[]`, `{"no_such": 1}`, "\xff", strings.Repeat(" ", 3) + `{} {}`, `{"filePath": 1, "command": 1, "x": 1}`} {
 			if spec.Schema["required"] == nil && strings.HasSuffix(input, "1}") {
 				continue // unknown arguments are ignored
 			}
-			out := s.raw(spec.Name, input)
-			s.want(out, Failed, "rgument")
+			out := s.Raw(spec.Name, input)
+			s.Want(out, tools.Failed, "rgument")
 			if out.Decision != nil {
 				t.Errorf("%s %s: decided %+v", spec.Name, input, out.Decision)
 			}
 		}
 	}
-	s.unchanged(before)
+	s.Unchanged(before)
 }
 
 // plainSchema says what of a schema not every provider takes.
@@ -182,12 +185,12 @@ func plainSchema(at string, schema map[string]any) []string {
 }
 
 func TestSchemasUseOnlyPortableKeywords(t *testing.T) {
-	all, err := For(equipped(""))
+	all, err := tools.For(tooltest.Equipped(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := append(all.tools, Define(Spec{Name: "sample"}, func(*Env, sample) (Pending, error) { return Pending{}, nil }))
-	for _, tool := range tools {
+	list := append(all.All(), tools.Define(tools.Spec{Name: "sample"}, func(*tools.Env, sample) (tools.Pending, error) { return tools.Pending{}, nil }))
+	for _, tool := range list {
 		if faults := plainSchema(tool.Spec().Name, tool.Spec().Schema); len(faults) > 0 {
 			t.Errorf("%q", faults)
 		}
@@ -195,7 +198,7 @@ func TestSchemasUseOnlyPortableKeywords(t *testing.T) {
 }
 
 func TestInvalidToolDefinition(t *testing.T) {
-	tool := Define(Spec{Name: "odd"}, func(*Env, struct{ C chan int }) (Pending, error) { return Pending{}, nil })
+	tool := tools.Define(tools.Spec{Name: "odd"}, func(*tools.Env, struct{ C chan int }) (tools.Pending, error) { return tools.Pending{}, nil })
 	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "tool odd has an invalid definition") {
 		t.Errorf("got %v", err)
 	}
@@ -209,7 +212,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input string) {
 		got, err := decode(input)
-		if err != nil && (err.Error() == "" || !utf8.ValidString(errorText(err.Error()))) {
+		if err != nil && (err.Error() == "" || !utf8.ValidString(tools.ErrorText(err.Error()))) {
 			t.Errorf("an error of no words: %q", err)
 		}
 		if err == nil && !utf8.ValidString(got.Name) {

@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"os"
@@ -6,50 +6,37 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
+
 	"github.com/google/go-cmp/cmp"
 )
 
-func skillFile(name, description, body string) string {
-	return "---\nname: " + name + "\ndescription: " + description + "\n---\n" + body
-}
-
-// withSkills finds a stage's skills, and returns what was wrong with others.
-func (s *stage) withSkills(dirs ...string) []string {
-	s.Helper()
-	skills := FindSkills(s.env.Workspace, dirs)
-	s.equip(func(env *Env) { env.Skills = skills })
-	var texts []string
-	for _, p := range skills.Problems {
-		texts = append(texts, strings.ReplaceAll(p.Error(), s.base, "$B"))
-	}
-	return sorted(texts)
-}
-
 func TestFindSkills(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{
-		".opencode/skill/a/SKILL.md":            skillFile("a", "first", "A"),
-		".opencode/skills/b/SKILL.md":           skillFile("b", "second", "B"),
-		".claude/skills/c/SKILL.md":             skillFile("c", "third", "C"),
-		".agents/skills/group/d/SKILL.md":       skillFile("d", "fourth", "D"),
-		".claude/skills/twice/SKILL.md":         skillFile("twice", "old", "old"),
-		".opencode/skills/twice/SKILL.md":       skillFile("twice", "new", "new"),
-		"../shared/e/SKILL.md":                  skillFile("e", "fifth", "E"),
-		"skills/f/SKILL.md":                     skillFile("f", "not looked for", "F"),
+	s := tooltest.SetUp(t, "readonly", map[string]string{
+		".opencode/skill/a/SKILL.md":            tooltest.SkillFile("a", "first", "A"),
+		".opencode/skills/b/SKILL.md":           tooltest.SkillFile("b", "second", "B"),
+		".claude/skills/c/SKILL.md":             tooltest.SkillFile("c", "third", "C"),
+		".agents/skills/group/d/SKILL.md":       tooltest.SkillFile("d", "fourth", "D"),
+		".claude/skills/twice/SKILL.md":         tooltest.SkillFile("twice", "old", "old"),
+		".opencode/skills/twice/SKILL.md":       tooltest.SkillFile("twice", "new", "new"),
+		"../shared/e/SKILL.md":                  tooltest.SkillFile("e", "fifth", "E"),
+		"skills/f/SKILL.md":                     tooltest.SkillFile("f", "not looked for", "F"),
 		".claude/skills/nameless/SKILL.md":      "---\ndescription: x\n---\n",
 		".claude/skills/silent/SKILL.md":        "---\nname: silent\n---\n",
-		".claude/skills/odd/SKILL.md":           skillFile("../../etc", "x", ""),
+		".claude/skills/odd/SKILL.md":           tooltest.SkillFile("../../etc", "x", ""),
 		".claude/skills/headless/SKILL.md":      "# A skill\n",
-		".claude/skills/long/SKILL.md":          skillFile("long", strings.Repeat("x", 1025), ""),
-		".claude/skills/large/SKILL.md":         skillFile("large", "x", strings.Repeat("x", 300<<10)),
-		".claude/skills/1/2/3/4/5/6/7/SKILL.md": skillFile("deep", "x", ""),
+		".claude/skills/long/SKILL.md":          tooltest.SkillFile("long", strings.Repeat("x", 1025), ""),
+		".claude/skills/large/SKILL.md":         tooltest.SkillFile("large", "x", strings.Repeat("x", 300<<10)),
+		".claude/skills/1/2/3/4/5/6/7/SKILL.md": tooltest.SkillFile("deep", "x", ""),
 	})
-	s.symlink(s.outside+"/secret", ".claude/skills/c/../link.md")
-	s.put(".claude/skills/linked/", "")
-	s.symlink("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
-	problems := s.withSkills(filepath.Join(s.base, "shared"), filepath.Join(s.base, "missing"))
+	s.Symlink(s.Outside+"/secret", ".claude/skills/c/../link.md")
+	s.Put(".claude/skills/linked/", "")
+	s.Symlink("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
+	problems := s.WithSkills(filepath.Join(s.Base, "shared"), filepath.Join(s.Base, "missing"))
 	var got []string
-	for _, k := range s.env.Skills.List {
-		got = append(got, k.Name+": "+k.Description+" in "+strings.TrimPrefix(k.Dir, s.base+"/"))
+	for _, k := range s.Env.Skills.List {
+		got = append(got, k.Name+": "+k.Description+" in "+strings.TrimPrefix(k.Dir, s.Base+"/"))
 	}
 	want := []string{
 		"a: first in work/.opencode/skill/a", "b: second in work/.opencode/skills/b", "c: third in work/.claude/skills/c", "d: fourth in work/.agents/skills/group/d",
@@ -70,25 +57,25 @@ func TestFindSkills(t *testing.T) {
 		claude + "silent/SKILL.md: frontmatter has no description, so a model can't know when to load the skill",
 		"duplicate skill twice in $B/work/.claude/skills/twice and $B/work/.opencode/skills/twice; the latter is used",
 	}
-	if diff := cmp.Diff(sorted(want), problems); diff != "" {
+	if diff := cmp.Diff(tooltest.Sorted(want), problems); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestSkillIsLoadedAsText(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{
-		".claude/skills/deploy/SKILL.md":        skillFile("deploy", "how to deploy", "\n# Deploy\n\nRun `scripts/go.sh`.\n"),
+	s := tooltest.SetUp(t, "readonly", map[string]string{
+		".claude/skills/deploy/SKILL.md":        tooltest.SkillFile("deploy", "how to deploy", "\n# Deploy\n\nRun `scripts/go.sh`.\n"),
 		".claude/skills/deploy/scripts/go.sh":   "touch pwned",
 		".claude/skills/deploy/.git/config":     "",
 		".claude/skills/deploy/reference/x.txt": "",
 	})
-	if problems := s.withSkills(); problems != nil {
+	if problems := s.WithSkills(); problems != nil {
 		t.Fatal(problems)
 	}
-	before := s.tree()
-	out := s.call("skill", args{"name": "deploy"})
-	s.want(out, Completed)
-	dir := s.dir + "/.claude/skills/deploy"
+	before := s.Tree()
+	out := s.Call("skill", tooltest.Args{"name": "deploy"})
+	s.Want(out, tools.Completed)
+	dir := s.Dir + "/.claude/skills/deploy"
 	want := "<skill_content name=\"deploy\">\n# Deploy\n\nRun `scripts/go.sh`.\n\nBase directory of this skill: " + dir +
 		"\nRelative paths in this skill are relative to that directory. The file list may be incomplete.\n\n<skill_files>\n<file>" + dir + "/reference/x.txt</file>\n<file>" + dir + "/scripts/go.sh</file>\n</skill_files>\n</skill_content>"
 	if diff := cmp.Diff(want, out.Output); diff != "" {
@@ -97,70 +84,70 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 	if out.Title != "Loaded skill: deploy" {
 		t.Error(out.Title)
 	}
-	s.unchanged(before)
-	s.want(s.call("skill", args{"name": "deplyo"}), Failed, `skill "deplyo" not found; available skills: deploy`)
+	s.Unchanged(before)
+	s.Want(s.Call("skill", tooltest.Args{"name": "deplyo"}), tools.Failed, `skill "deplyo" not found; available skills: deploy`)
 	for i := range 30 {
-		s.put(filepath.Join(".claude/skills/deploy/many", string(rune('a'+i))+".txt"), "")
+		s.Put(filepath.Join(".claude/skills/deploy/many", string(rune('a'+i))+".txt"), "")
 	}
-	if n := strings.Count(s.call("skill", args{"name": "deploy"}).Output, "<file>"); n != maxSkillSample {
+	if n := strings.Count(s.Call("skill", tooltest.Args{"name": "deploy"}).Output, "<file>"); n != tools.MaxSkillSample {
 		t.Errorf("%d files are listed", n)
 	}
 	if err := os.Remove(filepath.Join(dir, "SKILL.md")); err != nil {
 		t.Fatal(err)
 	}
-	s.want(s.call("skill", args{"name": "deploy"}), Failed, "load skill deploy: ")
+	s.Want(s.Call("skill", tooltest.Args{"name": "deploy"}), tools.Failed, "load skill deploy: ")
 }
 
 func TestADeniedSkillIsHidden(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{
-		".claude/skills/a/SKILL.md": skillFile("internal-a", "secret thing", "A"), ".claude/skills/b/SKILL.md": skillFile("b", "open thing", "B"),
+	s := tooltest.SetUp(t, "readonly", map[string]string{
+		".claude/skills/a/SKILL.md": tooltest.SkillFile("internal-a", "secret thing", "A"), ".claude/skills/b/SKILL.md": tooltest.SkillFile("b", "open thing", "B"),
 	})
-	s.deny("skill", "internal-*")
-	s.withSkills()
-	tool, _ := s.tools.lookup("skill")
+	s.Deny("skill", "internal-*")
+	s.WithSkills()
+	tool, _ := s.Tools.Lookup("skill")
 	if text := tool.Spec().Description; !strings.Contains(text, "- b: open thing") || strings.Contains(text, "secret") {
 		t.Errorf("the model reads %s", text)
 	}
-	s.want(s.call("skill", args{"name": "internal-a"}), Denied, `skill: {"internal-*": deny} (m.yaml:4)`)
-	s.want(s.call("skill", args{"name": "x"}), Failed, "available skills: b")
-	s.want(s.call("skill", args{"name": "b"}), Completed)
+	s.Want(s.Call("skill", tooltest.Args{"name": "internal-a"}), tools.Denied, `skill: {"internal-*": deny} (m.yaml:4)`)
+	s.Want(s.Call("skill", tooltest.Args{"name": "x"}), tools.Failed, "available skills: b")
+	s.Want(s.Call("skill", tooltest.Args{"name": "b"}), tools.Completed)
 }
 
 func TestSkillToolWithoutSkills(t *testing.T) {
-	s := setUp(t, "readonly", nil)
-	s.want(s.call("skill", args{"name": "x"}), Failed, `skill "x" not found; no skills are available`)
+	s := tooltest.SetUp(t, "readonly", nil)
+	s.Want(s.Call("skill", tooltest.Args{"name": "x"}), tools.Failed, `skill "x" not found; no skills are available`)
 }
 
 func TestSkillFilesAreReadable(t *testing.T) {
-	s := setUp(t, "build", map[string]string{
-		"../shared/e/SKILL.md": skillFile("e", "fifth", "E"), "../shared/e/ref/x.txt": "the reference\n", "../shared/e/.env": "K=1\n", "../shared/other.txt": "other\n",
+	s := tooltest.SetUp(t, "build", map[string]string{
+		"../shared/e/SKILL.md": tooltest.SkillFile("e", "fifth", "E"), "../shared/e/ref/x.txt": "the reference\n", "../shared/e/.env": "K=1\n", "../shared/other.txt": "other\n",
 	})
-	s.withSkills(filepath.Join(s.base, "shared"))
-	s.symlink(s.outside+"/secret", "../shared/e/link.txt")
-	dir := s.base + "/shared/e"
-	before := s.tree()
-	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Completed, "1: the reference")
-	s.want(s.call("grep", args{"pattern": "reference|K=", "path": dir}), Completed, "Found 1 match")
-	s.want(s.call("list", args{"path": dir}), Completed, "x.txt")
-	s.want(s.call("bash", args{"command": "cat ../shared/e/ref/x.txt"}), Completed, "the reference")
-	for _, name := range []string{dir + "/.env", dir + "/link.txt", s.base + "/shared/other.txt", dir + "/../other.txt"} {
-		s.want(s.call("read", args{"filePath": name}), Denied)
-		s.want(s.call("bash", args{"command": "cat " + name}), Denied)
+	s.WithSkills(filepath.Join(s.Base, "shared"))
+	s.Symlink(s.Outside+"/secret", "../shared/e/link.txt")
+	dir := s.Base + "/shared/e"
+	before := s.Tree()
+	s.Want(s.Call("read", tooltest.Args{"filePath": dir + "/ref/x.txt"}), tools.Completed, "1: the reference")
+	s.Want(s.Call("grep", tooltest.Args{"pattern": "reference|K=", "path": dir}), tools.Completed, "Found 1 match")
+	s.Want(s.Call("list", tooltest.Args{"path": dir}), tools.Completed, "x.txt")
+	s.Want(s.Call("bash", tooltest.Args{"command": "cat ../shared/e/ref/x.txt"}), tools.Completed, "the reference")
+	for _, name := range []string{dir + "/.env", dir + "/link.txt", s.Base + "/shared/other.txt", dir + "/../other.txt"} {
+		s.Want(s.Call("read", tooltest.Args{"filePath": name}), tools.Denied)
+		s.Want(s.Call("bash", tooltest.Args{"command": "cat " + name}), tools.Denied)
 	}
-	s.want(s.call("write", args{"filePath": dir + "/ref/x.txt", "content": "x"}), Denied)
-	s.want(s.call("bash", args{"command": "echo x > " + dir + "/new"}), Denied)
-	s.deny("skill", "e")
-	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Denied)
-	s.unchanged(before)
+	s.Want(s.Call("write", tooltest.Args{"filePath": dir + "/ref/x.txt", "content": "x"}), tools.Denied)
+	s.Want(s.Call("bash", tooltest.Args{"command": "echo x > " + dir + "/new"}), tools.Denied)
+	s.Deny("skill", "e")
+	s.Want(s.Call("read", tooltest.Args{"filePath": dir + "/ref/x.txt"}), tools.Denied)
+	s.Unchanged(before)
 }
 
 func TestLoadingAnInvalidSkillReportsItsError(t *testing.T) {
-	s := setUp(t, "readonly", map[string]string{
+	s := tooltest.SetUp(t, "readonly", map[string]string{
 		".claude/skills/silent/SKILL.md": "---\nname: silent\n---\n",
-		".claude/skills/plain/SKILL.md":  skillFile("plain", "Use when: things", "the body"),
+		".claude/skills/plain/SKILL.md":  tooltest.SkillFile("plain", "Use when: things", "the body"),
 	})
-	s.withSkills()
-	s.want(s.call("skill", args{"name": "silent"}), Failed, `skill "silent" can't be loaded: `+s.dir+"/.claude/skills/silent/SKILL.md: frontmatter has no description")
-	s.want(s.call("skill", args{"name": "other"}), Failed, `skill "other" not found; available skills: plain`)
-	s.want(s.call("skill", args{"name": "plain"}), Completed, "the body")
+	s.WithSkills()
+	s.Want(s.Call("skill", tooltest.Args{"name": "silent"}), tools.Failed, `skill "silent" can't be loaded: `+s.Dir+"/.claude/skills/silent/SKILL.md: frontmatter has no description")
+	s.Want(s.Call("skill", tooltest.Args{"name": "other"}), tools.Failed, `skill "other" not found; available skills: plain`)
+	s.Want(s.Call("skill", tooltest.Args{"name": "plain"}), tools.Completed, "the body")
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package tools
+package tools_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
@@ -22,21 +24,21 @@ import (
 // swapped is a stage on which a directory and a link to outside are exchanged all
 // the time, and a file and a link to one outside.
 type swapped struct {
-	*stage
+	*tooltest.Stage
 	swaps atomic.Int64
 }
 
 func swapping(t *testing.T) *swapped {
 	t.Helper()
-	s := &swapped{stage: setUp(t, "build", map[string]string{"d/secret": "mine\n", "d/f": "mine\n", "x": "mine\n", "../work-beside/f": "s3cret\n"})}
-	s.symlink(s.outside, "l")
-	s.symlink(filepath.Join(s.outside, "secret"), "y")
+	s := &swapped{Stage: tooltest.SetUp(t, "build", map[string]string{"d/secret": "mine\n", "d/f": "mine\n", "x": "mine\n", "../work-beside/f": "s3cret\n"})}
+	s.Symlink(s.Outside, "l")
+	s.Symlink(filepath.Join(s.Outside, "secret"), "y")
 	return s
 }
 
 // exchange goes on until enough says so.
 func (s *swapped) exchange(enough func() bool) error {
-	dir, err := unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open(s.Dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func (s *swapped) exchange(enough func() bool) error {
 	for !enough() {
 		err := unix.Renameat2(dir, "d", dir, "l", unix.RENAME_EXCHANGE)
 		if errors.Is(err, unix.ENOENT) { // what a patch took back may have become one of the two in between
-			err = errors.Join(made(unix.Symlinkat(s.outside, dir, "l")), made(unix.Mkdirat(dir, "d", 0o755)))
+			err = errors.Join(made(unix.Symlinkat(s.Outside, dir, "l")), made(unix.Mkdirat(dir, "d", 0o755)))
 		}
 		if err != nil {
 			return err
@@ -64,14 +66,14 @@ func made(err error) error {
 }
 
 // swapCalls are calls of every file tool on what is exchanged.
-func swapCalls() map[string][]args {
-	return map[string][]args{
+func swapCalls() map[string][]tooltest.Args {
+	return map[string][]tooltest.Args{
 		"read":  {{"filePath": "d/secret"}, {"filePath": "x"}, {"filePath": "d"}},
 		"write": {{"filePath": "d/new", "content": "pwned\n"}, {"filePath": "d/f", "content": "pwned\n"}, {"filePath": "d/deep/er/new", "content": "pwned\n"}, {"filePath": "x", "content": "pwned\n"}},
 		"edit":  {{"filePath": "d/f", "oldString": "s3cret", "newString": "pwned"}, {"filePath": "d/f", "oldString": "mine", "newString": "pwned"}, {"filePath": "x", "oldString": "mine", "newString": "pwned"}},
 		"apply_patch": {
-			patchOf("*** Update File: d/secret", "@@", "-s3cret", "+pwned"), patchOf("*** Add File: d/added", "+pwned"), patchOf("*** Delete File: d/secret"),
-			patchOf("*** Add File: d/a/b", "+pwned", "*** Update File: d/f", "*** Move to: d/moved", "@@", "-s3cret", "+pwned"),
+			tooltest.PatchOf("*** Update File: d/secret", "@@", "-s3cret", "+pwned"), tooltest.PatchOf("*** Add File: d/added", "+pwned"), tooltest.PatchOf("*** Delete File: d/secret"),
+			tooltest.PatchOf("*** Add File: d/a/b", "+pwned", "*** Update File: d/f", "*** Move to: d/moved", "@@", "-s3cret", "+pwned"),
 		},
 		"list": {{"path": "d"}, {"path": "."}},
 		"glob": {{"pattern": "**/*", "path": "d"}, {"pattern": "d/*"}},
@@ -80,7 +82,7 @@ func swapCalls() map[string][]args {
 }
 
 // keepCalling calls a tool over and over until enough calls were made.
-func keepCalling(tool string, calls []args, enough func() bool, call func(string, string) string, made *atomic.Int64, leaked func(string)) {
+func keepCalling(tool string, calls []tooltest.Args, enough func() bool, call func(string, string) string, made *atomic.Int64, leaked func(string)) {
 	var inputs []string
 	for _, c := range calls {
 		input, err := json.Marshal(c)
@@ -141,9 +143,9 @@ func (s *swapped) run(swaps int64, call func(string, string) string, stopAtLeak 
 
 // beside is what lies outside of the workspace.
 func (s *swapped) beside() map[string]string {
-	tree := s.tree()
+	tree := s.Tree()
 	for path := range tree {
-		if !strings.HasPrefix(path, s.outside) {
+		if !strings.HasPrefix(path, s.Outside) {
 			delete(tree, path)
 		}
 	}
@@ -157,9 +159,9 @@ func TestNoEscapeDuringSymlinkSwap(t *testing.T) {
 		swaps = 1000
 	}
 	s := swapping(t)
-	s.equip(nil)
+	s.Equip(nil)
 	before := s.beside()
-	leaks := s.run(swaps, func(tool, input string) string { return s.raw(tool, input).Text() }, false)
+	leaks := s.run(swaps, func(tool, input string) string { return s.Raw(tool, input).Text() }, false)
 	if len(leaks) > 0 {
 		t.Errorf("%d answers tell what is outside: %.500s", len(leaks), leaks[0])
 	}
@@ -174,12 +176,12 @@ func TestSwapDefeatsCheckThenOpen(t *testing.T) {
 	s := swapping(t)
 	end := time.Now().Add(time.Minute)
 	leaks := s.run(1<<40, func(tool, input string) string {
-		var in args
+		var in tooltest.Args
 		if tool != "read" || json.Unmarshal([]byte(input), &in) != nil || time.Now().After(end) {
 			return map[bool]string{true: "s3cret: time is up"}[time.Now().After(end)]
 		}
-		path := filepath.Join(s.dir, in["filePath"].(string))
-		if real, err := filepath.EvalSymlinks(path); err != nil || !strings.HasPrefix(real, s.dir+"/") {
+		path := filepath.Join(s.Dir, in["filePath"].(string))
+		if real, err := filepath.EvalSymlinks(path); err != nil || !strings.HasPrefix(real, s.Dir+"/") {
 			return ""
 		}
 		time.Sleep(100 * time.Microsecond) // longer than tools take, so that it doesn't take long to show

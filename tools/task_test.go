@@ -1,10 +1,13 @@
-package tools
+package tools_test
 
 import (
 	"context"
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,44 +18,44 @@ func TestTaskReturnsTheReportOfASubagent(t *testing.T) {
 	cost := money.Dollar / 4
 	tests := []struct {
 		name   string
-		result SpawnResult
+		result tools.SpawnResult
 		err    error
-		status Status
+		status tools.Status
 		want   string
-		meta   Metadata
+		meta   tools.Metadata
 	}{
 		{
-			name: "done", result: SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: Completed,
+			name: "done", result: tools.SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: tools.Completed,
 			want: "<task id=\"s1.2\" state=\"completed\">\n<task_result>\nIt is in cart.go.\n</task_result>\n</task>",
-			meta: Metadata{ChildSession: "r/s1.2", ChildCostUSD: &cost},
+			meta: tools.Metadata{ChildSession: "r/s1.2", ChildCostUSD: &cost},
 		},
 		{
-			name: "not done", result: SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "So far.", Failed: "turn limit exceeded (5)"}, status: Failed,
+			name: "not done", result: tools.SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "So far.", Failed: "turn limit exceeded (5)"}, status: tools.Failed,
 			want: "Error: subagent did not finish (task_id: s1.2): turn limit exceeded (5)\n\n<task id=\"s1.2\" state=\"error\">\n<task_error>\nturn limit exceeded (5)\n\nLast message: So far.\n</task_error>\n</task>",
-			meta: Metadata{ChildSession: "r/s1.2"},
+			meta: tools.Metadata{ChildSession: "r/s1.2"},
 		},
-		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start agent explore: agents are nested too deep", Metadata{}},
+		{"not begun", tools.SpawnResult{}, errors.New("agents are nested too deep"), tools.Failed, "Error: start agent explore: agents are nested too deep", tools.Metadata{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := setUp(t, "readonly", nil)
-			var got SpawnRequest
-			s.equip(func(env *Env) {
-				env.Agents = []Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
-				env.Spawn = func(_ context.Context, r SpawnRequest) (SpawnResult, error) {
+			s := tooltest.SetUp(t, "readonly", nil)
+			var got tools.SpawnRequest
+			s.Equip(func(env *tools.Env) {
+				env.Agents = []tools.Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
+				env.Spawn = func(_ context.Context, r tools.SpawnRequest) (tools.SpawnResult, error) {
 					got = r
 					return tt.result, tt.err
 				}
 			})
-			out := s.call("task", args{"description": "find it", "prompt": "Where is Total?", "subagent_type": "explore", "task_id": "s1.2"})
-			s.want(out, tt.status)
+			out := s.Call("task", tooltest.Args{"description": "find it", "prompt": "Where is Total?", "subagent_type": "explore", "task_id": "s1.2"})
+			s.Want(out, tt.status)
 			if diff := cmp.Diff(tt.want, out.Text()); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(tt.meta, out.Metadata); diff != "" || out.Title != "find it" {
 				t.Errorf("%s %s", out.Title, diff)
 			}
-			if diff := cmp.Diff(SpawnRequest{Call: "call_1", Agent: "explore", Description: "find it", Prompt: "Where is Total?", TaskID: "s1.2"}, got); diff != "" {
+			if diff := cmp.Diff(tools.SpawnRequest{Call: "call_1", Agent: "explore", Description: "find it", Prompt: "Where is Total?", TaskID: "s1.2"}, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -60,20 +63,20 @@ func TestTaskReturnsTheReportOfASubagent(t *testing.T) {
 }
 
 func TestTaskStartsOnlyAllowedAgents(t *testing.T) {
-	s := setUp(t, "readonly", nil)
-	s.deny("task", "general")
-	s.equip(func(env *Env) {
-		env.Agents = []Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
-		env.Spawn = func(context.Context, SpawnRequest) (SpawnResult, error) {
+	s := tooltest.SetUp(t, "readonly", nil)
+	s.Deny("task", "general")
+	s.Equip(func(env *tools.Env) {
+		env.Agents = []tools.Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
+		env.Spawn = func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 			t.Error("an agent was started")
-			return SpawnResult{}, nil
+			return tools.SpawnResult{}, nil
 		}
 	})
-	ask := args{"description": "x", "prompt": "y", "subagent_type": "explore"}
-	s.want(s.call("task", ask.with(args{"subagent_type": "general"})), Denied, `task: {"general": deny} (m.yaml:4)`)
-	s.want(s.call("task", ask.with(args{"subagent_type": "Explorer"})), Failed, `agent "Explorer" not found; available agents: explore`)
-	s.want(s.call("task", ask.with(args{"prompt": " "})), Failed, "prompt is empty; describe the complete task")
-	tool, _ := s.tools.lookup("task")
+	ask := tooltest.Args{"description": "x", "prompt": "y", "subagent_type": "explore"}
+	s.Want(s.Call("task", ask.With(tooltest.Args{"subagent_type": "general"})), tools.Denied, `task: {"general": deny} (m.yaml:4)`)
+	s.Want(s.Call("task", ask.With(tooltest.Args{"subagent_type": "Explorer"})), tools.Failed, `agent "Explorer" not found; available agents: explore`)
+	s.Want(s.Call("task", ask.With(tooltest.Args{"prompt": " "})), tools.Failed, "prompt is empty; describe the complete task")
+	tool, _ := s.Tools.Lookup("task")
 	if text := tool.Spec().Description; !strings.Contains(text, "\n- explore: looks around\n") || strings.Contains(text, "general") {
 		t.Errorf("the model reads %s", text)
 	}
@@ -81,6 +84,6 @@ func TestTaskStartsOnlyAllowedAgents(t *testing.T) {
 	if diff := cmp.Diff([]any{"explore"}, names); diff != "" {
 		t.Errorf("names of agents (-want +got):\n%s", diff)
 	}
-	s.equip(func(env *Env) { env.Spawn = nil })
-	s.want(s.call("task", ask), Failed, `tool "task" is not available: no subagents can be started in this session; do the work yourself`)
+	s.Equip(func(env *tools.Env) { env.Spawn = nil })
+	s.Want(s.Call("task", ask), tools.Failed, `tool "task" is not available: no subagents can be started in this session; do the work yourself`)
 }

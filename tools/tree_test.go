@@ -1,46 +1,49 @@
-package tools
+package tools_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 )
 
 func TestWhatCallsWrite(t *testing.T) {
-	write := args{"filePath": "b.txt", "content": "x"}
+	write := tooltest.Args{"filePath": "b.txt", "content": "x"}
 	for name, c := range map[string]struct {
 		tool  string
-		in    args
+		in    tooltest.Args
 		files []string
 		only  bool
 	}{
-		"read":          {"read", args{"filePath": "a.txt"}, nil, true},
+		"read":          {"read", tooltest.Args{"filePath": "a.txt"}, nil, true},
 		"write":         {"write", write, []string{"b.txt"}, true},
-		"edit":          {"edit", args{"filePath": "a.txt", "oldString": "one", "newString": "two"}, []string{"a.txt"}, true},
-		"a failed edit": {"edit", args{"filePath": "a.txt", "oldString": "two", "newString": "one"}, []string{"a.txt"}, true},
-		"apply_patch":   {"apply_patch", patchOf("*** Update File: a.txt", "*** Move to: d/c.txt", "@@", "-one", "+two"), []string{"a.txt", "d/c.txt"}, true},
-		"batch":         {"batch", batchOf(batched("write", write), batched("read", args{"filePath": "a.txt"})), []string{"b.txt"}, true},
-		"bash":          {"bash", args{"command": "true"}, nil, false},
-		"batch of bash": {"batch", batchOf(batched("write", write), batched("bash", args{"command": "true"})), []string{"b.txt"}, false},
+		"edit":          {"edit", tooltest.Args{"filePath": "a.txt", "oldString": "one", "newString": "two"}, []string{"a.txt"}, true},
+		"a failed edit": {"edit", tooltest.Args{"filePath": "a.txt", "oldString": "two", "newString": "one"}, []string{"a.txt"}, true},
+		"apply_patch":   {"apply_patch", tooltest.PatchOf("*** Update File: a.txt", "*** Move to: d/c.txt", "@@", "-one", "+two"), []string{"a.txt", "d/c.txt"}, true},
+		"batch":         {"batch", tooltest.BatchOf(tooltest.Batched("write", write), tooltest.Batched("read", tooltest.Args{"filePath": "a.txt"})), []string{"b.txt"}, true},
+		"bash":          {"bash", tooltest.Args{"command": "true"}, nil, false},
+		"batch of bash": {"batch", tooltest.BatchOf(tooltest.Batched("write", write), tooltest.Batched("bash", tooltest.Args{"command": "true"})), []string{"b.txt"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := setUp(t, "build", map[string]string{"a.txt": "one\n"})
-			s.equip(withCache)
-			if _, only := s.env.Tree.Written(); only {
+			s := tooltest.SetUp(t, "build", map[string]string{"a.txt": "one\n"})
+			s.Equip(tooltest.WithCache)
+			if _, only := s.Env.Tree.Written(); only {
 				t.Error("before the first search nothing is known")
 			}
-			s.call(c.tool, c.in)
-			files, only := s.env.Tree.Written()
+			s.Call(c.tool, c.in)
+			files, only := s.Env.Tree.Written()
 			for i := range c.files {
-				c.files[i] = s.dir + "/" + c.files[i]
+				c.files[i] = s.Dir + "/" + c.files[i]
 			}
 			if !slices.Equal(files, c.files) || only != c.only {
 				t.Errorf("got %q, %v; want %q, %v", files, only, c.files, c.only)
 			}
-			if files, only := s.env.Tree.Written(); len(files) > 0 || !only {
+			if files, only := s.Env.Tree.Written(); len(files) > 0 || !only {
 				t.Errorf("the second time: %q, %v", files, only)
 			}
-			s.env.Tree.Touch()
-			if _, only := s.env.Tree.Written(); only {
+			s.Env.Tree.Touch()
+			if _, only := s.Env.Tree.Written(); only {
 				t.Error("after the commands of verify")
 			}
 		})
@@ -48,7 +51,7 @@ func TestWhatCallsWrite(t *testing.T) {
 }
 
 func TestChangesWhileWatched(t *testing.T) {
-	tree := NewTree(0)
+	tree := tools.NewTree(0)
 	tree.Changing(true)()
 	quiet := tree.Watch()
 	if quiet() {

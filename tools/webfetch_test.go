@@ -1,60 +1,35 @@
-package tools
+package tools_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR rest of it"
-
-// site serves pages on loopback, to a stage whose profile names it.
-func site(t *testing.T, handler http.HandlerFunc) (s *stage, at string) {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = setUp(t, "full", nil)
-	s.env.Profile.Network.Hosts = []string{u.Host}
-	return s, server.URL
-}
-
-// serves answers with a body as a type of content.
-func serves(contentType, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Content-Type"] = nil // none but what is asked for
-		if contentType != "" {
-			w.Header().Set("Content-Type", contentType)
-		}
-		fmt.Fprint(w, body)
-	}
-}
 
 func TestWebfetchShowsAPage(t *testing.T) {
 	const html = `<html><head><title>T</title><script>bad()</script></head><body><h1>Hi</h1><p>a <b>bold</b> <a href="/x">link</a></p></body></html>`
 	tests := []struct {
 		name, contentType, body string
-		in                      args
+		in                      tooltest.Args
 		want                    string
 	}{
 		{"HTML as Markdown", "text/html", html, nil, "# Hi\n\na **bold** [link]($AT/x)"},
-		{"HTML as Markdown, asked for", "text/html; charset=utf-8", html, args{"format": "markdown"}, "# Hi\n\na **bold** [link]($AT/x)"},
-		{"as text", "text/html", html, args{"format": "text"}, "Hi\n\na bold link"},
-		{"as it is", "text/html", html, args{"format": "html"}, html},
-		{"XHTML", "application/xhtml+xml", html, args{"format": "text"}, "Hi\n\na bold link"},
-		{"HTML that nobody says is one", "", "<!DOCTYPE html>" + html, args{"format": "text"}, "Hi\n\na bold link"},
+		{"HTML as Markdown, asked for", "text/html; charset=utf-8", html, tooltest.Args{"format": "markdown"}, "# Hi\n\na **bold** [link]($AT/x)"},
+		{"as text", "text/html", html, tooltest.Args{"format": "text"}, "Hi\n\na bold link"},
+		{"as it is", "text/html", html, tooltest.Args{"format": "html"}, html},
+		{"XHTML", "application/xhtml+xml", html, tooltest.Args{"format": "text"}, "Hi\n\na bold link"},
+		{"HTML that nobody says is one", "", "<!DOCTYPE html>" + html, tooltest.Args{"format": "text"}, "Hi\n\na bold link"},
 		{"plain text", "text/plain", "a < b\n", nil, "a < b\n"},
-		{"plain text as HTML", "text/plain", "a < b\n", args{"format": "html"}, "a < b\n"},
+		{"plain text as HTML", "text/plain", "a < b\n", tooltest.Args{"format": "html"}, "a < b\n"},
 		{"JSON", "application/json", `{"a": 1}`, nil, `{"a": 1}`},
 		{"JSON of a kind", "application/vnd.api+json", `{"a": 1}`, nil, `{"a": 1}`},
 		{"XML", "application/rss+xml", `<rss/>`, nil, `<rss/>`},
@@ -69,9 +44,9 @@ func TestWebfetchShowsAPage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, at := site(t, serves(tt.contentType, tt.body))
-			out := s.call("webfetch", args{"url": at + "/p?q=1"}.with(tt.in))
-			s.want(out, Completed)
+			s, at := tooltest.Site(t, tooltest.Serves(tt.contentType, tt.body))
+			out := s.Call("webfetch", tooltest.Args{"url": at + "/p?q=1"}.With(tt.in))
+			s.Want(out, tools.Completed)
 			if diff := cmp.Diff(strings.ReplaceAll(tt.want, "$AT", at), out.Output); diff != "" {
 				t.Error(diff)
 			}
@@ -84,19 +59,19 @@ func TestWebfetchShowsAPage(t *testing.T) {
 
 func TestWebfetchAttachesSupportedMedia(t *testing.T) {
 	for name, tt := range map[string]struct{ contentType, body, media, kind string }{
-		"an image":                     {"image/png", pixel, "image/png", "an image"},
-		"an image of another name":     {"application/octet-stream", pixel, "image/png", "an image"},
-		"an image that calls it text":  {"text/plain", pixel, "image/png", "an image"},
+		"an image":                     {"image/png", tooltest.Pixel, "image/png", "an image"},
+		"an image of another name":     {"application/octet-stream", tooltest.Pixel, "image/png", "an image"},
+		"an image that calls it text":  {"text/plain", tooltest.Pixel, "image/png", "an image"},
 		"a PDF":                        {"application/pdf", "%PDF-1.7 ...", "application/pdf", "a PDF file"},
 		"a JPEG, and no type is given": {"", "\xff\xd8\xff\xe0 ...", "image/jpeg", "an image"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, at := site(t, serves(tt.contentType, tt.body))
-			s.want(s.call("webfetch", args{"url": at + "/logo"}), Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model does not support")
-			s.env.Accepts = Attachments{Images: true, PDFs: true}
-			out := s.call("webfetch", args{"url": at + "/logo"})
-			s.want(out, Completed, "is attached")
-			if diff := cmp.Diff([]Attachment{{Name: "logo", MIME: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {
+			s, at := tooltest.Site(t, tooltest.Serves(tt.contentType, tt.body))
+			s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/logo"}), tools.Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model does not support")
+			s.Env.Accepts = tools.Attachments{Images: true, PDFs: true}
+			out := s.Call("webfetch", tooltest.Args{"url": at + "/logo"})
+			s.Want(out, tools.Completed, "is attached")
+			if diff := cmp.Diff([]tools.Attachment{{Name: "logo", MIME: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -104,16 +79,16 @@ func TestWebfetchAttachesSupportedMedia(t *testing.T) {
 }
 
 func TestWebfetchErrors(t *testing.T) {
-	s, at := site(t, func(w http.ResponseWriter, r *http.Request) {
+	s, at := tooltest.Site(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/zip":
-			serves("application/zip", "PK\x03\x04")(w, r)
+			tooltest.Serves("application/zip", "PK\x03\x04")(w, r)
 		case "/bytes":
-			serves("application/octet-stream", "a\xff\xfe")(w, r)
+			tooltest.Serves("application/octet-stream", "a\xff\xfe")(w, r)
 		case "/lying":
-			serves("text/plain", "a\x00b")(w, r)
+			tooltest.Serves("text/plain", "a\x00b")(w, r)
 		case "/big":
-			serves("text/plain", strings.Repeat("x", 6<<20))(w, r)
+			tooltest.Serves("text/plain", strings.Repeat("x", 6<<20))(w, r)
 		case "/slow":
 			<-r.Context().Done()
 		case "/403", "/404", "/429", "/503":
@@ -125,29 +100,29 @@ func TestWebfetchErrors(t *testing.T) {
 		}
 	})
 	tests := []struct {
-		in   args
+		in   tooltest.Args
 		want string
 	}{
-		{args{"url": ""}, "url is empty; specify a URL that starts with https://"},
-		{args{"url": "example.com/x"}, `invalid url "example.com/x": must start with http:// or https://`},
-		{args{"url": at, "format": "pdf"}, `format: expected one of markdown, text, html, got "pdf"`},
-		{args{"url": at, "timeout": -1}, "invalid timeout -1: must be a positive number of seconds"},
-		{args{"url": at + "/zip"}, at + "/zip is not text but application/zip (4 bytes) and can't be shown"},
-		{args{"url": at + "/bytes"}, "is not text but application/octet-stream (3 bytes)"},
-		{args{"url": at + "/lying"}, "and can't be shown"},
-		{args{"url": at + "/big"}, "response exceeds 5 MiB; fetch a smaller page"},
-		{args{"url": at + "/slow", "timeout": 0.05}, "request timed out after 50ms; set a larger timeout"},
-		{args{"url": at + "/404"}, "404 Not Found: page not found; check the URL"},
-		{args{"url": at + "/403"}, "403 Forbidden: the page requires authorization; try another source"},
-		{args{"url": at + "/429"}, "429 Too Many Requests: the server is unavailable or rate limiting requests; retry later or try another source"},
-		{args{"url": at + "/503"}, "503 Service Unavailable: the server is unavailable"},
-		{args{"url": at + "/loop"}, "more than 5 redirects"},
+		{tooltest.Args{"url": ""}, "url is empty; specify a URL that starts with https://"},
+		{tooltest.Args{"url": "example.com/x"}, `invalid url "example.com/x": must start with http:// or https://`},
+		{tooltest.Args{"url": at, "format": "pdf"}, `format: expected one of markdown, text, html, got "pdf"`},
+		{tooltest.Args{"url": at, "timeout": -1}, "invalid timeout -1: must be a positive number of seconds"},
+		{tooltest.Args{"url": at + "/zip"}, at + "/zip is not text but application/zip (4 bytes) and can't be shown"},
+		{tooltest.Args{"url": at + "/bytes"}, "is not text but application/octet-stream (3 bytes)"},
+		{tooltest.Args{"url": at + "/lying"}, "and can't be shown"},
+		{tooltest.Args{"url": at + "/big"}, "response exceeds 5 MiB; fetch a smaller page"},
+		{tooltest.Args{"url": at + "/slow", "timeout": 0.05}, "request timed out after 50ms; set a larger timeout"},
+		{tooltest.Args{"url": at + "/404"}, "404 Not Found: page not found; check the URL"},
+		{tooltest.Args{"url": at + "/403"}, "403 Forbidden: the page requires authorization; try another source"},
+		{tooltest.Args{"url": at + "/429"}, "429 Too Many Requests: the server is unavailable or rate limiting requests; retry later or try another source"},
+		{tooltest.Args{"url": at + "/503"}, "503 Service Unavailable: the server is unavailable"},
+		{tooltest.Args{"url": at + "/loop"}, "more than 5 redirects"},
 	}
 	for _, tt := range tests {
-		s.want(s.call("webfetch", tt.in), Failed, tt.want)
+		s.Want(s.Call("webfetch", tt.in), tools.Failed, tt.want)
 	}
 	for path, status := range map[string]int{"/zip": 200, "/404": 404, "/loop": 0} {
-		if got := s.call("webfetch", args{"url": at + path}).Metadata.HTTPStatus; got != status {
+		if got := s.Call("webfetch", tooltest.Args{"url": at + path}).Metadata.HTTPStatus; got != status {
 			t.Errorf("%s: HTTP status %d, want %d", path, got, status)
 		}
 	}
@@ -155,37 +130,37 @@ func TestWebfetchErrors(t *testing.T) {
 
 func TestWebfetchIsDecidedByRulesAndTheNetwork(t *testing.T) {
 	var hits atomic.Int64
-	s, at := site(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
-	s.deny("webfetch", at+"/secret*")
+	s, at := tooltest.Site(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	s.Deny("webfetch", at+"/secret*")
 	port := at[strings.LastIndexByte(at, ':'):]
 	for _, address := range []string{
 		at + "/secret", at + "/secret/x?y", "http://localhost" + port, "http://127.1" + port, "http://2130706433" + port, "http://0x7f.1" + port, "http://[::1]" + port,
 		"http://[::ffff:127.0.0.1]" + port, "http://127.0.0.1:1/", "http://169.254.169.254/latest/meta-data/", "http://metadata.google.internal/", "http://10.0.0.1/",
 		"file:///etc/passwd", "ftp://example.com/x", "http://a:b@" + at[len("http://"):], "https://example.com/" + strings.Repeat("x", 2100), "://",
 	} {
-		if out := s.call("webfetch", args{"url": address}); out.Status != Denied {
+		if out := s.Call("webfetch", tooltest.Args{"url": address}); out.Status != tools.Denied {
 			t.Errorf("%.100s ended %s: %s", address, out.Status, out.Text())
 		}
 	}
-	s.want(s.call("webfetch", args{"url": at + "/secret"}), Denied, `webfetch: {"`+at+`/secret*": deny} (m.yaml:4)`)
-	s.want(s.call("webfetch", args{"url": "http://10.0.0.1/"}), Denied, "10.0.0.1 is not a public address and not listed in the profile's network (built in)")
+	s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/secret"}), tools.Denied, `webfetch: {"`+at+`/secret*": deny} (m.yaml:4)`)
+	s.Want(s.Call("webfetch", tooltest.Args{"url": "http://10.0.0.1/"}), tools.Denied, "10.0.0.1 is not a public address and not listed in the profile's network (built in)")
 	for _, preset := range []string{"readonly", "review", "edit", "build"} {
-		s := setUp(t, preset, nil)
-		s.want(s.call("webfetch", args{"url": at}), Denied)
-		s.allow("webfetch", "*")
-		s.want(s.call("webfetch", args{"url": "https://example.com/"}), Denied, "the profile's network does not allow example.com")
+		s := tooltest.SetUp(t, preset, nil)
+		s.Want(s.Call("webfetch", tooltest.Args{"url": at}), tools.Denied)
+		s.Allow("webfetch", "*")
+		s.Want(s.Call("webfetch", tooltest.Args{"url": "https://example.com/"}), tools.Denied, "the profile's network does not allow example.com")
 	}
 	if hits.Load() != 0 {
 		t.Errorf("%d requests were made", hits.Load())
 	}
-	s.want(s.call("webfetch", args{"url": at}), Completed)
+	s.Want(s.Call("webfetch", tooltest.Args{"url": at}), tools.Completed)
 }
 
 // What a redirect leads to is decided as if it had been asked for.
 func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 	var secrets atomic.Int64
-	var s *stage
-	s, at := site(t, func(w http.ResponseWriter, r *http.Request) {
+	var s *tooltest.Stage
+	s, at := tooltest.Site(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
 			return
@@ -195,17 +170,17 @@ func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 		}
 		fmt.Fprint(w, "end")
 	})
-	s.deny("webfetch", at+"/secret*")
-	s.want(s.call("webfetch", args{"url": at + "/?to=/end"}), Completed, "end")
+	s.Deny("webfetch", at+"/secret*")
+	s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/?to=/end"}), tools.Completed, "end")
 	for target, rule := range map[string]string{
 		"/secret": "m.yaml:4", "http://127.0.0.1:1/": "built in", "http://localhost/": "built in", "http://169.254.169.254/": "built in", "file:///etc/passwd": "built in",
 	} {
-		input, err := json.Marshal(args{"url": at + "/?to=" + url.QueryEscape(target)})
+		input, err := json.Marshal(tooltest.Args{"url": at + "/?to=" + url.QueryEscape(target)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := s.tools.Dispatch(t.Context(), s.env, Call{Name: "webfetch", Input: string(input)}, nil)
-		if problem := incoherent(out); problem != "" || out.Status != Denied || out.Decision.Source != rule {
+		out := s.Tools.Dispatch(t.Context(), s.Env, tools.Call{Name: "webfetch", Input: string(input)}, nil)
+		if problem := tooltest.Incoherent(out); problem != "" || out.Status != tools.Denied || out.Decision.Source != rule {
 			t.Errorf("%s ended %s by %+v: %s %s", target, out.Status, out.Decision, problem, out.Text())
 		}
 	}
@@ -215,9 +190,9 @@ func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 }
 
 func TestALongPageIsSaved(t *testing.T) {
-	s, at := site(t, serves("text/plain", lines(5000)))
-	out := s.call("webfetch", args{"url": at})
+	s, at := tooltest.Site(t, tooltest.Serves("text/plain", tooltest.Lines(5000)))
+	out := s.Call("webfetch", tooltest.Args{"url": at})
 	saved := out.Metadata.OutputPath
-	s.want(out, Completed, "line 1\n", "full output saved to "+saved)
-	s.want(s.call("read", args{"filePath": saved, "offset": 4999, "limit": 1}), Completed, "4999: line 4999")
+	s.Want(out, tools.Completed, "line 1\n", "full output saved to "+saved)
+	s.Want(s.Call("read", tooltest.Args{"filePath": saved, "offset": 4999, "limit": 1}), tools.Completed, "4999: line 4999")
 }

@@ -1,4 +1,4 @@
-package tools
+package tools_test
 
 import (
 	"os"
@@ -6,6 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/millhand/millhand/internal/testing/tooltest"
+	"github.com/millhand/millhand/tools"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,11 +32,11 @@ func TestWrite(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := setUp(t, "edit", map[string]string{"old.txt": "old\n", "sub/x": ""})
-			s.symlink("old.txt", "link")
-			s.symlink("sub/made.txt", "dangling")
-			out := s.call("write", args{"filePath": strings.Replace(tt.path, "$DIR", s.dir, 1), "content": tt.content})
-			s.want(out, Completed)
+			s := tooltest.SetUp(t, "edit", map[string]string{"old.txt": "old\n", "sub/x": ""})
+			s.Symlink("old.txt", "link")
+			s.Symlink("sub/made.txt", "dangling")
+			out := s.Call("write", tooltest.Args{"filePath": strings.Replace(tt.path, "$DIR", s.Dir, 1), "content": tt.content})
+			s.Want(out, tools.Completed)
 			if out.Output != tt.want {
 				t.Errorf("the model reads %q, want %q", out.Output, tt.want)
 			}
@@ -42,14 +45,14 @@ func TestWrite(t *testing.T) {
 			}
 			_, name, _ := strings.Cut(strings.TrimRight(tt.want, "."), " ")
 			name, _, _ = strings.Cut(name, ": ")
-			if got := s.content(name); got != tt.content || out.Title != brief(name) {
+			if got := s.Content(name); got != tt.content || out.Title != tools.Brief(name) {
 				t.Errorf("%s (%s) holds %q", name, out.Title, got)
 			}
 			want := []string{"dangling", "link", "old.txt", "sub/x"}
 			if strings.HasPrefix(tt.want, "Created") {
 				want = append(want, name)
 			}
-			if diff := cmp.Diff(sorted(want), s.names()); diff != "" {
+			if diff := cmp.Diff(tooltest.Sorted(want), s.Names()); diff != "" {
 				t.Errorf("left behind: %s", diff)
 			}
 		})
@@ -57,24 +60,24 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteKeepsTheMode(t *testing.T) {
-	s := setUp(t, "edit", map[string]string{"run.sh": "old"})
-	path := filepath.Join(s.dir, "run.sh")
+	s := tooltest.SetUp(t, "edit", map[string]string{"run.sh": "old"})
+	path := filepath.Join(s.Dir, "run.sh")
 	if err := os.Chmod(path, 0o751); err != nil {
 		t.Fatal(err)
 	}
-	s.want(s.call("write", args{"filePath": "run.sh", "content": "new"}), Completed)
+	s.Want(s.Call("write", tooltest.Args{"filePath": "run.sh", "content": "new"}), tools.Completed)
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o751 {
 		t.Errorf("mode %v, %v", st.Mode(), err)
 	}
 }
 
 func TestWriteErrors(t *testing.T) {
-	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "sub/x": ""})
-	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe"), 0o644); err != nil {
+	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": "one\n", "sub/x": ""})
+	if err := syscall.Mkfifo(filepath.Join(s.Dir, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.symlink("loop", "loop")
-	before := s.tree()
+	s.Symlink("loop", "loop")
+	before := s.Tree()
 	for path, want := range map[string]string{
 		"":                                       "path is empty; specify an absolute path or one relative to the workspace",
 		"sub":                                    "write sub: not a regular file",
@@ -90,59 +93,59 @@ func TestWriteErrors(t *testing.T) {
 		"loop":                                   "too many levels of symbolic links",
 		strings.Repeat("n", 256):                 "file name too long",
 	} {
-		s.want(s.call("write", args{"filePath": path, "content": "x"}), Failed, want)
+		s.Want(s.Call("write", tooltest.Args{"filePath": path, "content": "x"}), tools.Failed, want)
 	}
-	s.unchanged(before)
+	s.Unchanged(before)
 }
 
 func TestAnUnwritableDirectoryIsReported(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")
 	}
-	s := setUp(t, "edit", map[string]string{"locked/a.txt": "one\n"})
-	locked := filepath.Join(s.dir, "locked")
+	s := tooltest.SetUp(t, "edit", map[string]string{"locked/a.txt": "one\n"})
+	locked := filepath.Join(s.Dir, "locked")
 	if err := os.Chmod(locked, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(locked, 0o755) })
-	s.want(s.call("write", args{"filePath": "locked/new", "content": "x"}), Failed, "write locked/new: permission denied")
-	s.want(s.call("edit", args{"filePath": "locked/a.txt", "oldString": "one", "newString": "two"}), Failed, "write locked/a.txt: permission denied")
+	s.Want(s.Call("write", tooltest.Args{"filePath": "locked/new", "content": "x"}), tools.Failed, "write locked/new: permission denied")
+	s.Want(s.Call("edit", tooltest.Args{"filePath": "locked/a.txt", "oldString": "one", "newString": "two"}), tools.Failed, "write locked/a.txt: permission denied")
 }
 
 func TestChangesByOthersAreNotOverwritten(t *testing.T) {
 	const says = "a.txt was modified on disk since you last read or wrote it; read it again first"
-	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "unseen.txt": "one\n"})
-	edit := args{"filePath": "a.txt", "oldString": "one", "newString": "two"}
-	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
-	s.put("a.txt", "somebody else's one\n")
-	s.want(s.call("write", args{"filePath": "a.txt", "content": "mine\n"}), Failed, says)
-	s.want(s.call("edit", edit), Failed, says)
-	if got := s.content("a.txt"); got != "somebody else's one\n" {
+	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": "one\n", "unseen.txt": "one\n"})
+	edit := tooltest.Args{"filePath": "a.txt", "oldString": "one", "newString": "two"}
+	s.Want(s.Call("read", tooltest.Args{"filePath": "a.txt"}), tools.Completed)
+	s.Put("a.txt", "somebody else's one\n")
+	s.Want(s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "mine\n"}), tools.Failed, says)
+	s.Want(s.Call("edit", edit), tools.Failed, says)
+	if got := s.Content("a.txt"); got != "somebody else's one\n" {
 		t.Errorf("it holds %q", got)
 	}
-	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
-	s.want(s.call("edit", edit), Completed)
-	s.want(s.call("edit", edit.with(args{"oldString": "two", "newString": "three"})), Completed) // its own writing does not count
-	s.want(s.call("write", args{"filePath": "a.txt", "content": "mine\n"}), Completed)
-	s.want(s.call("write", args{"filePath": "unseen.txt", "content": "mine\n"}), Completed)
-	if err := os.Remove(filepath.Join(s.dir, "a.txt")); err != nil {
+	s.Want(s.Call("read", tooltest.Args{"filePath": "a.txt"}), tools.Completed)
+	s.Want(s.Call("edit", edit), tools.Completed)
+	s.Want(s.Call("edit", edit.With(tooltest.Args{"oldString": "two", "newString": "three"})), tools.Completed) // its own writing does not count
+	s.Want(s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "mine\n"}), tools.Completed)
+	s.Want(s.Call("write", tooltest.Args{"filePath": "unseen.txt", "content": "mine\n"}), tools.Completed)
+	if err := os.Remove(filepath.Join(s.Dir, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	s.want(s.call("write", args{"filePath": "a.txt", "content": "again\n"}), Completed, "Created a.txt")
+	s.Want(s.Call("write", tooltest.Args{"filePath": "a.txt", "content": "again\n"}), tools.Completed, "Created a.txt")
 }
 
 func TestWriteKeepsAByteOrderMarkAndReportsChangedLineEndings(t *testing.T) {
-	s := setUp(t, "edit", map[string]string{"bom.txt": "\uFEFFone\r\ntwo\r\n", "lf.txt": "one\n"})
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings changed from CRLF to LF.")
-	if got := s.content("bom.txt"); got != "\uFEFFa\nb\n" {
+	s := tooltest.SetUp(t, "edit", map[string]string{"bom.txt": "\uFEFFone\r\ntwo\r\n", "lf.txt": "one\n"})
+	s.Want(s.Call("write", tooltest.Args{"filePath": "bom.txt", "content": "a\nb\n"}), tools.Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings changed from CRLF to LF.")
+	if got := s.Content("bom.txt"); got != "\uFEFFa\nb\n" {
 		t.Errorf("it holds %q", got)
 	}
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "already has this content")
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), Completed, "1 line, 6 bytes.")
-	if got := s.content("bom.txt"); got != "\uFEFFa\r\n" {
+	s.Want(s.Call("write", tooltest.Args{"filePath": "bom.txt", "content": "a\nb\n"}), tools.Completed, "already has this content")
+	s.Want(s.Call("write", tooltest.Args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), tools.Completed, "1 line, 6 bytes.")
+	if got := s.Content("bom.txt"); got != "\uFEFFa\r\n" {
 		t.Errorf("it holds %q", got)
 	}
-	if out := s.call("write", args{"filePath": "lf.txt", "content": "x\n"}); strings.Contains(out.Output, "CRLF") {
+	if out := s.Call("write", tooltest.Args{"filePath": "lf.txt", "content": "x\n"}); strings.Contains(out.Output, "CRLF") {
 		t.Error(out.Output)
 	}
 }

@@ -200,6 +200,7 @@ func rooms() map[string]room {
 		"internal/testing/viewtest":      {"", "a terminal for tests"},
 		"internal/gitops/gitfile":        {"", "files and directories, without knowing what git keeps in them"},
 		"internal/gitops/objectdb":       {"internal/files/filelock internal/files/owner internal/gitops/gitfile internal/proc/clock", "objects that are read, without references and working trees"},
+		"internal/testing/tooltest":      {"internal/extension/lsp internal/files internal/files/workspace internal/permission internal/proc tools", "a workspace and calls of tools in it, for tests"},
 	}
 }
 

@@ -1,0 +1,71 @@
+package tools
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/tools/patch"
+)
+
+// What tests of the package from outside use of its inside.
+const (
+	ByteOrderMark  = byteOrderMark
+	DefaultBytes   = defaultBytes
+	DefaultLines   = defaultLines
+	MaxBatch       = maxBatch
+	MaxCached      = maxCached
+	MaxCounted     = maxCounted
+	MaxCustom      = maxCustom
+	MaxCustomDepth = maxCustomDepth
+	MaxDiff        = maxDiff
+	MaxEdit        = maxEdit
+	MaxErrors      = maxErrors
+	MaxImage       = maxImage
+	MaxMessage     = maxMessage
+	MaxOtherFiles  = maxOtherFiles
+	MaxSkillSample = maxSkillSample
+	MaxSpill       = maxSpill
+	MinBashTimeout = minBashTimeout
+	PDF            = pdf
+)
+
+var (
+	BashTimeout   = bashTimeout
+	Brief         = brief
+	DecodeText    = decodeText
+	ErrorText     = errorText
+	FairShare     = fairShare
+	FitImage      = fitImage
+	JSONSize      = jsonSize
+	LineCount     = lineCount
+	MediaOf       = mediaOf
+	MissingDirs   = missingDirs
+	ObjectSchema  = objectSchema
+	OfferedSchema = offeredSchema
+	ReadExa       = readExa
+	ReadResults   = readResults
+)
+
+// PerformPatch writes the changes of a patch.
+func PerformPatch(env *Env, paths map[string]workspace.Path, writes []patch.Write) error {
+	return patching{env: env, paths: paths}.perform(writes)
+}
+
+func (r *Registry) Lookup(name string) (Tool, bool) { return r.lookup(name) }
+
+func (r *Registry) All() []Tool { return slices.Concat(r.tools, r.spare) }
+
+func (c *Cache) Put(key string, changes int64, out Outcome) { c.put(key, changes, out) }
+
+func (c *Cache) Len() int { return len(c.results) }
+
+func (e encoding) Encode(text string) []byte { return e.encode(text) }
+
+func (m *Metadata) SetCustom(text json.RawMessage) { m.custom(text) }
+
+func (env *Env) ReadableIn(dir string, relative bool) func(rel string) bool {
+	return env.readableIn(dir, relative)
+}
+
+func (t *Todos) Set(list []Todo) { t.set(list) }
