@@ -304,7 +304,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/dev/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/logintest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
+		if dir == "." || dir == "internal/command" || dir == "internal/testing/wiretest" || dir == "internal/dev/nightly" || dir == "internal/testing/gittest" || dir == "internal/testing/tooltest" || dir == "internal/testing/logintest" || dir == "internal/testing/e2e/scripts" || dir == "internal/prices/generate" {
 			continue
 		}
 		for name, file := range files {

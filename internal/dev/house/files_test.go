@@ -44,6 +44,7 @@ func writers() map[string]string {
 		"internal/testing/gittest":     "tests",
 		"internal/testing/lsptest":     "tests",
 		"internal/testing/mcptest":     "tests",
+		"internal/testing/tooltest":    "tests",
 		"internal/testing/wiretest":    "tests",
 	}
 }
