@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 //go:embed batch.md
@@ -93,8 +94,8 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 	completed, attached := 0, 0
 	for i, o := range outcomes {
 		texts[i] = o.Text()
-		sizes[i], heights[i] = jsonSize(texts[i]), lineCount(texts[i])
-		names = append(names, brief(calls[i].Tool))
+		sizes[i], heights[i] = cut.Size(texts[i]), cut.LineCount(texts[i])
+		names = append(names, cut.Title(calls[i].Tool))
 		for _, a := range o.Attachments {
 			if attached += len(a.Data); attached <= maxBatchAttached {
 				res.Attachments = append(res.Attachments, a)
@@ -130,14 +131,14 @@ func (r *Registry) tail(name string) bool {
 // an error before it is preserved.
 func cutResult(text string, rows, room int, tail bool, o Outcome) string {
 	if !tail || o.Output == "" {
-		if shown := cutBytes(cutLines(text, rows, false), room, false); len(shown) < len(text) {
+		if shown := cut.Bytes(cut.Lines(text, rows, false), room, false); len(shown) < len(text) {
 			return shown + "\n(result truncated: make this call separately)"
 		}
 		return text
 	}
 	head := strings.TrimSuffix(text, o.Output)
-	rows, room = max(rows-lineCount(head), minTailLines), max(room-jsonSize(head), minTailBytes)
-	shown := cutBytes(cutLines(o.Output, rows, true), room, true)
+	rows, room = max(rows-cut.LineCount(head), minTailLines), max(room-cut.Size(head), minTailBytes)
+	shown := cut.Bytes(cut.Lines(o.Output, rows, true), room, true)
 	if len(shown) == len(o.Output) {
 		return text
 	}

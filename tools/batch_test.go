@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,8 +45,8 @@ func TestBatchLimits(t *testing.T) {
 	}
 	for _, name := range []string{"large.txt", "long.txt"} {
 		out = s.Call("batch", tooltest.BatchOf(tooltest.Batched("read", tooltest.Args{"filePath": name}), tooltest.Batched("read", tooltest.Args{"filePath": "small.txt"}), tooltest.Batched("read", tooltest.Args{"filePath": name}), tooltest.Batched("read", tooltest.Args{"filePath": "small.txt"})))
-		if tools.JSONSize(out.Output) > tools.DefaultBytes || tools.LineCount(out.Output) > tools.DefaultLines || !out.Truncated {
-			t.Errorf("%s: %d bytes, %d lines, cut %v", name, tools.JSONSize(out.Output), tools.LineCount(out.Output), out.Truncated)
+		if cut.Size(out.Output) > tools.DefaultBytes || cut.LineCount(out.Output) > tools.DefaultLines || !out.Truncated {
+			t.Errorf("%s: %d bytes, %d lines, cut %v", name, cut.Size(out.Output), cut.LineCount(out.Output), out.Truncated)
 		}
 		if n := strings.Count(out.Output, "1: small\n"); n != 2 || strings.Count(out.Output, "result truncated: make this call separately") != 2 {
 			t.Errorf("%s: of the small answers %d are whole", name, n)
@@ -122,8 +123,8 @@ func TestABatchKeepsTheTailOfCommandOutput(t *testing.T) {
 	command := tooltest.Batched("bash", tooltest.Args{"command": "seq 1 3000; echo FATAL; exit 9"})
 	out := s.Call("batch", tooltest.BatchOf(command))
 	s.Want(out, tools.Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(result truncated, only the tail is shown: more of it is saved to "+s.Env.Outputs.Path())
-	if !out.Truncated || tools.JSONSize(out.Output) > tools.DefaultBytes || tools.LineCount(out.Output) > tools.DefaultLines {
-		t.Errorf("cut %v, %d bytes, %d lines", out.Truncated, tools.JSONSize(out.Output), tools.LineCount(out.Output))
+	if !out.Truncated || cut.Size(out.Output) > tools.DefaultBytes || cut.LineCount(out.Output) > tools.DefaultLines {
+		t.Errorf("cut %v, %d bytes, %d lines", out.Truncated, cut.Size(out.Output), cut.LineCount(out.Output))
 	}
 	s.Want(s.Call("batch", tooltest.BatchOf(tooltest.Batched("deploy", tooltest.Args{}))), tools.Completed, "Error: tool deploy failed with exit code 3: why\n\n(result truncated", "\n3000\nLAST\n\n</call>")
 	s.Want(s.Call("batch", tooltest.BatchOf(tooltest.Batched("bash", tooltest.Args{"command": "seq 1 3; exit 9"}))), tools.Completed, "\n1\n2\n3\n\n\n(exit code 9)\n</call>")

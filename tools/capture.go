@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // maxSpill is how much of a command's output is saved to disk, in bytes.
@@ -79,7 +80,7 @@ func (c *capture) total() int64 { return c.size }
 func (c *capture) text() bounded {
 	c.shown.Flush() //nolint:errcheck // never fails
 	saved := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
-	shown := cutBytes(cutLines(saved, c.env.lineLimit(), true), c.env.sizeLimit(), true)
+	shown := cut.Bytes(cut.Lines(saved, c.env.lineLimit(), true), c.env.sizeLimit(), true)
 	if len(shown) == len(saved) && c.tail.Total() <= int64(c.env.sizeLimit()) {
 		return bounded{text: shown}
 	}

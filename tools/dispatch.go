@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // Status is the final status of a call.
@@ -97,7 +98,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if err != nil {
 		return fail(out, err)
 	}
-	out.Title = brief(pending.Title)
+	out.Title = cut.Title(pending.Title)
 	d := env.Profile.DecideAll(pending.Needs)
 	out.Decision = &d
 	if d.Allowed() {
@@ -181,7 +182,7 @@ func (e errDeadline) Error() string {
 // finish copies a tool's result, truncated, into the outcome.
 func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Title != "" {
-		out.Title = brief(res.Title)
+		out.Title = cut.Title(res.Title)
 	}
 	if res.Extension != "" {
 		out.Extension = res.Extension
@@ -205,7 +206,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 }
 
 func fail(out Outcome, err error) Outcome {
-	out.Status, out.Error = Failed, errorText(err.Error())
+	out.Status, out.Error = Failed, cut.Message(err.Error())
 	if errors.Is(err, context.Canceled) {
 		out.Error = "tool call interrupted"
 	}
@@ -222,7 +223,7 @@ func fail(out Outcome, err error) Outcome {
 }
 
 func deny(out Outcome, d permission.Decision) Outcome {
-	out.Status, out.Error, out.Decision = Denied, errorText(d.Denial()), &d
+	out.Status, out.Error, out.Decision = Denied, cut.Message(d.Denial()), &d
 	return out
 }
 
@@ -243,7 +244,7 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 	if why := unavailableReason(call.Name); why != "" {
 		return fail(out, fmt.Errorf("tool %q is not available: %s", call.Name, why))
 	}
-	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
+	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", cut.Title(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
 }
 
 // Unsupported reports whether a name is that of a tool of OpenCode that no session has.

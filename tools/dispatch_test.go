@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -213,7 +214,7 @@ func TestErrorsAndTitlesAreTruncated(t *testing.T) {
 	}
 	for name, tool := range spares {
 		out := tool.dispatch(t, t.Context())
-		if len(out.Title) > 300 || strings.Contains(out.Title, "\n") || tools.JSONSize(out.Text()) > tools.MaxMessage+100 || !utf8.ValidString(out.Title+out.Text()) {
+		if len(out.Title) > 300 || strings.Contains(out.Title, "\n") || cut.Size(out.Text()) > cut.MaxMessage+100 || !utf8.ValidString(out.Title+out.Text()) {
 			t.Errorf("%s: a title of %d bytes, a text of %d: %.50q", name, len(out.Title), len(out.Text()), out.Title)
 		}
 	}
@@ -280,7 +281,7 @@ func FuzzDispatch(f *testing.F) {
 		if !maps.Equal(before, after) {
 			t.Errorf("changed outside: %v, was %v", after, before)
 		}
-		if !utf8.ValidString(out.Text()) || tools.JSONSize(out.Text()) > tools.DefaultBytes+tools.MaxMessage+1000 {
+		if !utf8.ValidString(out.Text()) || cut.Size(out.Text()) > tools.DefaultBytes+cut.MaxMessage+1000 {
 			t.Errorf("a text of %d bytes: %.100q", len(out.Text()), out.Text())
 		}
 		if strings.Contains(out.Text(), "s3cret-key") || strings.Contains(out.Output, "s3cret\n") {

@@ -22,7 +22,6 @@ const (
 	MaxEdit        = maxEdit
 	MaxErrors      = maxErrors
 	MaxImage       = maxImage
-	MaxMessage     = maxMessage
 	MaxOtherFiles  = maxOtherFiles
 	MaxSkillSample = maxSkillSample
 	MaxSpill       = maxSpill
@@ -32,13 +31,9 @@ const (
 
 var (
 	BashTimeout   = bashTimeout
-	Brief         = brief
 	DecodeText    = decodeText
-	ErrorText     = errorText
 	FairShare     = fairShare
 	FitImage      = fitImage
-	JSONSize      = jsonSize
-	LineCount     = lineCount
 	MediaOf       = mediaOf
 	MissingDirs   = missingDirs
 	ObjectSchema  = objectSchema

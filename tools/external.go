@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/text/schema"
 	"github.com/millhand/millhand/internal/text/terminal"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // maxExternalText is the maximum length of an external tool's description in bytes, without the dots.
@@ -129,7 +130,7 @@ func (t external) result(env *Env, from ExternalResult) (Result, error) {
 	switch {
 	case out.Output == "" && !from.Failed:
 		out.Output = "(no output)"
-	case from.Failed && len(out.Output) <= maxMessage:
+	case from.Failed && len(out.Output) <= cut.MaxMessage:
 		failure := terminal.Text(out.Output)
 		if out.Output = ""; failure == "" {
 			failure = "tool " + t.Name + " failed without an error message"

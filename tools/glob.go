@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -74,7 +75,7 @@ func backslashNote(globs string) string {
 func patternsBelow(env *Env, base workspace.Path, patterns string) (below string, outside bool, err error) {
 	list, err := search.SplitGlobs(patterns)
 	if err != nil {
-		return "", false, fmt.Errorf("glob %s: %w", brief(patterns), err)
+		return "", false, fmt.Errorf("glob %s: %w", cut.Title(patterns), err)
 	}
 	for i, pattern := range list {
 		var beyond bool
@@ -92,7 +93,7 @@ func patternsBelow(env *Env, base workspace.Path, patterns string) (below string
 // leading slash otherwise only anchors it.
 func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
-		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", brief(pattern))
+		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", cut.Title(pattern))
 	}
 	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
 	if len(fixed) > 1 && strings.ContainsAny(fixed[:1], "~$%") || strings.HasPrefix(fixed, "file:") {

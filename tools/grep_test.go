@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -66,8 +67,8 @@ func TestGrepOutputIsTruncated(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
 	out := s.Call("grep", tooltest.Args{"pattern": "needle"})
 	s.Want(out, tools.Completed, "Found 100 matches\n", "full output saved to "+s.Env.Outputs.Path())
-	if tools.JSONSize(out.Output) > tools.DefaultBytes+500 || !out.Truncated || out.Metadata.OutputPath == "" {
-		t.Errorf("%d bytes, %v", tools.JSONSize(out.Output), out.Metadata)
+	if cut.Size(out.Output) > tools.DefaultBytes+500 || !out.Truncated || out.Metadata.OutputPath == "" {
+		t.Errorf("%d bytes, %v", cut.Size(out.Output), out.Metadata)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // Hook is called around each call of a session. Its functions are for one session, may be nil, and are
@@ -88,7 +89,7 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 		seen := HookResult{env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.HeldJSON(out.Metadata.Custom), env.Redact.Held(out.Error)}
 		res := h.After(ctx, hookCall(out.Tool, call), seen)
 		if res.Title != seen.Title {
-			out.Title = brief(res.Title)
+			out.Title = cut.Title(res.Title)
 		}
 		if !bytes.Equal(res.Metadata, seen.Metadata) {
 			out.Metadata.custom(res.Metadata)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/jsontext"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // Metadata describes the result of a call for the record. Fields that do not apply
@@ -68,8 +69,8 @@ func (m *Metadata) count(before, after string) {
 		return
 	}
 	for _, e := range udiff.Lines(before, after) {
-		*m.Added += lineCount(e.New)
-		*m.Removed += lineCount(before[e.Start:e.End])
+		*m.Added += cut.LineCount(e.New)
+		*m.Removed += cut.LineCount(before[e.Start:e.End])
 	}
 }
 

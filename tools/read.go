@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 //go:embed read.md
@@ -103,7 +104,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
 	}
 	notes, loaded := env.notesFor(p.Rel)
-	result, err := readText(ctx, env, p, in2, lines, enc, jsonSize(notes))
+	result, err := readText(ctx, env, p, in2, lines, enc, cut.Size(notes))
 	if err != nil {
 		if len(loaded) > 0 {
 			env.Notes.forget(loaded)
@@ -133,7 +134,7 @@ func isMissing(err error) bool {
 
 // pageBytes returns the size limit of the lines, without the text around them.
 func pageBytes(env *Env, name string) int {
-	return max(env.sizeLimit()-jsonSize(name)-256, 512)
+	return max(env.sizeLimit()-cut.Size(name)-256, 512)
 }
 
 // page is a range of lines of a file, formatted for a model.
@@ -176,7 +177,7 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 		}
 		clipped, wrong := clipLine(line)
 		shown := fmt.Sprintf("%d: %s\n", p.seen, clipped)
-		used += jsonSize(shown)
+		used += cut.Size(shown)
 		if p.lines == limit || used > size {
 			p.more, p.full, p.total = true, p.lines < limit, p.seen
 			p.seen--

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,7 +86,7 @@ func TestReadContinuesAtTheOffset(t *testing.T) {
 			for offset, pages := 1, 0; ; pages++ {
 				out := s.Call("read", tooltest.Args{"filePath": "f.txt", "offset": offset})
 				s.Want(out, tools.Completed)
-				if size := tools.JSONSize(out.Output); size > tools.DefaultBytes {
+				if size := cut.Size(out.Output); size > tools.DefaultBytes {
 					t.Fatalf("a page of %d bytes", size)
 				}
 				_, page, _ := strings.Cut(out.Output, "<content>\n")
@@ -274,7 +275,7 @@ func TestReadIsLimited(t *testing.T) {
 	for _, size := range []int{1000, 5000, 20_000} {
 		s.Env.Limits.Bytes = size
 		out := s.Call("read", tooltest.Args{"filePath": "f.txt"})
-		if got := tools.JSONSize(out.Output); got > size || got < size*3/4-600 || !utf8.ValidString(out.Output) {
+		if got := cut.Size(out.Output); got > size || got < size*3/4-600 || !utf8.ValidString(out.Output) {
 			t.Errorf("of %d bytes it took %d", size, got)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/jsontext"
 	"github.com/millhand/millhand/internal/text/schema"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // maxInput and maxDepth limit the arguments of one call, so that a broken or
@@ -336,9 +337,9 @@ func valueList(values []any) string {
 // valueText returns a value that a model sent, for an error message.
 func valueText(v any) string {
 	if s, ok := v.(string); ok {
-		return strconv.Quote(brief(s))
+		return strconv.Quote(cut.Title(s))
 	}
-	return brief(fmt.Sprint(v))
+	return cut.Title(fmt.Sprint(v))
 }
 
 func kindOf(v any) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -212,7 +213,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input string) {
 		got, err := decode(input)
-		if err != nil && (err.Error() == "" || !utf8.ValidString(tools.ErrorText(err.Error()))) {
+		if err != nil && (err.Error() == "" || !utf8.ValidString(cut.Message(err.Error()))) {
 			t.Errorf("an error of no words: %q", err)
 		}
 		if err == nil && !utf8.ValidString(got.Name) {

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/frontmatter"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 //go:embed skill.md
@@ -32,7 +33,7 @@ func skillTool(env *Env) Tool {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(skillDescription))
 	for _, s := range env.skills() {
-		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cutBytes(textcut.OneLine(s.Description), maxSkillListed, false))
+		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cut.Bytes(textcut.OneLine(s.Description), maxSkillListed, false))
 	}
 	if len(env.skills()) == 0 {
 		text.WriteString("\n(none)")
@@ -70,7 +71,7 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 func (env *Env) skillNotFound(name string) error {
 	for _, problem := range env.Skills.Problems {
 		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
-			return fmt.Errorf("skill %q can't be loaded: %s: %w", brief(name), broken.File, broken.Err)
+			return fmt.Errorf("skill %q can't be loaded: %s: %w", cut.Title(name), broken.File, broken.Err)
 		}
 	}
 	var names []string
@@ -78,9 +79,9 @@ func (env *Env) skillNotFound(name string) error {
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("skill %q not found; no skills are available", brief(name))
+		return fmt.Errorf("skill %q not found; no skills are available", cut.Title(name))
 	}
-	return fmt.Errorf("skill %q not found; available skills: %s", brief(name), strings.Join(names, ", "))
+	return fmt.Errorf("skill %q not found; available skills: %s", cut.Title(name), strings.Join(names, ", "))
 }
 
 // loadSkill returns a skill's text and the names of some of its files.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/frontmatter"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 // Limits of skills.
@@ -139,7 +140,7 @@ func readSkill(root *os.Root, name string) (Skill, error) {
 	case head.Name == "":
 		return Skill{}, errors.New("frontmatter has no name")
 	case !isSkillName(head.Name):
-		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", brief(head.Name), maxSkillName)
+		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", cut.Title(head.Name), maxSkillName)
 	case head.Description == "":
 		return Skill{}, errors.New("frontmatter has no description, so a model can't know when to load the skill")
 	case len(head.Description) > maxDescription:

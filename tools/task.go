@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 //go:embed task.md
@@ -100,7 +101,7 @@ func prepareTask(env *Env, in taskInput) (Pending, error) {
 	}
 	known := slices.ContainsFunc(env.Agents, func(a Agent) bool { return a.Name == in.Subagent })
 	if !known {
-		return Pending{}, fmt.Errorf("agent %q not found; available agents: %s", brief(in.Subagent), strings.Join(agentNames(env.agents()), ", "))
+		return Pending{}, fmt.Errorf("agent %q not found; available agents: %s", cut.Title(in.Subagent), strings.Join(agentNames(env.agents()), ", "))
 	}
 	title := in.Description
 	if title == "" {

@@ -109,19 +109,6 @@ func TestTruncationNotice(t *testing.T) {
 	}
 }
 
-func TestErrorText(t *testing.T) {
-	long := "open " + strings.Repeat("x", 100_000) + ": no such file"
-	got := errorText(long)
-	if !strings.HasPrefix(got, "open xxx") || !strings.HasSuffix(got, "xxx: no such file") || !strings.Contains(got, "x (...) x") || len(got) > maxMessage+10 {
-		t.Errorf("%d bytes: %.50q", len(got), got)
-	}
-	for in, want := range map[string]string{"": "", "short: why": "short: why", "a\xffb": "a\uFFFDb", strings.Repeat("x", maxMessage): strings.Repeat("x", maxMessage)} {
-		if got := errorText(in); got != want {
-			t.Errorf("errorText(%.20q) = %.20q", in, got)
-		}
-	}
-}
-
 // FuzzBound checks with an encoder that what a model gets is valid and not
 // larger than promised, and that nothing is lost or invented.
 func FuzzBound(f *testing.F) {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/web"
 )
 
@@ -43,7 +44,7 @@ func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 		return Pending{}, errors.New("url is empty; specify a URL that starts with https://")
 	}
 	if !strings.Contains(in.URL, "://") {
-		return Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", brief(in.URL))
+		return Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", cut.Title(in.URL))
 	}
 	in.Format = orElse(in.Format, "markdown")
 	if in.Timeout < 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/cut"
 )
 
 //go:embed write.md
@@ -72,7 +73,7 @@ func doWrite(ctx context.Context, env *Env, p workspace.Path, content string) (R
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p, figures.Count(lineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
+	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p, figures.Count(cut.LineCount(content), "line"), figures.Count(len(data), "byte"), endsNote(before, content)), Metadata: meta}, nil
 }
 
 // byteOrderMark starts some text files. Models don't see it, so it is preserved
@@ -102,14 +103,14 @@ const (
 // of a file to write.
 func fileName(name string, p workspace.Path) error {
 	if strings.HasSuffix(name, "/") {
-		return fmt.Errorf("path %s ends in a slash: specify a file name", brief(name))
+		return fmt.Errorf("path %s ends in a slash: specify a file name", cut.Title(name))
 	}
 	if len(p.Abs) >= maxPath {
-		return fmt.Errorf("path too long: %s has %d bytes, maximum %d", brief(p.Rel), len(p.Abs), maxPath-1)
+		return fmt.Errorf("path too long: %s has %d bytes, maximum %d", cut.Title(p.Rel), len(p.Abs), maxPath-1)
 	}
 	for component := range strings.SplitSeq(p.Abs, "/") {
 		if len(component) > maxName {
-			return fmt.Errorf("file name too long: %s has %d bytes, maximum %d", brief(component), len(component), maxName)
+			return fmt.Errorf("file name too long: %s has %d bytes, maximum %d", cut.Title(component), len(component), maxName)
 		}
 	}
 	return nil
@@ -119,13 +120,4 @@ func fileName(name string, p workspace.Path) error {
 // read or wrote it.
 func changedOnDisk(p workspace.Path) error {
 	return fmt.Errorf("%s was modified on disk since you last read or wrote it; read it again first", p)
-}
-
-// lineCount counts lines, including a last one without a newline.
-func lineCount(s string) int {
-	n := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		n++
-	}
-	return n
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -45,7 +46,7 @@ func TestWrite(t *testing.T) {
 			}
 			_, name, _ := strings.Cut(strings.TrimRight(tt.want, "."), " ")
 			name, _, _ = strings.Cut(name, ": ")
-			if got := s.Content(name); got != tt.content || out.Title != tools.Brief(name) {
+			if got := s.Content(name); got != tt.content || out.Title != cut.Title(name) {
 				t.Errorf("%s (%s) holds %q", name, out.Title, got)
 			}
 			want := []string{"dangling", "link", "old.txt", "sub/x"}

@@ -77,7 +77,7 @@ func rooms() map[string]room {
 		"report":                         {"internal/event internal/text/figures internal/text/jsontext internal/text/markdown internal/money internal/text/printable internal/text/findings report/patterns report/packing report/xmldoc", "a report follows from the events alone"},
 		"report/reportschema":            {"internal/event internal/money report", "a description of the types of a report; it reads none"},
 		"report/html":                    {"internal/event internal/text/figures internal/journal internal/text/markdown internal/model internal/money internal/text/printable report/transcript report internal/text/findings internal/text/textcut report/patterns", "a page of a report and of conversations that it is given; it reads no files"},
-		"tools":                          {"internal/extension/lsp internal/files internal/permission internal/files/workspace internal/proc internal/text/redact internal/gitops/ignore tools/web internal/text/frontmatter internal/text/jsontext internal/text/schema tools/edit tools/patch tools/shell tools/search internal/money internal/text/figures internal/text/textcut internal/files/pathtree internal/text/terminal tools/merge", "a tool must not know who calls it or what becomes of its result"},
+		"tools":                          {"internal/extension/lsp internal/files internal/permission internal/files/workspace internal/proc internal/text/redact internal/gitops/ignore tools/web internal/text/frontmatter internal/text/jsontext internal/text/schema tools/edit tools/patch tools/shell tools/search internal/money internal/text/figures internal/text/textcut internal/files/pathtree internal/text/terminal tools/merge tools/cut", "a tool must not know who calls it or what becomes of its result"},
 		"tools/edit":                     {"internal/text/figures tools/merge", "a pure core"},
 		"tools/patch":                    {"tools/merge", "a pure core"},
 		"tools/merge":                    {"", "a pure core"},
@@ -201,6 +201,7 @@ func rooms() map[string]room {
 		"internal/gitops/gitfile":        {"", "files and directories, without knowing what git keeps in them"},
 		"internal/gitops/objectdb":       {"internal/files/filelock internal/files/owner internal/gitops/gitfile internal/proc/clock", "objects that are read, without references and working trees"},
 		"internal/testing/tooltest":      {"internal/extension/lsp internal/files internal/files/workspace internal/permission internal/proc tools", "a workspace and calls of tools in it, for tests"},
+		"tools/cut":                      {"internal/text/textcut", "texts that are shortened, without knowing whose they are"},
 	}
 }
 
