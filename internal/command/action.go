@@ -15,8 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/action"
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -24,11 +24,9 @@ import (
 	"github.com/millhand/millhand/internal/files/abandon"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/markdown"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -149,7 +147,7 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 	}
 	if err != nil {
 		s.refuse(err)
-		return c, exitOf(err), false
+		return c, exitcode.Of(err), false
 	}
 	if c.Manifest == "" {
 		c.prompt = manifests[0]
@@ -207,7 +205,7 @@ func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	default:
 		s.refuse(err)
 	}
-	return exitOf(err)
+	return exitcode.Of(err)
 }
 
 // annotation returns the annotation of a manifest's problem at its location. The message
@@ -218,27 +216,6 @@ func (s *actionStep) annotation(p problem.Problem) action.Annotation {
 		a.Location = s.where.Location(p.File, p.Line, p.Column)
 	}
 	return a
-}
-
-// exitOf returns the exit code for an error of a command.
-func exitOf(err error) event.Exit {
-	var f fault.Error
-	var interrupt ending.Interrupt
-	var timeout session.Timeout
-	var noKey *models.KeyError
-	switch {
-	case err == nil:
-		return event.ExitOK
-	case errors.As(err, &interrupt): // even if it is wrapped in another error
-		return interrupt.Exit
-	case errors.As(err, &timeout) && timeout.Code == event.CodeRunTime: // likewise
-		return event.ExitDeadline
-	case errors.As(err, &f):
-		return f.Kind
-	case errors.As(err, &noKey):
-		return event.ExitAuth
-	}
-	return event.ExitUsage
 }
 
 // environment returns the environment of the run.

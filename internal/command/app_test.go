@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/world"
@@ -194,7 +195,7 @@ func TestMistakesOfACommandLine(t *testing.T) {
 	} {
 		var got string
 		err := runLine(t.Context(), sampleApp(&got), append([]string{"sample"}, strings.Fields(line)...), env)
-		if err == nil || err.Error() != want+"; see 'millhand sample --help'" || exitOf(err) != event.ExitUsage {
+		if err == nil || err.Error() != want+"; see 'millhand sample --help'" || exitcode.Of(err) != event.ExitUsage {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}

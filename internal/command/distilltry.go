@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/distill"
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -187,7 +188,7 @@ func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, ch
 		Claim: func() (*rundir.Dir, error) { return rundir.Claim(ctx, dir, id, d.world.Clock()) },
 		Print: func(_ world.World, r *report.Report, at string) { rep, d.reports = r, at },
 	})
-	if rep == nil || len(rep.Jobs) == 0 || exitOf(err) == event.ExitInternal {
+	if rep == nil || len(rep.Jobs) == 0 || exitcode.Of(err) == event.ExitInternal {
 		return nil, err
 	}
 	return rep, nil

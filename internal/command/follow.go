@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/runs"
@@ -91,7 +92,7 @@ func followPulls(ctx context.Context, w world.World, o followOptions) error {
 		}
 		if err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-			exits = append(exits, exitOf(err))
+			exits = append(exits, exitcode.Of(err))
 		}
 		if ctx.Err() != nil {
 			break

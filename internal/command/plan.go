@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/load"
@@ -158,7 +159,7 @@ func outlook(ctx context.Context, w world.World, plan *tasks.Plan, local bool) (
 	at.Local = local
 	ready, err := preflight.Check(ctx, plan, at)
 	if ctx.Err() != nil {
-		return nil, nil, 0, fault.Wrap(exitOf(context.Cause(ctx)), context.Cause(ctx))
+		return nil, nil, 0, fault.Wrap(exitcode.Of(context.Cause(ctx)), context.Cause(ctx))
 	}
 	refusals := preflight.Refusals(err)
 	if err != nil && len(refusals) == 0 {

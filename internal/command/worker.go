@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/app/exitcode"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/machine"
 	"github.com/millhand/millhand/internal/app/models"
@@ -104,7 +105,7 @@ func work(ctx context.Context, w world.World, o workerOptions) error {
 		k.say("sign off: %v", gone)
 	}
 	if ctx.Err() != nil { // its jobs were given back
-		return fault.Wrap(exitOf(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx)))
+		return fault.Wrap(exitcode.Of(context.Cause(ctx)), fmt.Errorf("worker %s: %w", k.id, context.Cause(ctx)))
 	}
 	return err
 }
@@ -123,7 +124,7 @@ func (o *workerOptions) await(ctx context.Context, w world.World) (*queue.Queue,
 			fmt.Fprintln(w.Err, printable.Text("waiting for the queue: "+last))
 		}
 		if err := clock.Wait(ctx, queued.Poll); err != nil {
-			return nil, fault.Wrap(exitOf(err), fmt.Errorf("wait for the queue: %w", err))
+			return nil, fault.Wrap(exitcode.Of(err), fmt.Errorf("wait for the queue: %w", err))
 		}
 	}
 }

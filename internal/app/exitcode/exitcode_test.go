@@ -1,4 +1,4 @@
-package command
+package exitcode
 
 import (
 	"errors"
@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/ending"
 )
 
-func TestExitOf(t *testing.T) {
+func TestAnErrorHasTheExitCodeOfItsCause(t *testing.T) {
 	signal := ending.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
 	for name, tt := range map[string]struct {
 		err  error
@@ -20,9 +22,12 @@ func TestExitOf(t *testing.T) {
 		"an error of the command line":   {errors.New("no such flag"), event.ExitUsage},
 		"a failure":                      {fault.New(event.ExitPolicy, "no sandbox"), event.ExitPolicy},
 		"a signal while reading":         {fmt.Errorf("read manifest m.yaml: %w", signal), event.ExitTerminate},
+		"the time of the run":            {fault.Wrap(event.ExitUsage, session.Timeout{Code: event.CodeRunTime}), event.ExitDeadline},
+		"the time of a job":              {fault.Wrap(event.ExitFailed, session.Timeout{Code: event.CodeLimit}), event.ExitFailed},
+		"a missing key":                  {fmt.Errorf("check models: %w", &models.KeyError{}), event.ExitAuth},
 		"a failure for which it was one": {fault.New(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
 	} {
-		if got := exitOf(tt.err); got != tt.want {
+		if got := Of(tt.err); got != tt.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
 		}
 	}

@@ -1,0 +1,33 @@
+// Package exitcode knows the exit code of every error that ends a command. It neither prints errors nor exits.
+package exitcode
+
+import (
+	"errors"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/models"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/ending"
+)
+
+// Of returns the exit code for an error of a command.
+func Of(err error) event.Exit {
+	var f fault.Error
+	var interrupt ending.Interrupt
+	var timeout session.Timeout
+	var noKey *models.KeyError
+	switch {
+	case err == nil:
+		return event.ExitOK
+	case errors.As(err, &interrupt): // even if it is wrapped in another error
+		return interrupt.Exit
+	case errors.As(err, &timeout) && timeout.Code == event.CodeRunTime: // likewise
+		return event.ExitDeadline
+	case errors.As(err, &f):
+		return f.Kind
+	case errors.As(err, &noKey):
+		return event.ExitAuth
+	}
+	return event.ExitUsage
+}
