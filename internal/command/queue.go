@@ -9,6 +9,8 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -29,7 +31,7 @@ func queueCommand(w world.World) *cli.Command {
 			},
 			{
 				Name: "status", Usage: "Print the jobs of a queued run, its cost, and the workers", ArgsUsage: "RUN",
-				Flags: append(status.server.flags(),
+				Flags: append(serverFlagsOf(&status.server),
 					&cli.BoolFlag{Name: "watch", Destination: &status.watch, Usage: "Print it again after changes, until the run has ended"},
 					jsonFlag(&status.json, "Print one JSON document"),
 				),
@@ -37,13 +39,13 @@ func queueCommand(w world.World) *cli.Command {
 			},
 			{
 				Name: "cancel", Usage: "Cancel a queued run: its jobs that run are stopped, the others are not started", ArgsUsage: "RUN",
-				Flags:  cancel.server.flags(),
+				Flags:  serverFlagsOf(&cancel.server),
 				Action: act(cancel.parse, func(ctx context.Context) error { return cancelRun(ctx, w, *cancel) }),
 			},
 			{
 				Name: "report", Usage: "Write the reports of a queued run, and exit as the run would", ArgsUsage: "RUN",
 				UsageText: "millhand queue report 20260102-030405-1a2b3c4d --wait --report-dir out",
-				Flags: append(report.server.flags(),
+				Flags: append(serverFlagsOf(&report.server),
 					&cli.StringFlag{Name: "report-dir", Destination: &report.reportDir, Usage: "Write the reports into `DIR` (required)"},
 					&cli.BoolFlag{Name: "wait", Destination: &report.wait, Usage: "Wait until all jobs have ended"},
 					flagOf(runs.FailOnField(&report.failOn, "")),
@@ -55,18 +57,18 @@ func queueCommand(w world.World) *cli.Command {
 }
 
 type queueCancelOptions struct {
-	server queueOptions
+	server queue.Options
 	run    string
 }
 
 func (o *queueCancelOptions) parse(args []string) (err error) {
 	o.run, err = oneRun("queue cancel", args)
-	return cmp.Or(err, o.server.check("queue cancel"))
+	return cmp.Or(err, checkServer(o.server, "queue cancel"))
 }
 
 // cancelRun cancels a run.
 func cancelRun(ctx context.Context, w world.World, o queueCancelOptions) error {
-	q, r, err := queuedRun(ctx, w, o.server, o.run)
+	q, r, err := queued.Find(ctx, w, o.server, o.run)
 	if err != nil {
 		return err
 	}

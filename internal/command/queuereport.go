@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -15,7 +16,7 @@ import (
 )
 
 type queueReportOptions struct {
-	server    queueOptions
+	server    queue.Options
 	run       string
 	reportDir string
 	wait      bool
@@ -27,12 +28,12 @@ func (o *queueReportOptions) parse(args []string) (err error) {
 	if err == nil && o.reportDir == "" {
 		err = errors.New("queue report requires --report-dir DIR")
 	}
-	return cmp.Or(err, o.server.check("queue report"))
+	return cmp.Or(err, checkServer(o.server, "queue report"))
 }
 
 // reportQueued writes all files that the pool would have written for a run.
 func reportQueued(ctx context.Context, w world.World, o queueReportOptions) error {
-	q, r, err := queuedRun(ctx, w, o.server, o.run)
+	q, r, err := queued.Find(ctx, w, o.server, o.run)
 	if err != nil {
 		return err
 	}

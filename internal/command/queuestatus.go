@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
 type queueStatusOptions struct {
-	server queueOptions
+	server queue.Options
 	run    string
 	watch  bool
 	json   bool
@@ -18,12 +19,12 @@ type queueStatusOptions struct {
 
 func (o *queueStatusOptions) parse(args []string) (err error) {
 	o.run, err = oneRun("queue status", args)
-	return cmp.Or(err, o.server.check("queue status"))
+	return cmp.Or(err, checkServer(o.server, "queue status"))
 }
 
 // queueStatus prints the state of a run.
 func queueStatus(ctx context.Context, w world.World, o queueStatusOptions) error {
-	q, r, err := queuedRun(ctx, w, o.server, o.run)
+	q, r, err := queued.Find(ctx, w, o.server, o.run)
 	if err != nil {
 		return err
 	}

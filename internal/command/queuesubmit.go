@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/pricetable"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -34,7 +35,7 @@ import (
 )
 
 type submitOptions struct {
-	server     queueOptions
+	server     queue.Options
 	plan       load.Options
 	deliveries int
 	lease      time.Duration
@@ -58,7 +59,7 @@ func (o *submitOptions) flags() []cli.Flag {
 	chosen := slices.DeleteFunc(o.plan.JobFields(), func(f option.Field) bool {
 		return slices.Contains([]string{"shard", "jobs"}, f.Name) // that is what workers decide
 	})
-	return append(slices.Concat(o.server.flags(), flagsOf(chosen)),
+	return append(slices.Concat(serverFlagsOf(&o.server), flagsOf(chosen)),
 		&cli.GenericFlag{Name: "max-time", Category: option.Limits, Value: option.Of(&o.plan.MaxTime, option.Period), DefaultText: load.FromManifest, Usage: "Limit the time of the run from now on to `DURATION`, for example 90m"},
 		&cli.GenericFlag{Name: "max-deliveries", Category: option.Limits, Value: option.Of(&o.deliveries, option.AtLeastOne), DefaultText: "3", Usage: "Fail a job that `N` workers did not end"},
 		&cli.GenericFlag{Name: "lease", Category: option.Limits, Value: option.Of(&o.lease, option.Period), DefaultText: "1m", Usage: "Deliver a job to another worker when its worker is silent for `DURATION`"},
@@ -69,7 +70,7 @@ func (o *submitOptions) flags() []cli.Flag {
 
 func (o *submitOptions) parse(args []string) error {
 	o.plan.Paths = []load.Path{{Flag: "--sources", Path: o.plan.Sources.File}}
-	if err := cmp.Or(o.plan.Parse("queue submit", args), o.server.check("queue submit")); err != nil {
+	if err := cmp.Or(o.plan.Parse("queue submit", args), checkServer(o.server, "queue submit")); err != nil {
 		return err
 	}
 	if o.lease < shortestLease {
@@ -98,7 +99,7 @@ func submitRun(ctx context.Context, w world.World, o submitOptions) error {
 	if err := withoutKeys(set.Check()); err != nil { // keys are those of workers
 		return fault.Wrap(event.ExitUsage, err)
 	}
-	q, err := o.server.open(ctx, w)
+	q, err := queued.Connect(ctx, w, o.server)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func workerCommand(w world.World) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "Run jobs of a queue until a signal: SIGTERM gives those that run back",
 		UsageText: "millhand worker --url nats://queue.example.com:4222 --jobs 4\nmillhand worker --url tls://queue.example.com:4222 --policy /etc/millhand/worker.yaml --max-idle 10m",
-		Flags: append(o.server.flags(),
+		Flags: append(serverFlagsOf(&o.server),
 			&cli.GenericFlag{Name: "jobs", Category: option.Limits, Value: option.Of(&o.jobs, option.AtLeastOne), DefaultText: "1", Usage: "Run up to `N` jobs in parallel"},
 			&cli.BoolFlag{Name: "once", Category: option.Limits, Destination: &o.once, Usage: "Exit after one job"},
 			&cli.BoolFlag{Name: "drain", Category: option.Limits, Destination: &o.drain, Usage: "Exit when no job waits"},
@@ -56,7 +56,7 @@ func workerCommand(w world.World) *cli.Command {
 }
 
 func (o *workerOptions) parse(args []string) error {
-	return cmp.Or(noArguments("worker", args), o.server.check("worker"))
+	return cmp.Or(noArguments("worker", args), checkServer(o.server, "worker"))
 }
 
 // work runs a worker.
@@ -115,7 +115,7 @@ func work(ctx context.Context, w world.World, o workerOptions) error {
 func (o *workerOptions) await(ctx context.Context, w world.World) (*queue.Queue, error) {
 	began, last := w.Now(), ""
 	for {
-		q, err := o.server.open(ctx, w)
+		q, err := queued.Connect(ctx, w, o.server)
 		if err == nil || !queue.IsStarting(err) || o.drain || o.maxIdle > 0 && w.Now().Sub(began) >= o.maxIdle {
 			return q, err
 		}

@@ -30,7 +30,7 @@ import (
 )
 
 type workerOptions struct {
-	server   queueOptions
+	server   queue.Options
 	policies load.PolicyOptions
 	jobs     int
 	sandbox  string
