@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/queue"
 	"github.com/millhand/millhand/internal/app/queue/queued"
+	"github.com/millhand/millhand/internal/app/queue/submission"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -18,7 +19,7 @@ import (
 )
 
 func queueCommand(w world.World) *cli.Command {
-	submit, status, cancel, report := &submitOptions{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{failOn: event.FailOnAny}
+	submit, status, cancel, report := &submission.Options{}, &queueStatusOptions{}, &queueCancelOptions{}, &queueReportOptions{failOn: event.FailOnAny}
 	return &cli.Command{
 		Name: "queue", Usage: "Run jobs on several machines, through a NATS server",
 		Subcommands: []*cli.Command{
@@ -26,8 +27,8 @@ func queueCommand(w world.World) *cli.Command {
 				Name: "submit", Usage: "Queue the jobs of manifests for workers, and print the id of the run", ArgsUsage: "[MANIFEST...]",
 				Description: "Queue the jobs of manifests for workers, and print the id of the run.\n" + load.OrUsual,
 				UsageText:   "millhand queue submit millhand.yaml --url nats://queue.example.com:4222\nmillhand queue submit --max-cost 50 --only migrate millhand.yaml",
-				Flags:       submit.flags(),
-				Action:      act(submit.parse, func(ctx context.Context) error { return submitRun(ctx, w, *submit) }),
+				Flags:       submitFlags(submit),
+				Action:      act(func(args []string) error { return parseSubmit(submit, args) }, func(ctx context.Context) error { return submission.Submit(ctx, w, *submit) }),
 			},
 			{
 				Name: "status", Usage: "Print the jobs of a queued run, its cost, and the workers", ArgsUsage: "RUN",

@@ -1,4 +1,4 @@
-package command
+package worker
 
 import (
 	"bytes"
@@ -183,12 +183,12 @@ func (k *worker) run(ctx context.Context, claim *queue.Claim, dir string) (end e
 	}
 	ctx, cancel := within(ctx, claim.Context())
 	defer cancel()
-	given, err := optionsOf(claim.Run)
+	given, err := queued.OptionsOf(claim.Run)
 	if err != nil {
 		return end, err
 	}
 	var opts runs.Options
-	opts.NoBaseline, opts.Sandbox, opts.Accounts, opts.Log = given.NoBaseline, k.opts.sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
+	opts.NoBaseline, opts.Sandbox, opts.Accounts, opts.Log = given.NoBaseline, k.opts.Sandbox, k.accounts, view.Options{Format: "console", Level: "error", Quiet: true}
 	c, err := runs.CheckPlan(ctx, k.world, opts, plan, k.probe)
 	if err != nil {
 		return end, err

@@ -1,4 +1,4 @@
-package command
+package worker
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func stored(t *testing.T, s *queuetest.Server) (jetstream.JetStream, jetstream.O
 }
 
 // store stores the inputs of a run as a hostile submitter could, and returns the run.
-func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]string, o queuedOptions) *queue.Run {
+func store(t *testing.T, s *queuetest.Server, id string, inputs map[string]string, o queued.Options) *queue.Run {
 	t.Helper()
 	_, files := stored(t, s)
 	options, err := json.Marshal(o)
@@ -88,17 +88,17 @@ func TestAHostileRunReadsNoFilesOfTheWorker(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		manifest string
-		options  queuedOptions
+		options  queued.Options
 		want     string
 	}{
-		"no":                     {manifest("prompt: fix it"), queuedOptions{}, "the plan differs"},
-		"instructions above":     {manifest("prompt: fix it") + "instructions: [" + above + "]\n", queuedOptions{}, "not an input"},
-		"absolute instructions":  {manifest("prompt: fix it") + "instructions: [" + secret + "]\n", queuedOptions{}, "absolute path"},
-		"a list above":           {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+above+"}", 1), queuedOptions{}, "not an input"},
-		"an absolute list":       {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+secret+"}", 1), queuedOptions{}, "absolute path"},
-		"a maximum profile":      {manifest("prompt: fix it"), queuedOptions{MaxProfile: secret}, "problem in other files"},
-		"a max profile (u)":      {manifest("prompt: fix it"), queuedOptions{MaxProfile: above, Untrusted: true}, "problem in other files"},
-		"a manifest that is bad": {"tasks: [sk-secret-of-the-worker]\n", queuedOptions{}, "m.yaml"},
+		"no":                     {manifest("prompt: fix it"), queued.Options{}, "the plan differs"},
+		"instructions above":     {manifest("prompt: fix it") + "instructions: [" + above + "]\n", queued.Options{}, "not an input"},
+		"absolute instructions":  {manifest("prompt: fix it") + "instructions: [" + secret + "]\n", queued.Options{}, "absolute path"},
+		"a list above":           {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+above+"}", 1), queued.Options{}, "not an input"},
+		"an absolute list":       {strings.Replace(manifest("prompt: fix it"), "{url: 'https://example.com/r.git'}", "{file: "+secret+"}", 1), queued.Options{}, "absolute path"},
+		"a maximum profile":      {manifest("prompt: fix it"), queued.Options{MaxProfile: secret}, "problem in other files"},
+		"a max profile (u)":      {manifest("prompt: fix it"), queued.Options{MaxProfile: above, Untrusted: true}, "problem in other files"},
+		"a manifest that is bad": {"tasks: [sk-secret-of-the-worker]\n", queued.Options{}, "m.yaml"},
 	} {
 		k := testWorker(t, s)
 		r := store(t, s, "r", map[string]string{"/a/m.yaml": c.manifest}, c.options)
@@ -124,7 +124,7 @@ func TestAMaximumProfileIsAnInput(t *testing.T) {
 		r := store(t, s, "r"+strconv.Itoa(len(path)), map[string]string{
 			"/a/m.yaml": "version: 1\nmodel: openai/gpt-5-mini\nrepos: [{url: 'https://example.com/r.git'}]\ntasks:\n  - id: a\n    prompt: fix it\n",
 			"/a/p.yaml": "extends: readonly\n",
-		}, queuedOptions{MaxProfile: path})
+		}, queued.Options{MaxProfile: path})
 		if err := k.accept(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the plan differs") {
 			t.Errorf("%s: error %v", path, err)
 		}
@@ -134,7 +134,7 @@ func TestAMaximumProfileIsAnInput(t *testing.T) {
 func TestAnInputThatIsTooLarge(t *testing.T) {
 	s := queuetest.Start(t)
 	k := testWorker(t, s)
-	r := store(t, s, "r", map[string]string{"/a/m.yaml": "12345"}, queuedOptions{})
+	r := store(t, s, "r", map[string]string{"/a/m.yaml": "12345"}, queued.Options{})
 	if _, err := k.queue.Input(t.Context(), r.Files[0].SHA256, 4); err == nil {
 		t.Error("an input that exceeds the limit is read")
 	}
@@ -149,7 +149,7 @@ func TestAWorkerForgetsPlans(t *testing.T) {
 	running := &queue.Claim{Run: &queue.Run{ID: "r0"}}
 	k.claims[running] = time.Now()
 	for i := range mostPlans + 5 {
-		r := store(t, s, "r"+strconv.Itoa(i), map[string]string{"/a/m.yaml": "x"}, queuedOptions{})
+		r := store(t, s, "r"+strconv.Itoa(i), map[string]string{"/a/m.yaml": "x"}, queued.Options{})
 		k.accept(t.Context(), r)
 	}
 	dirs, err := filepath.Glob(filepath.Join(k.dir, "inputs-*"))

@@ -1,8 +1,7 @@
-package command
+package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/models"
 	"github.com/millhand/millhand/internal/app/queue"
+	"github.com/millhand/millhand/internal/app/queue/queued"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/permission/policy"
@@ -29,22 +29,22 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-type workerOptions struct {
-	server   queue.Options
-	policies load.PolicyOptions
-	jobs     int
-	sandbox  string
-	once     bool
-	drain    bool
-	maxIdle  time.Duration
-	minFree  int64 // bytes
-	quiet    bool
+type Options struct {
+	Server   queue.Options
+	Policies load.PolicyOptions
+	Jobs     int
+	Sandbox  string
+	Once     bool
+	Drain    bool
+	MaxIdle  time.Duration
+	MinFree  int64 // bytes
+	Quiet    bool
 }
 
 // worker claims jobs of a queue and runs them.
 type worker struct {
 	world world.World
-	opts  workerOptions
+	opts  Options
 	queue *queue.Queue
 	id    string
 	host  string
@@ -72,7 +72,7 @@ type worker struct {
 
 // say prints a line for people.
 func (k *worker) say(format string, args ...any) {
-	if !k.opts.quiet {
+	if !k.opts.Quiet {
 		fmt.Fprintln(k.world.Err, printable.Text(fmt.Sprintf(format, args...)))
 	}
 }
@@ -220,13 +220,13 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if err := k.materialize(ctx, r, root); err != nil {
 		return nil, err
 	}
-	given, err := optionsOf(r)
+	given, err := queued.OptionsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	po := k.opts.policies
+	po := k.opts.Policies
 	po.Untrusted, po.MaxProfile = given.Untrusted, given.MaxProfile
-	if path := resolve(r.Dir, given.MaxProfile); r.Has(path) {
+	if path := queued.Resolve(r.Dir, given.MaxProfile); r.Has(path) {
 		po.MaxProfile = filepath.Join(root, path)
 	} else if strings.ContainsAny(given.MaxProfile, `/\`) {
 		return nil, problem.List{{File: "--max-profile", What: "the file is not an input of the run"}}
@@ -245,11 +245,11 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 			opts.Policies = append(opts.Policies, p)
 		}
 	}
-	if k.opts.policies.Untrusted { // whatever the submitter's --max-profile allows
+	if k.opts.Policies.Untrusted { // whatever the submitter's --max-profile allows
 		opts.Policies = append(opts.Policies, policy.ForUntrusted(nil))
 	}
 	opts.Stdin = func() ([]byte, error) { return nil, os.ErrClosed }
-	if path := resolve(r.Dir, standardInput); r.Has(path) {
+	if path := queued.Resolve(r.Dir, queued.StandardInput); r.Has(path) {
 		opts.Stdin = func() ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
 	}
 	opts.Overrides, opts.Lists, opts.Event, opts.Dir, opts.RunID = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir, r.ID
@@ -294,12 +294,4 @@ func (k *worker) materialize(ctx context.Context, r *queue.Run, root string) err
 		return err
 	}
 	return tasks.Materialize(root, inputs)
-}
-
-// optionsOf returns the options that a run was submitted with.
-func optionsOf(r *queue.Run) (given queuedOptions, err error) {
-	if err := json.Unmarshal(r.Options, &given); err != nil {
-		return given, fmt.Errorf("options of run %s: %w", r.ID, err)
-	}
-	return given, nil
 }
