@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge/credentials"
@@ -30,6 +29,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"

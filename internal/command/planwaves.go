@@ -8,12 +8,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
 )
 

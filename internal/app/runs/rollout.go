@@ -10,12 +10,12 @@ import (
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
-	"github.com/millhand/millhand/internal/app/rollout"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/forecast"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner/rollout/forecast"
 	"github.com/millhand/millhand/tasks"
 )
 
