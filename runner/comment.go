@@ -22,15 +22,15 @@ func (l *landed) comment(ctx context.Context) *ending.Stop {
 	if !comments(j) || l.result == nil {
 		return nil
 	}
-	if l.result.final == "" && len(l.result.output) == 0 {
+	if l.result.Final == "" && len(l.result.Output) == 0 {
 		j.warn("no comment was posted: the final message is empty")
 		return nil
 	}
 	c := &publish.Comment{CommentTarget: j.start.Comment, Spec: *j.spec.Comment, Job: j.spec.ID, Facts: l.facts(), Emit: j.emit}
 	earlier, _ := j.history.Comments()
 	c.Earlier = publish.Earlier(earlier)
-	if len(l.result.output) > 0 {
-		c.Output = j.opts.Redact.JSON(l.result.output)
+	if len(l.result.Output) > 0 {
+		c.Output = j.opts.Redact.JSON(l.result.Output)
 		if review, err := findings.Parse(c.Output); err == nil && j.spec.Findings {
 			c.Facts.Review = review
 		}

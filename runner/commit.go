@@ -37,7 +37,7 @@ type landed struct {
 	made    gitops.CommitResult
 
 	baseline []event.Baseline // of the job, for its pull request
-	result   *result          // likewise; nil for the work of an earlier run
+	result   *ending.Result   // likewise; nil for the work of an earlier run
 }
 
 // findChanges determines the changes of the job and saves them as a patch.
@@ -101,7 +101,7 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	if end := protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.Tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
+	if end := landing.Protected(landing.Edits{Profile: l.job.spec.Profile, Root: l.site.Tree.Root(), Below: l.site.below}.Barred(paths)); end != nil {
 		return end
 	}
 	if end := l.unpermitted(cs); end != nil {
@@ -111,7 +111,7 @@ func (l *landed) findChanges(ctx context.Context) *ending.Stop {
 	if err != nil {
 		return ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
-	return exceeded(over)
+	return landing.OutOfScope(over)
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
@@ -157,8 +157,6 @@ func (l *landed) warnMixedCommit(cs *state.ChangeSet) {
 	}
 }
 
-const keyInPatch = "lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied"
-
 func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	patch, err := l.site.Tree.Patch(ctx, l.changes.Without(landing.Opaque(leaks)))
 	if err != nil {
@@ -166,7 +164,7 @@ func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	}
 	patch, held := landing.Redacted(patch, leaks, l.job.opts.Redact)
 	if held {
-		l.job.warn(keyInPatch)
+		l.job.warn(landing.KeyInPatch)
 	}
 	name := path.Join("patches", l.job.spec.ID+".patch")
 	write := func() error {
@@ -349,7 +347,7 @@ func pushesFromMirror(spec tasks.Job) bool {
 func (l *landed) message(unfinished event.Outcome) string {
 	final := ""
 	if l.result != nil && unfinished == "" {
-		final = l.result.final
+		final = l.result.Final
 	}
 	return l.job.message(l.site.base, final, unfinished)
 }

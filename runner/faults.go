@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner/ending"
@@ -26,14 +25,6 @@ func (w *work) outOfScope(ctx context.Context) ([]landing.Excess, *ending.Stop) 
 		return nil, ending.OfGit(ctx, "compare the job's changes with the limits of change", err)
 	}
 	return over, nil
-}
-
-// exceeded returns the stop of a job whose changes exceed the limits of its task.
-func exceeded(over []landing.Excess) *ending.Stop {
-	if len(over) == 0 {
-		return nil
-	}
-	return &ending.Stop{Code: event.CodeScope, Detail: landing.Exceeded(over)}
 }
 
 // barred returns the denials of what was changed in the workspace since the job started,
@@ -60,14 +51,6 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 		return nil, nil, ending.OfGit(ctx, "find the paths that the job changed", err)
 	}
 	return e.Barred(changed), refused, nil
-}
-
-// protected returns the stop of a job that changed paths which its profile denies.
-func protected(barred []permission.Decision) *ending.Stop {
-	if len(barred) == 0 {
-		return nil
-	}
-	return &ending.Stop{Code: event.CodeProtected, Detail: "the job changed paths that its profile may not edit: " + landing.Denials(barred)}
 }
 
 // returned lets the tools of a session undo denied changes, and make a nested repository a directory.

@@ -114,29 +114,11 @@ func (r jobHooks) end(ctx context.Context, l *landed, end event.JobEnd) {
 	if !r.site.hasHooks(tasks.JobEnd) {
 		return
 	}
-	ctx, done := untilHurried(ctx)
+	ctx, done := ending.UntilHurried(ctx)
 	defer done()
 	r.site.hooks.Run(ctx, tasks.JobEnd, func(in *hook.Input) { //nolint:errcheck // failures are warnings
 		in.Outcome, in.Reason, in.Code, in.ExitCode, in.Commit = end.Outcome, end.Reason, end.Code, &end.ExitCode, l.hookCommit()
 	})
-}
-
-// untilHurried returns a context that only a second signal cancels.
-func untilHurried(ctx context.Context) (within context.Context, done func()) {
-	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-proc.Hurried(within):
-			cancel()
-		case <-within.Done():
-		}
-	}()
-	return within, func() {
-		cancel()
-		<-ended
-	}
 }
 
 // startHooks opens the hooks of the run, and runs those of run_start. A failure is the end of
@@ -175,7 +157,7 @@ func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.
 
 // endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.
 func (r *run) endHooks(ctx context.Context, hooks *hook.Set, outcome event.Outcome, exit event.Exit, ends []event.JobEnd) {
-	ctx, done := untilHurried(ctx)
+	ctx, done := ending.UntilHurried(ctx)
 	defer done()
 	hooks.Run(ctx, tasks.RunEnd, func(in *hook.Input) { //nolint:errcheck // failures are warnings
 		in.Dir, in.Outcome, in.ExitCode = r.hookDir(tasks.RunEnd), outcome, &exit

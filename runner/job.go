@@ -44,8 +44,8 @@ type phase struct {
 type progress struct {
 	site     *site // nil before prepare
 	baseline []event.Baseline
-	result   *result // of the session phase
-	landing  *landed // nil before the changes phase
+	result   *ending.Result // of the session phase
+	landing  *landed        // nil before the changes phase
 }
 
 // phases lists the phases of a job. They run in order until one returns a stop.
@@ -182,8 +182,8 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 	case j.start.Earlier.Hash != "" && !j.start.Own:
 		sum.Reason = pushedEarlier(j.start.Earlier)
 	}
-	sum.Attempts, sum.FinalMessage, sum.Output = p.result.attempts, p.result.final, p.result.output
-	t := p.result.totals
+	sum.Attempts, sum.FinalMessage, sum.Output = p.result.Attempts, p.result.Final, p.result.Output
+	t := p.result.Totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.Cost.USD()
 	if p.landing != nil {
 		sum.Patch, sum.PatchSHA256, sum.Refused = p.landing.patch, p.landing.digest, p.landing.lacking()

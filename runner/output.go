@@ -13,18 +13,18 @@ import (
 
 // writeOutput writes the job's final message, also that of a failed job, to the file of
 // the task, and returns its path; "" without a file or a message.
-func (j *job) writeOutput(ctx context.Context, r *result) (file string, failed *ending.Stop) {
+func (j *job) writeOutput(ctx context.Context, r *ending.Result) (file string, failed *ending.Stop) {
 	to := j.spec.Output
-	if to.Path == "" || r.final == "" && len(r.output) == 0 {
+	if to.Path == "" || r.Final == "" && len(r.Output) == 0 {
 		return "", nil
 	}
-	text := []byte(j.opts.Redact.Text(strings.TrimRight(r.final, "\n") + "\n"))
-	if len(r.output) > 0 {
-		text = append(j.opts.Redact.JSON(r.output), '\n')
+	text := []byte(j.opts.Redact.Text(strings.TrimRight(r.Final, "\n") + "\n"))
+	if len(r.Output) > 0 {
+		text = append(j.opts.Redact.JSON(r.Output), '\n')
 	}
 	code, err := event.CodeFailed, error(nil)
 	if to.Own != "" {
-		ctx, done := untilHurried(ctx)
+		ctx, done := ending.UntilHurried(ctx)
 		defer done()
 		code, err = event.CodeInternal, files.Own(to.Own).Write(ctx, text)
 	} else if err = writeBelow(to.Dir, to.Path, text); files.IsFull(err) {

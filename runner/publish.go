@@ -100,9 +100,9 @@ func (l *landed) facts() publish.Facts {
 		f.RunURL = clean(by.RunURL)
 	}
 	if l.result != nil {
-		t := l.result.totals
+		t := l.result.Totals
 		f.Session = &publish.Session{
-			Summary: clean(l.result.final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
+			Summary: clean(l.result.Final), Model: spec.ModelName, Profile: spec.Profile.Name, Turns: t.Turns, Denied: t.Denied, CostUSD: t.Cost.USD(),
 		}
 	}
 	for _, c := range spec.Verify {

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
@@ -199,14 +198,12 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 	if steps != nil {
 		return "", steps
 	}
-	w := newWork(j, s)
-	w.result.attempts = j.history.Attempts
-	faults, end := w.verifyAll(ctx)
+	faults, end := verifier{j, s}.all(ctx, j.history.Attempts)
 	switch {
 	case end != nil:
 		return "", end
 	case len(faults) > 0:
-		return verifyFeedback(faults, j.opts.Dir), nil
+		return commands.Feedback(faults, j.opts.Dir), nil
 	}
 	j.emit(event.Event{Type: event.Committed, Commit: c})
 	l := &landed{job: j, site: s, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
@@ -221,9 +218,4 @@ func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, e
 		j.warn(fmt.Sprintf("the branch was pushed, and not moved in %s: %v", j.start.Origin.Root(), err))
 	}
 	return "", nil
-}
-
-// verifyFeedback returns the output of failed verify commands as a prompt.
-func verifyFeedback(failed []commands.Ran, reports *files.Dir) string {
-	return faults{failed: failed}.feedback(reports)
 }

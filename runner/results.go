@@ -5,23 +5,24 @@ import (
 
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 )
 
 // resultOf returns what earlier processes did of a job's sessions. schema is that of its
 // final message, nil for none.
-func resultOf(past *history.Facts, schema map[string]any) *result {
-	r := noResult()
+func resultOf(past *history.Facts, schema map[string]any) *ending.Result {
+	r := ending.NoResult()
 	if past == nil {
 		return r
 	}
-	r.attempts, r.final = past.Attempts, past.Final
+	r.Attempts, r.Final = past.Attempts, past.Final
 	if schema != nil && past.Final != "" {
-		r.output = session.Document(schema, past.Final)
+		r.Output = session.Document(schema, past.Final)
 	}
 	for _, s := range past.Sessions {
 		totals, _ := s.Totals()
-		r.totals = r.totals.Plus(totals)
+		r.Totals = r.Totals.Plus(totals)
 	}
 	return r
 }

@@ -55,10 +55,10 @@ func (w *work) tryScript(ctx context.Context) (done bool, end *ending.Stop) {
 	w.job.emit(event.Event{Type: event.ScriptEnded, Script: &r.report})
 	switch {
 	case r.report.Reason == "" && r.report.Outcome == event.ScriptUnchanged:
-		w.result.final = fmt.Sprintf("The script %s changed nothing.", s.File)
+		w.result.Final = fmt.Sprintf("The script %s changed nothing.", s.File)
 		return true, nil
 	case r.report.Reason == "":
-		w.result.final = fmt.Sprintf("The script %s made these changes, without a model.", s.File)
+		w.result.Final = fmt.Sprintf("The script %s made these changes, without a model.", s.File)
 		return true, nil
 	case s.Alone:
 		return true, &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("script %s: %s", s.File, r.report.Reason)}
@@ -229,7 +229,7 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	}
 	clean, held := landing.Redacted(patch, leaks, j.opts.Redact)
 	if held {
-		j.warn(keyInPatch)
+		j.warn(landing.KeyInPatch)
 	}
 	return textcut.Head(strings.ToValidUTF8(string(clean), "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
 }

@@ -74,17 +74,17 @@ func (j *job) setup(ctx context.Context, s *site) (end *ending.Stop) {
 	return nil
 }
 
-// verifyAll runs all verify commands and returns those that failed. What they leave in the
+// all runs all verify commands after an attempt and returns those that failed. What they leave in the
 // workspace is not the agent's.
-func (w *work) verifyAll(ctx context.Context) (failed []commands.Ran, end *ending.Stop) {
+func (r verifier) all(ctx context.Context, attempt int) (failed []commands.Ran, end *ending.Stop) {
 	run := func(ctx context.Context) (end *ending.Stop) {
-		failed, end = verifier{w.job, w.site}.after(ctx, w.result.attempts)
+		failed, end = r.after(ctx, attempt)
 		return end
 	}
-	if !verifiesWorkspace(w.job.spec) {
+	if !verifiesWorkspace(r.job.spec) {
 		end = run(ctx)
 	} else {
-		end = w.site.diff.By(ctx, event.ByVerify, false, run)
+		end = r.site.diff.By(ctx, event.ByVerify, false, run)
 	}
 	return failed, end
 }
@@ -196,13 +196,6 @@ func (f faults) feedback(reports *files.Dir) string {
 	if len(f.failed) == 0 {
 		return b.String()
 	}
-	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
-	for _, v := range f.failed {
-		where := ""
-		if v.In == event.InClean {
-			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`
-		}
-		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, commands.ExitText(v.Verify), strings.TrimRight(commands.WithOutput(reports, v.Tail, v.OutputPath), "\n"))
-	}
+	b.WriteString(commands.Feedback(f.failed, reports))
 	return b.String()
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/millhand/millhand/internal/event"
@@ -32,7 +31,7 @@ type work struct {
 	saver      *saver               // of the job's own session; nil before it is opened
 	extensions *extension.Set       // nil without any
 	languages  *extension.Languages // likewise
-	result     result
+	result     ending.Result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
 
@@ -45,17 +44,6 @@ type work struct {
 
 	continued bool // an earlier process, or another run, began the conversation
 }
-
-// result is the result of a job's sessions.
-type result struct {
-	attempts int
-	final    string          // the model's final message
-	output   json.RawMessage // the final response, if there is an output schema
-	totals   event.Totals
-}
-
-// noResult is the result of a job without a session.
-func noResult() *result { return &result{} }
 
 // searchMemory is the memory in bytes that parallel jobs share to search their files again
 // at a lower cost. 2,000 files need 700 KB.
@@ -75,13 +63,13 @@ func newWork(j *job, s *site) *work {
 }
 
 // work is the session phase. The result is never nil.
-func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*result, *ending.Stop) {
+func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
 	ctx, cancel := j.inTime(ctx, s)
 	defer cancel()
 	w := newWork(j, s)
 	w.baseline = baseline
 	end := w.attempts(ctx)
-	w.result.totals = w.before.Plus(w.sessions.totals())
+	w.result.Totals = w.before.Plus(w.sessions.totals())
 	return &w.result, end
 }
 
@@ -133,9 +121,9 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 		w.idle(ctx, last)
 		needless := needsNoFiles(w) && w.site.waive()
 		if last.Text != "" {
-			w.result.final = last.Text
+			w.result.Final = last.Text
 		}
-		w.result.output = last.Output
+		w.result.Output = last.Output
 		if end := ending.OfSession(ctx, last); end != nil {
 			if end.Code == event.CodeRunBudget && main.Totals().Turns == 0 {
 				end.Code = event.CodeBudget // as if it had not been begun, which is a matter of moments
@@ -157,7 +145,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			return end
 		case found.none():
 			return w.checkScripts(main)
-		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
+		case w.result.Attempts-w.attemptsBefore < w.job.spec.Attempts:
 			text = found.feedback(w.job.opts.Dir)
 			main.SetProfile(found.returned(main.spec.task.Profile, w.site.below))
 			continue
@@ -188,14 +176,14 @@ func (w *work) idle(ctx context.Context, last session.End) {
 
 // attempt starts an attempt and runs the session with its prompt.
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *ending.Stop) {
-	w.result.attempts++
+	w.result.Attempts++
 	w.site.touched = true
 	w.site.diff.Keep(nil)
-	first := w.result.attempts == 1 && !w.continued
+	first := w.result.Attempts == 1 && !w.continued
 	if !first {
 		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
 	}
-	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
+	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.Attempts, Prompt: text}})
 	if first {
 		if text == w.job.spec.Prompt { // not another one, of a fork
 			if text, end = w.expandMentions(ctx, main); end != nil {
@@ -215,7 +203,7 @@ func (w *work) firstPrompt(from *continuation) string {
 		saved.Last, saved.Prompts = from.state.Messages[len(from.state.Messages)-1].ID, from.state.Prompts()
 	}
 	next := w.job.history.Next(saved, w.job.spec.Prompt)
-	w.result.attempts, w.attemptsBefore = next.Attempts, next.Before
+	w.result.Attempts, w.attemptsBefore = next.Attempts, next.Before
 	if next.Copied {
 		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: next.Attempts}})
 	}
@@ -237,7 +225,7 @@ type faults struct {
 // findFaults runs the verify commands and examines the changes.
 func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
 	defer w.tree.Changing(true)() // by verify commands
-	if f.failed, end = w.verifyAll(ctx); end != nil {
+	if f.failed, end = (verifier{w.job, w.site}).all(ctx, w.result.Attempts); end != nil {
 		return f, end
 	}
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
@@ -259,13 +247,13 @@ func (f faults) none() bool {
 func (w *work) refused(f faults) *ending.Stop {
 	switch {
 	case len(f.barred) > 0:
-		return protected(f.barred)
+		return landing.Protected(f.barred)
 	case len(f.over) > 0:
-		return exceeded(f.over)
+		return landing.OutOfScope(f.over)
 	case len(f.marked) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // works runs a job's session with a scripted model.
-func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *result, *ending.Stop) {
+func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *ending.Result, *ending.Stop) {
 	s.t.Helper()
 	if s.opts.OpenModel == nil {
 		s.opts.OpenModel = plays(s.t, turns)
@@ -41,7 +41,7 @@ func TestFailedVerifyIsFedBack(t *testing.T) {
   - {expect: ['<check name="has-b" result="exit code 1">\n.*b: No such file'], calls: [{tool: write, args: {filePath: b, content: x}}], usage: {input: 10, output: 1}}
   - {text: second, usage: {input: 10, output: 1}}
 `)
-	if end != nil || r.attempts != 2 || r.final != "second" || r.totals.Turns != 3 || r.totals.Usage.Input != 30 || !p.touched {
+	if end != nil || r.Attempts != 2 || r.Final != "second" || r.Totals.Turns != 3 || r.Totals.Usage.Input != 30 || !p.touched {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	var got []string
@@ -68,7 +68,7 @@ func TestAttemptsEnd(t *testing.T) {
 	spec.Attempts = 2
 	spec.Verify = []tasks.Verify{{Name: "one", Run: "false", Time: time.Minute}, {Name: "two", Run: "exit 3", Time: time.Minute}}
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: a\n  - text: b\n")
-	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
+	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "verify one, two failed after 2 attempts"}) || r.Attempts != 2 || r.Final != "b" {
 		t.Errorf("%+v, %+v", end, r)
 	}
 }
@@ -79,7 +79,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		return Conversation{}, errors.New("no such model")
 	}
 	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
-	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.totals.Cost.USD() == nil {
+	if end == nil || *end != (ending.Stop{Code: event.CodeNoModel, Detail: "no such model"}) || p.touched || r.Totals.Cost.USD() == nil {
 		t.Errorf("%+v, %+v", end, r)
 	}
 	if end := sessionFailed(os.ErrExist); end.Code != event.CodeInternal {
@@ -100,8 +100,8 @@ func TestTheLastAnswerIsTheOutput(t *testing.T) {
 	spec := s.job("a")
 	spec.Schema = map[string]any{"type": "object", "required": []any{"fixed"}}
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: '{\"fixed\": true}'\n")
-	if end != nil || string(r.output) != `{"fixed":true}` && string(r.output) != `{"fixed": true}` {
-		t.Errorf("%+v, %s", end, r.output)
+	if end != nil || string(r.Output) != `{"fixed":true}` && string(r.Output) != `{"fixed": true}` {
+		t.Errorf("%+v, %s", end, r.Output)
 	}
 }
 
@@ -212,8 +212,8 @@ func TestMissingMentionFailsTheJob(t *testing.T) {
 			spec.Prompt = "Do !`rm -r x` @./gone @helper"
 			spec.Mentions = mentions(spec.Prompt, c.mention)
 			_, r, end := s.works(&tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}}}, spec, "  - text: never asked\n")
-			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.detail) || r.totals.Turns != 0 {
-				t.Errorf("%+v after %d turns", end, r.totals.Turns)
+			if end == nil || end.Code != c.code || !strings.HasPrefix(end.Detail, c.detail) || r.Totals.Turns != 0 {
+				t.Errorf("%+v after %d turns", end, r.Totals.Turns)
 			}
 			for _, e := range s.of(event.SessionEnded) {
 				if want := string(c.code.Cause().Outcome); e.SessionInfo.End != want || e.SessionInfo.Reason != end.Detail {

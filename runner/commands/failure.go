@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/ecosystem/envfault"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files"
 )
 
 // FaultOf returns why the environment made a command fail; nil if it did not.
@@ -65,4 +66,19 @@ func Names(failed []Ran) string {
 		list = append(list, v.Name)
 	}
 	return strings.Join(list, ", ")
+}
+
+// Feedback returns the part of an attempt's prompt about the verify commands that failed. Complete outputs are in a report
+// directory.
+func Feedback(failed []Ran, reports *files.Dir) string {
+	var b strings.Builder
+	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
+	for _, v := range failed {
+		where := ""
+		if v.In == event.InClean {
+			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`
+		}
+		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, ExitText(v.Verify), strings.TrimRight(WithOutput(reports, v.Tail, v.OutputPath), "\n"))
+	}
+	return b.String()
 }

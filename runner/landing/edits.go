@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -186,4 +188,12 @@ func Undo(barred []permission.Decision) string {
 		fmt.Fprintf(&b, "\n<denied path=%q rule=%q />\n", d.Request.Subject(), d.By())
 	}
 	return b.String()
+}
+
+// Protected returns the stop of a job that changed paths which its profile denies.
+func Protected(barred []permission.Decision) *ending.Stop {
+	if len(barred) == 0 {
+		return nil
+	}
+	return &ending.Stop{Code: event.CodeProtected, Detail: "the job changed paths that its profile may not edit: " + Denials(barred)}
 }

@@ -88,3 +88,6 @@ func Opaque(leaks []Leak) []string {
 	}
 	return paths
 }
+
+// KeyInPatch is the warning of a patch in which [Redacted] has replaced a key.
+const KeyInPatch = "lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied"

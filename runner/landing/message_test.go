@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tasks"

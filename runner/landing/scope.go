@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/ecosystem/testcases"
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathglob"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -147,4 +149,12 @@ func Scope(limits tasks.Change) string {
 		b.WriteString("- Don't delete, empty or skip tests.\n")
 	}
 	return b.String()
+}
+
+// OutOfScope returns the stop of a job whose changes exceed the limits of its task.
+func OutOfScope(over []Excess) *ending.Stop {
+	if len(over) == 0 {
+		return nil
+	}
+	return &ending.Stop{Code: event.CodeScope, Detail: Exceeded(over)}
 }
