@@ -3,98 +3,16 @@ package runner
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/gitops/state"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/runner/changes"
+	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/savedsession"
 )
-
-// checkpoint returns the function that saves the worktree after a turn of a session; nil
-// for child sessions, whose calls belong to a call of the job's own session.
-func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
-	if s.parent != "" {
-		return nil
-	}
-	w.saver = &saver{work: w}
-	return w.saver.save
-}
-
-// saver saves the states of a worktree after the turns of a session.
-type saver struct {
-	work *work
-	last state.Saved
-	ran  bool // something else than built-in tools may have changed files
-}
-
-func (s *saver) save(ctx context.Context) string {
-	w := s.work
-	saved, err := s.changed(ctx)
-	if err != nil {
-		w.tree.Touch() // the next one searches again
-		if !w.unsaved {
-			w.unsaved = true
-			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
-		}
-		return ""
-	}
-	s.last = saved
-	return saved.Tree
-}
-
-// changed saves the state after a turn. It does not search the worktree if nothing but files
-// that built-in tools wrote can have changed since the last state, which is the base at first.
-func (s *saver) changed(ctx context.Context) (state.Saved, error) {
-	w := s.work
-	files, only := w.tree.Written()
-	w.site.diff.Written(files)
-	if !only || !alone(w) {
-		s.ran = true
-		return w.site.save(ctx, w.job.opts)
-	}
-	store, err := w.site.openStore(w.job.opts)
-	if err == nil && s.last.Tree == "" {
-		s.last, err = s.start()
-	}
-	if err != nil {
-		return state.Saved{}, err
-	}
-	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.base, s.last, files)
-}
-
-// start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
-// exactly the base.
-func (s *saver) start() (state.Saved, error) {
-	site := s.work.site
-	tree, err := site.Tree.RootTree(site.base)
-	if (early{s.work.job}).onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
-		return state.AtBase(tree, site.ComparedWith()), err
-	}
-	return state.Saved{Tree: tree}, err
-}
-
-// found returns what the job has changed, as the last search before a state was saved found it, or without one if only
-// built-in tools wrote files; nil if that is not known, or if files can have changed since. The processes of a command at level A
-// end with it. What changes later in the user's own tree was changed by the user. Custom tools can claim to be read-only.
-func (s *saver) found(ctx context.Context) *changes.Found {
-	w := s.work
-	known := !s.ran || w.job.opts.Level == sandbox.Full
-	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
-		return nil
-	}
-	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
-	if err != nil || changes == nil {
-		return nil // the search will report it
-	}
-	return w.site.diff.FoundIn(changes, s.last.Left)
-}
-
-// alone reports whether only calls and commands of a job can change its files: it has no extensions,
-// language servers and hooks.
-func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
 
 // saved returns the states of the worktree that are saved in the report directory.
 func (s *site) saved(o *Options) state.Checkpoints {
@@ -189,4 +107,29 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 		s.Ignored = clean.Left
 	}
 	return s.Tree.RootTree(s.base)
+}
+
+// keepReplaced copies files of a tree that is changed without a worktree to the report directory,
+// if restoring a state replaces them: the user may have changed them after the kill.
+func (s *site) keepReplaced(ctx context.Context, j *job, tree string) error {
+	paths, err := s.saved(j.opts).Replaced(ctx, tree, s.below)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	dir := path.Join("replaced", j.spec.ID)
+	for _, name := range paths {
+		data, err := s.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, s.below), "/"))
+		if err != nil {
+			continue // removed, or not a regular file
+		}
+		err = j.opts.Dir.WriteAtomic(path.Join(dir, name), func(out io.Writer) error {
+			_, err := out.Write(data)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("copy %s before it is restored: %w", name, err)
+		}
+	}
+	j.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(j.opts.Dir.Path(), filepath.FromSlash(dir))))
+	return nil
 }

@@ -324,19 +324,6 @@ func (l *landed) record(ctx context.Context, message string) error {
 	return nil
 }
 
-// signatures returns the author and the committer of the job's commit.
-func (j *job) signatures() (author, committer gitops.Signature) {
-	committer = gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.opts.Now()}
-	author = committer
-	if j.spec.Commit != nil && j.spec.Commit.Author != (tasks.Person{}) {
-		author.Name, author.Email = j.spec.Commit.Author.Name, j.spec.Commit.Author.Email
-	}
-	if c := j.opts.Preflight.Signing.Committer; j.spec.Commit.Signed() && c.Name != "" && c.Email != "" {
-		committer.Name, committer.Email = c.Name, c.Email
-	}
-	return author, committer
-}
-
 // pushesFromMirror reports whether the commit is only pushed from a mirror. Existing
 // branches of the mirror, from earlier runs, are then ignored.
 func pushesFromMirror(spec tasks.Job) bool {
@@ -350,14 +337,6 @@ func (l *landed) message(unfinished event.Outcome) string {
 		final = l.result.Final
 	}
 	return l.job.message(l.site.base, final, unfinished)
-}
-
-// message returns the message of the job's commit on a base. final is the final message of the agent, "" before it is known.
-func (j *job) message(base, final string, unfinished event.Outcome) string {
-	return landing.Message{
-		Run: j.opts.RunID, Plan: j.plan, Job: j.spec, Base: base, Own: j.start.Onto.Text, Asked: j.history.Asked(),
-		Final: final, Unfinished: unfinished, Redact: j.opts.Redact,
-	}.String()
 }
 
 // findLeaks returns the secrets in the text that the job's changes add. A secret that

@@ -6,21 +6,16 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
 
 // opening completes a site while the model responds to the first request: it checks out the
@@ -207,65 +202,8 @@ func (e early) complete(ctx context.Context, s *site) (end *ending.Stop) {
 	return s.noteStart(ctx, j)
 }
 
-// waitForFiles waits for the files of the job if its first request depends on more of them
-// than instruction files, which are read from the commit. The user's own tree has its files.
-func (s *site) waitForFiles() *ending.Stop {
-	if s.complete() {
-		return s.settled()
-	}
-	if s.opening.own {
-		return nil
-	}
-	for _, dir := range tools.SkillDirs() {
-		if found, err := s.origin.Has(s.base, dir); err != nil || found {
-			return s.settled()
-		}
-	}
-	for _, name := range instructionFiles() {
-		if found, err := s.origin.Has(s.base, name); err != nil || found {
-			if text, err := s.origin.File(s.base, name); err != nil || len(text) > maxNotes { // a symlink, for example
-				return s.settled()
-			}
-		}
-	}
-	return nil
-}
-
 // readable reports whether the files of the site can be read.
 func (s *site) readable() bool { return s.opening != nil && s.opening.own || s.usable() }
-
-// notesOfCommit returns the instructions of the repository for a job whose files are not checked
-// out yet, if the profile allows reading them.
-func (s *site) notesOfCommit(p permission.Profile) []prompt.Text {
-	for _, name := range instructionFiles() {
-		text, err := s.origin.File(s.base, name)
-		if err == nil && p.Allows("read", name, name, filepath.Join(s.dir, name)) {
-			return []prompt.Text{{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}}
-		}
-	}
-	return nil
-}
-
-// completion returns what completes the environment of a session's tools before its first
-// call.
-func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error {
-	var mu sync.Mutex // calls can be parallel
-	return func(ctx context.Context, env *tools.Env) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if env.Workspace != nil {
-			return nil
-		}
-		if end := waitFor(w.job, w.site); end != nil {
-			return errors.New(end.Detail)
-		}
-		if _, end := w.site.box(); end != nil {
-			early{w.job}.fail(end)
-			return errors.New(end.Detail)
-		}
-		return addFiles(ctx, env, w, s)
-	}
-}
 
 // longWait is how long a call waits for the files of its job before that is reported.
 const longWait = time.Second
@@ -288,26 +226,4 @@ func waitFor(j *job, s *site) *ending.Stop {
 		Name: event.CheckoutPhase, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: ending.Reason(end),
 	}})
 	return end
-}
-
-// addFiles adds to the environment of a session's tools what depends on the job's files.
-func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error {
-	ignored, err := w.site.Tree.IgnoredBelow(w.site.below, w.site.base)
-	if err != nil {
-		return err
-	}
-	box, err := w.job.confinement(ctx, w.site, s, false)
-	if err != nil {
-		return err
-	}
-	env.Ignore, env.ChildEnv, env.Commands, env.Workspace = ignored, box.Env, box.Commands(), w.site.space
-	env.Commands.Fault = func(err error) { w.job.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
-	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.ConfineSeries()
-	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
-		if box, err = w.job.confinement(ctx, w.site, s, true); err != nil {
-			return err
-		}
-		env.Commands.Granted = box.Confine()
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 )
 
@@ -72,19 +71,4 @@ func (d *refusals) advice(p permission.Profile, changing bool) string {
 		return fmt.Sprintf("another profile allows what the profile %s denied%s%s", p.Name, permission.SetProfile, widest)
 	}
 	return permission.CannotChange(p.Name)
-}
-
-// forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
-// fails.
-func (l *landed) forgotten() *ending.Stop {
-	j := l.job
-	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
-	switch {
-	case text == "":
-		return nil
-	case j.spec.Changing:
-		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + text}
-	}
-	j.warn(text)
-	return nil
 }

@@ -2,9 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
@@ -14,7 +11,6 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // hooksOf returns the hooks of runs, or those of jobs.
@@ -93,79 +89,14 @@ func (r jobHooks) beforeCommit(ctx context.Context) *ending.Stop {
 	})
 }
 
-// afterCommit runs the hooks of after_commit if there is a commit.
-func (l *landed) afterCommit(ctx context.Context) *ending.Stop {
-	if l.made.Hash == "" {
-		return nil
-	}
-	return jobHooks{l.job, l.site}.run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
-}
-
-// hookCommit returns the commit of the job; nil without one.
-func (l *landed) hookCommit() *hook.Commit {
-	if l == nil || l.made.Hash == "" {
-		return nil
-	}
-	return &hook.Commit{Hash: l.made.Hash, Branch: l.made.Branch}
-}
-
 // end runs the hooks of job_end, also after a signal.
-func (r jobHooks) end(ctx context.Context, l *landed, end event.JobEnd) {
+func (r jobHooks) end(ctx context.Context, commit *hook.Commit, end event.JobEnd) {
 	if !r.site.hasHooks(tasks.JobEnd) {
 		return
 	}
 	ctx, done := ending.UntilHurried(ctx)
 	defer done()
 	r.site.hooks.Run(ctx, tasks.JobEnd, func(in *hook.Input) { //nolint:errcheck // failures are warnings
-		in.Outcome, in.Reason, in.Code, in.ExitCode, in.Commit = end.Outcome, end.Reason, end.Code, &end.ExitCode, l.hookCommit()
+		in.Outcome, in.Reason, in.Code, in.ExitCode, in.Commit = end.Outcome, end.Reason, end.Code, &end.ExitCode, commit
 	})
-}
-
-// startHooks opens the hooks of the run, and runs those of run_start. A failure is the end of
-// all jobs.
-func (r *run) startHooks(ctx context.Context) *hook.Set {
-	emit := func(e event.Extension) { r.opts.Emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) }
-	hooks := hook.New(hook.Config{
-		Hooks: hooksOf(r.plan, true), Sandbox: string(r.opts.Level), Redact: r.opts.Redact, Input: hook.Input{Run: r.opts.RunID}, Launch: r.launchHook,
-		Emit: emit, Warn: func(text string) {
-			r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
-		},
-	})
-	err := hooks.Run(ctx, tasks.RunStart, func(in *hook.Input) { in.Dir = r.hookDir(tasks.RunStart) })
-	if err != nil && ctx.Err() == nil { // or else the jobs are cancelled
-		r.notStarted = ending.Fault(event.CodeExtension, err)
-	}
-	return hooks
-}
-
-// hookDir is the directory of the run's hooks of an event.
-func (r *run) hookDir(on tasks.HookEvent) string {
-	return filepath.Join(r.opts.Work, "hooks", string(on))
-}
-
-// launchHook starts hooks of the run in an empty directory, which belongs to no repository.
-func (r *run) launchHook(ctx context.Context, h tasks.Hook) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	g := confinement.Env{
-		Level: r.opts.Level, Workspace: r.hookDir(h.On), Profile: confinement.HookProfile(h.Profile, h), Getenv: r.opts.Getenv, Limits: manifest.DefaultLimits(), Now: r.opts.Now,
-		Tell: func(event.Network) {}, Fail: func(error) {}, Private: r.private,
-	}
-	if err := os.MkdirAll(g.Workspace, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("create the directory of the hook: %w", err)
-	}
-	return confinement.LaunchRunHook(ctx, g, h, r.opts.Work)
-}
-
-// endHooks runs the hooks of run_end, also after a signal, and closes all hooks of the run.
-func (r *run) endHooks(ctx context.Context, hooks *hook.Set, outcome event.Outcome, exit event.Exit, ends []event.JobEnd) {
-	ctx, done := ending.UntilHurried(ctx)
-	defer done()
-	hooks.Run(ctx, tasks.RunEnd, func(in *hook.Input) { //nolint:errcheck // failures are warnings
-		in.Dir, in.Outcome, in.ExitCode = r.hookDir(tasks.RunEnd), outcome, &exit
-		for i, end := range ends {
-			in.Jobs = append(in.Jobs, hook.Ended{Job: r.plan.Jobs[i].ID, Outcome: end.Outcome, Reason: end.Reason, Code: end.Code})
-		}
-	})
-	if err := hooks.Close(); err != nil {
-		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf("clean up after the hooks: %v", err)}})
-	}
 }

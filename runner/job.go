@@ -163,7 +163,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
-	jobHooks{j, p.site}.end(ctx, p.landing, sum)
+	jobHooks{j, p.site}.end(ctx, p.landing.hookCommit(), sum)
 	return sum
 }
 

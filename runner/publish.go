@@ -1,45 +1,18 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/tasks"
 )
-
-// MaxPublications is the maximum number of jobs of a run that are published in parallel.
-// They are limited separately: a job that only waits for a remote has no slot.
-const MaxPublications = 4
-
-// enqueue frees the slot of a job whose work is complete, and waits until the job can be
-// published. The caller calls leave afterwards, in any case.
-func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
-	if j.slot != nil {
-		j.slot()
-	}
-	select {
-	case j.run.publications <- struct{}{}:
-		leave = func() { <-j.run.publications }
-	case <-ctx.Done():
-		leave = func() {}
-	}
-	if ctx.Err() != nil {
-		return leave, ending.Of(ctx)
-	}
-	return leave, nil
-}
 
 // publishes reports whether there is a commit to publish.
 func (l *landed) publishes() bool { return l.job.spec.Publish.Pushes() && l.made.Hash != "" }
@@ -128,67 +101,4 @@ func repos(plan *tasks.Plan) iter.Seq[string] {
 			}
 		}
 	}
-}
-
-// landing describes how the job saves its changes, for a process that publishes them later;
-// nil if it commits nothing.
-func (j *job) landing(s *site) *event.Landing {
-	c := j.spec.Commit
-	if c == nil {
-		return nil
-	}
-	l := &event.Landing{
-		Publish: string(j.spec.Publish), Lease: j.start.Lease, OnBase: s.InPlace, Below: s.below,
-		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
-	}
-	if s.InPlace {
-		l.Branch = j.branch(s)
-	}
-	if c.Signed() || c.ByForge() {
-		l.Sign = string(c.Sign)
-	}
-	if c.Author != (tasks.Person{}) {
-		l.Author = c.Author.Name + " <" + c.Author.Email + ">"
-	}
-	at := remoteOf(j, s)
-	if at.URL != "" {
-		l.Remote = at.String()
-	}
-	if a, err := remote.ParseAddress(at.URL); err == nil {
-		if i := slices.IndexFunc(j.plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) }); i >= 0 {
-			l.Forge = string(j.plan.Forges[i].Kind)
-		}
-	}
-	if pr := j.spec.Pull; pr != nil {
-		l.PullRequest = &event.PullRequestSpec{
-			Fork: forkOf(j.start.Pull), Base: cmp.Or(j.start.Pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
-			Labels: pr.Labels, Reviewers: pr.Reviewers, Assignees: pr.Assignees, Exists: string(pr.IfExists),
-		}
-	}
-	return l
-}
-
-// forkOf returns OWNER/NAME of the fork that has the branch of a pull request; "" for none.
-func forkOf(t publish.Target) string {
-	if t.Fork == (publish.Fork{}) {
-		return ""
-	}
-	return t.Fork.String()
-}
-
-// landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
-// this one, has committed.
-func (j *job) landEarlier() *landed {
-	c := j.start.Earlier
-	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landed{job: j, site: &site{origin: j.start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
-	if j.start.Own && j.history.Facts != nil {
-		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
-	}
-	return l
-}
-
-// pushedEarlier returns the reason of a job that only pushed.
-func pushedEarlier(c event.Commit) string {
-	return fmt.Sprintf("branch %s (%.10s) of an earlier run was pushed", c.Branch, c.Hash)
 }

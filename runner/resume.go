@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/text/figures"
-	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/savedsession"
@@ -173,7 +169,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 		return nil
 	}
 	if w.site.InPlace {
-		if err := w.keepReplaced(ctx, tree); err != nil {
+		if err := w.site.keepReplaced(ctx, w.job, tree); err != nil {
 			return err
 		}
 	}
@@ -181,31 +177,6 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 		return err
 	}
 	failpoint.Hit(failpoint.ResumeRestored, "")
-	return nil
-}
-
-// keepReplaced copies files of a tree that is changed without a worktree to the report directory,
-// if restoring a state replaces them: the user may have changed them after the kill.
-func (w *work) keepReplaced(ctx context.Context, tree string) error {
-	paths, err := w.site.saved(w.job.opts).Replaced(ctx, tree, w.site.below)
-	if err != nil || len(paths) == 0 {
-		return err
-	}
-	dir := path.Join("replaced", w.job.spec.ID)
-	for _, name := range paths {
-		data, err := w.site.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, w.site.below), "/"))
-		if err != nil {
-			continue // removed, or not a regular file
-		}
-		err = w.job.opts.Dir.WriteAtomic(path.Join(dir, name), func(out io.Writer) error {
-			_, err := out.Write(data)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("copy %s before it is restored: %w", name, err)
-		}
-	}
-	w.job.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", textcut.List(paths), filepath.Join(w.job.opts.Dir.Path(), filepath.FromSlash(dir))))
 	return nil
 }
 

@@ -102,7 +102,6 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 	if !s.linked() && j.start.Tip != "" {
 		return v.checkedOut(ctx, s, done)
 	}
-	w := newWork(j, s)
 	tree, err := v.tree(s)
 	if err != nil {
 		return err
@@ -111,7 +110,7 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 		if done.Files, err = s.saved(j.opts).Replaced(ctx, tree, s.below); err != nil {
 			return err
 		}
-		if err := w.keepReplaced(ctx, tree); err != nil {
+		if err := s.keepReplaced(ctx, j, tree); err != nil {
 			return err
 		}
 		if dir := path.Join("replaced", j.spec.ID); len(done.Files) > 0 && j.opts.Dir.Exists(dir) {

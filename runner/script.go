@@ -234,17 +234,6 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	return textcut.Head(strings.ToValidUTF8(string(clean), "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
 }
 
-// changedBytes returns the size of the files that differ from the start of the job.
-func (s *site) changedBytes(ctx context.Context) (size int64, err error) {
-	paths, _, err := s.Tree.ChangedPaths(ctx, s.Before)
-	for _, p := range paths {
-		if info, err := os.Lstat(filepath.Join(s.Tree.Root(), filepath.FromSlash(p))); err == nil {
-			size += info.Size()
-		}
-	}
-	return size, err
-}
-
 // summary lists the faults in one line.
 func (f faults) summary() string {
 	var all []string

@@ -12,15 +12,12 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
 
 // sessionSpec specifies one session of a job.
@@ -231,39 +228,6 @@ func (w *work) limits(summary bool) *session.End {
 // their context and their budget.
 func sessionLimits(l tasks.Limits) session.Limits {
 	return session.Limits{Turns: l.Turns, Tokens: l.Tokens, Denials: l.Denials, Failures: l.Failures}
-}
-
-// toolEnv returns the environment for the tools of a session.
-func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
-	var space *workspace.Workspace
-	if w.site.readable() {
-		space = w.site.space
-	}
-	skills := tools.FindSkills(space, w.job.plan.Skills)
-	for _, p := range skills.Problems {
-		if s.parent == "" {
-			w.job.warn(p.Error())
-		}
-	}
-	known := w.job.opts.facts(s.speaks)
-	env := &tools.Env{
-		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), confinement.ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
-		Limits: tools.OutputLimits(w.job.plan.Output),
-		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
-		// Hooks of the manifest see the arguments that plugins have made.
-		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
-		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
-	}
-	env.Accepts = tools.Attachments{Images: known.Images, PDFs: known.PDFs}
-	if s.parent == "" { // children can't start sessions
-		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
-	}
-	if w.site.usable() && w.site.late == nil {
-		return env, addFiles(ctx, env, w, s)
-	}
-	env.Complete, env.Commands.Scratch = completion(w, s), w.site.expectedScratch(w.job.opts, w.job.spec.ID)
-	return env, nil
 }
 
 // facts returns the properties of a model.

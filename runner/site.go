@@ -15,9 +15,9 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
@@ -101,33 +101,6 @@ func (j *job) confine(ctx context.Context, s *site) *ending.Stop {
 	j.started(s, tree)
 	j.warnOfUnread(s)
 	return nil
-}
-
-// started reports the start of the job. tree is the saved state of a tree that is changed without a
-// worktree.
-func (j *job) started(s *site, tree string) {
-	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
-		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.Onto.Commit,
-		Landing: j.landing(s), Remote: originOf(j, s),
-	}})
-}
-
-// originOf returns the URL of the repository for a job that commits nothing; "" for others.
-func originOf(j *job, s *site) string {
-	if at := remoteOf(j, s); j.spec.Commit == nil && at.URL != "" {
-		return at.String()
-	}
-	return ""
-}
-
-// remoteOf returns the remote of the repository; the zero value without one.
-func remoteOf(j *job, s *site) remote.Repo {
-	at := j.start.Remote
-	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
-		at.URL, _ = remote.PushURL(s.origin.Git, "origin")
-	}
-	return at
 }
 
 // openSandbox opens the sandbox, and saves the state of a tree that is changed without a
@@ -375,4 +348,31 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 func (s *site) handOver() error {
 	git := s.Tree.Git
 	return errors.Join(owner.AllAs(git.Common, git.Own), owner.AllAs(git.Common, git.Root))
+}
+
+// directoryState describes which directory of a repository the workspace is.
+func (s *site) directoryState() string {
+	if s.below == "" {
+		return ""
+	}
+	return "; the workspace is its directory " + s.below + "; commands can read other directories of the repository, but not write to them"
+}
+
+// dirtState describes the user's uncommitted changes.
+func (s *site) dirtState() string {
+	if n := len(s.dirty); n > 0 {
+		return fmt.Sprintf("; %s had uncommitted changes before you started", figures.Count(n, "path"))
+	}
+	return ""
+}
+
+// changedBytes returns the size of the files that differ from the start of the job.
+func (s *site) changedBytes(ctx context.Context) (size int64, err error) {
+	paths, _, err := s.Tree.ChangedPaths(ctx, s.Before)
+	for _, p := range paths {
+		if info, err := os.Lstat(filepath.Join(s.Tree.Root(), filepath.FromSlash(p))); err == nil {
+			size += info.Size()
+		}
+	}
+	return size, err
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/session/prompt"
-	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tools"
 )
@@ -30,13 +29,6 @@ func (w *work) system(s sessionSpec, scratch tools.Scratch) string {
 	in.Repository = w.repositoryNotes(s)
 	return prompt.System(in)
 }
-
-// instructionFiles are the names of files with instructions for agents. If there is one with an earlier
-// name, those with a later one are not read.
-func instructionFiles() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
-
-// maxNotes is the maximum size of a repository's instructions file in bytes.
-const maxNotes = 256 << 10
 
 // repositoryNotes returns the repository's instructions for agents: all files named
 // AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
@@ -108,20 +100,4 @@ func (w *work) gitState() string {
 		return "branch " + head.Branch + ", no commits yet"
 	}
 	return "branch " + head.Branch + w.site.directoryState() + w.site.dirtState()
-}
-
-// directoryState describes which directory of a repository the workspace is.
-func (s *site) directoryState() string {
-	if s.below == "" {
-		return ""
-	}
-	return "; the workspace is its directory " + s.below + "; commands can read other directories of the repository, but not write to them"
-}
-
-// dirtState describes the user's uncommitted changes.
-func (s *site) dirtState() string {
-	if n := len(s.dirty); n > 0 {
-		return fmt.Sprintf("; %s had uncommitted changes before you started", figures.Count(n, "path"))
-	}
-	return ""
 }

@@ -50,3 +50,18 @@ func (l *landed) startsPrograms() bool {
 	j := l.job
 	return j.plan.StartsProcesses() || len(j.plan.Tools) > 0 || !j.spec.Profile.Hides("bash")
 }
+
+// forgotten warns of a job whose profile was probably forgotten, because nothing was changed. A task that asks for changes
+// fails.
+func (l *landed) forgotten() *ending.Stop {
+	j := l.job
+	text := j.refused.advice(j.spec.Profile, j.spec.Changing)
+	switch {
+	case text == "":
+		return nil
+	case j.spec.Changing:
+		return &ending.Stop{Code: event.CodeProfile, Detail: "nothing was changed: " + text}
+	}
+	j.warn(text)
+	return nil
+}

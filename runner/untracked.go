@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/millhand/millhand/internal/gitops/state"
-	"github.com/millhand/millhand/runner/changes"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
 )
@@ -54,28 +52,4 @@ func (j *job) uncollected(s *site) (without []string) {
 		}
 	}
 	return without
-}
-
-// foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
-// and the commit, if nothing can change files meanwhile.
-func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
-	f, err := w.site.diff.Find(ctx)
-	if err == nil && alone(w) {
-		w.site.diff.Keep(f)
-	}
-	return f, err
-}
-
-// noteFound notes what the job has changed if that is known without a search. If its sessions made no call
-// and nothing else runs in it, that is nothing: what differs from the start was changed by
-// somebody else meanwhile, in the user's own tree by the user, and is not the job's.
-func noteFound(ctx context.Context, w *work) {
-	if !(early{w.job}).onlyCalls() || !alone(w) {
-		return
-	}
-	if w.sessions.totals().Calls == 0 {
-		w.site.diff.Keep(&changes.Found{Changes: &state.ChangeSet{}})
-	} else if f := w.saver.found(ctx); f != nil {
-		w.site.diff.Keep(f)
-	}
 }

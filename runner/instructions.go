@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session/prompt"
+	"github.com/millhand/millhand/runner/ending"
+	"github.com/millhand/millhand/tools"
+)
+
+// instructionFiles are the names of files with instructions for agents. If there is one with an earlier
+// name, those with a later one are not read.
+func instructionFiles() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
+
+// maxNotes is the maximum size of a repository's instructions file in bytes.
+const maxNotes = 256 << 10
+
+// waitForFiles waits for the files of the job if its first request depends on more of them
+// than instruction files, which are read from the commit. The user's own tree has its files.
+func (s *site) waitForFiles() *ending.Stop {
+	if s.complete() {
+		return s.settled()
+	}
+	if s.opening.own {
+		return nil
+	}
+	for _, dir := range tools.SkillDirs() {
+		if found, err := s.origin.Has(s.base, dir); err != nil || found {
+			return s.settled()
+		}
+	}
+	for _, name := range instructionFiles() {
+		if found, err := s.origin.Has(s.base, name); err != nil || found {
+			if text, err := s.origin.File(s.base, name); err != nil || len(text) > maxNotes { // a symlink, for example
+				return s.settled()
+			}
+		}
+	}
+	return nil
+}
+
+// notesOfCommit returns the instructions of the repository for a job whose files are not checked
+// out yet, if the profile allows reading them.
+func (s *site) notesOfCommit(p permission.Profile) []prompt.Text {
+	for _, name := range instructionFiles() {
+		text, err := s.origin.File(s.base, name)
+		if err == nil && p.Allows("read", name, name, filepath.Join(s.dir, name)) {
+			return []prompt.Text{{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}}
+		}
+	}
+	return nil
+}

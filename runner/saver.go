@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millhand/millhand/internal/gitops/state"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/runner/changes"
+)
+
+// checkpoint returns the function that saves the worktree after a turn of a session; nil
+// for child sessions, whose calls belong to a call of the job's own session.
+func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
+	if s.parent != "" {
+		return nil
+	}
+	w.saver = &saver{work: w}
+	return w.saver.save
+}
+
+// saver saves the states of a worktree after the turns of a session.
+type saver struct {
+	work *work
+	last state.Saved
+	ran  bool // something else than built-in tools may have changed files
+}
+
+func (s *saver) save(ctx context.Context) string {
+	w := s.work
+	saved, err := s.changed(ctx)
+	if err != nil {
+		w.tree.Touch() // the next one searches again
+		if !w.unsaved {
+			w.unsaved = true
+			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+		}
+		return ""
+	}
+	s.last = saved
+	return saved.Tree
+}
+
+// changed saves the state after a turn. It does not search the worktree if nothing but files
+// that built-in tools wrote can have changed since the last state, which is the base at first.
+func (s *saver) changed(ctx context.Context) (state.Saved, error) {
+	w := s.work
+	files, only := w.tree.Written()
+	w.site.diff.Written(files)
+	if !only || !alone(w) {
+		s.ran = true
+		return w.site.save(ctx, w.job.opts)
+	}
+	store, err := w.site.openStore(w.job.opts)
+	if err == nil && s.last.Tree == "" {
+		s.last, err = s.start()
+	}
+	if err != nil {
+		return state.Saved{}, err
+	}
+	return store.SaveFiles(ctx, w.site.ComparedWith(), w.site.base, s.last, files)
+}
+
+// start returns the state before the first turn. That of a worktree, and of the user's own tree if that was clean, is
+// exactly the base.
+func (s *saver) start() (state.Saved, error) {
+	site := s.work.site
+	tree, err := site.Tree.RootTree(site.base)
+	if (early{s.work.job}).onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
+		return state.AtBase(tree, site.ComparedWith()), err
+	}
+	return state.Saved{Tree: tree}, err
+}
+
+// found returns what the job has changed, as the last search before a state was saved found it, or without one if only
+// built-in tools wrote files; nil if that is not known, or if files can have changed since. The processes of a command at level A
+// end with it. What changes later in the user's own tree was changed by the user. Custom tools can claim to be read-only.
+func (s *saver) found(ctx context.Context) *changes.Found {
+	w := s.work
+	known := !s.ran || w.job.opts.Level == sandbox.Full
+	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
+		return nil
+	}
+	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
+	if err != nil || changes == nil {
+		return nil // the search will report it
+	}
+	return w.site.diff.FoundIn(changes, s.last.Left)
+}
+
+// alone reports whether only calls and commands of a job can change its files: it has no extensions,
+// language servers and hooks.
+func alone(w *work) bool { return w.extensions == nil && w.languages == nil && w.site.hooks == nil }
+
+// foundBy returns what a job changed at the end of an attempt: it is searched for once, for all checks
+// and the commit, if nothing can change files meanwhile.
+func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
+	f, err := w.site.diff.Find(ctx)
+	if err == nil && alone(w) {
+		w.site.diff.Keep(f)
+	}
+	return f, err
+}
+
+// noteFound notes what the job has changed if that is known without a search. If its sessions made no call
+// and nothing else runs in it, that is nothing: what differs from the start was changed by
+// somebody else meanwhile, in the user's own tree by the user, and is not the job's.
+func noteFound(ctx context.Context, w *work) {
+	if !(early{w.job}).onlyCalls() || !alone(w) {
+		return
+	}
+	if w.sessions.totals().Calls == 0 {
+		w.site.diff.Keep(&changes.Found{Changes: &state.ChangeSet{}})
+	} else if f := w.saver.found(ctx); f != nil {
+		w.site.diff.Keep(f)
+	}
+}
