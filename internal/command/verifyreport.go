@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
 	"github.com/millhand/millhand/internal/app/option"
@@ -23,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/evidence"
 	"github.com/millhand/millhand/tasks"
 )
 

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/gitfile"
@@ -26,6 +25,7 @@ import (
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // Dir is a run's report directory, locked by the run.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // Evidence is how a run seals its report directory.

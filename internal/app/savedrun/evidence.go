@@ -3,12 +3,12 @@ package savedrun
 import (
 	"context"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/report/evidence"
 	"github.com/millhand/millhand/tasks"
 )
 

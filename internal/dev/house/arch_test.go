@@ -121,7 +121,7 @@ func rooms() map[string]room {
 		"internal/app/planned":           {"internal/extension/jshost internal/sandbox internal/text/printable runner/confinement tasks runner", "what a plan will start, as data and text; it starts nothing"},
 		"internal/app/doctor":            {"internal/app/fault internal/app/machine internal/app/models internal/app/planned internal/app/pricetable internal/app/world internal/ecosystem internal/event internal/files/pathtree internal/forge/credentials internal/model/kinds internal/permission/policy internal/prices internal/proc internal/rundir internal/sandbox internal/text/figures internal/text/printable internal/view tasks tasks/manifest internal/model/provider", "what works on this machine; it runs no job and asks no network"},
 		"internal/app/forges":            {"internal/app/fault internal/app/world internal/event internal/forge internal/forge/credentials internal/gitops/remote runner/ending tasks", "requests to forges with the credentials of a plan; it decides nothing about pull requests"},
-		"internal/app/savedrun":          {"internal/app/evidence internal/app/fault internal/app/world internal/event internal/files internal/gitops/signing internal/journal internal/rundir report report/transcript runner/history tasks", "what a saved run has left; it starts none"},
+		"internal/app/savedrun":          {"report/evidence internal/app/fault internal/app/world internal/event internal/files internal/gitops/signing internal/journal internal/rundir report report/transcript runner/history tasks", "what a saved run has left; it starts none"},
 		"internal/app/pulls":             {"internal/app/fault internal/app/forges internal/app/savedrun internal/app/world internal/event internal/forge internal/gitops internal/gitops/remote internal/permission/policy internal/permission/reach internal/rundir internal/sandbox internal/text/figures internal/text/printable internal/text/redact report report/patterns runner runner/ending runner/history runner/publish runner/savedjob tasks", "pull requests of a saved run; it starts no session and knows no flags"},
 		"internal/app/queue/queued":      {"internal/app/fault internal/app/queue internal/app/world internal/event internal/files internal/money internal/proc/clock internal/text/figures internal/text/printable report tasks", "what a queue holds of one run, checked; it runs no job and writes no report"},
 		"internal/app/queue/submission":  {"internal/app/fault internal/app/forges internal/app/load internal/app/models internal/app/policies internal/app/pricetable internal/app/queue internal/app/queue/queued internal/app/runs internal/app/world internal/event internal/permission/policy internal/text/figures internal/text/printable runner tasks tasks/problem", "a plan becomes jobs of a queue; it runs none"},
@@ -157,8 +157,9 @@ func rooms() map[string]room {
 		"internal/text/redact":           {"", "texts"},
 		"internal/files":                 {"internal/proc/failpoint internal/files/owner", "two kinds of paths, without knowing what is written"},
 		"internal/gitops/signing":        {"", "a key and its signatures, without knowing what is signed"},
-		"internal/rundir":                {"internal/gitops/gitdir internal/journal internal/proc report/transcript report report/html tools internal/event internal/text/figures internal/files/filelock internal/text/printable internal/files internal/sandbox internal/money internal/proc/failpoint internal/app/evidence report/patterns internal/proc/clock internal/gitops/gitfile", "what a run leaves on the disk; it runs no job"},
+		"internal/rundir":                {"internal/gitops/gitdir internal/journal internal/proc report/transcript report report/html tools internal/event internal/text/figures internal/files/filelock internal/text/printable internal/files internal/sandbox internal/money internal/proc/failpoint internal/app/evidence report/patterns internal/proc/clock internal/gitops/gitfile report/evidence", "what a run leaves on the disk; it runs no job"},
 		"internal/app/evidence":          {"internal/event internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
+		"report/evidence":                {"internal/event internal/money report", "what proves a run, from its files; it knows neither git nor keys"},
 		"internal/ecosystem":             {"internal/permission/reach", "a table, names of files, and settings of the user; it runs nothing"},
 		"internal/permission/reach":      {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"tools/web":                      {"internal/permission/reach", "guarded HTTP, without policy"},
@@ -242,7 +243,7 @@ func homes() map[string]string {
 		"os/exec":                                           "internal/proc internal/gitops/gitdir internal/testing/gittest internal/testing/e2e/scripts",
 		"github.com/santhosh-tekuri/jsonschema/v6":          "internal/text/schema",
 		"github.com/google/jsonschema-go":                   "tools",
-		"github.com/in-toto/attestation":                    "internal/app/evidence",
+		"github.com/in-toto/attestation":                    "report/evidence",
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/millhand/millhand/internal/app/evidence"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // FuzzVerify verifies files that somebody has made. Only those of the run are without problems.

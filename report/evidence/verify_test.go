@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 func TestARunIsVerified(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	intoto "github.com/in-toto/attestation/go/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/millhand/millhand/internal/app/evidence"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // The Statements are valid for in-toto's own module.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 // attack is one way to change a report directory. It returns what it did; "" for nothing.

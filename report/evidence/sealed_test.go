@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/millhand/millhand/internal/app/evidence"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/money"
@@ -23,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/evidence"
 )
 
 const runID = "20260102-030405-1a2b3c4d"
