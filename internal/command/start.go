@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc/collection"
 	"github.com/millhand/millhand/internal/text/printable"
 )
 
@@ -22,7 +20,7 @@ import (
 // [SameSignal]. Tests change the process's world.
 func Start(caught chan os.Signal, window time.Duration, change ...func(*world.World)) {
 	ctx, stop := Signals(context.Background(), caught, window)
-	delayCollection()
+	collection.Run()
 	allowOwner()
 	env, err := TakeEnvironment()
 	if err != nil {
@@ -47,45 +45,4 @@ func allowOwner() {
 	const own = 0o700
 	given := unix.Umask(0o077) // the only way to read it
 	unix.Umask(given &^ own)
-}
-
-// firstCollection lets the heap grow to 12 MiB before garbage is collected for the first time. Go
-// starts at 4 MiB, which the preflight exceeds two or three times: nearly nothing of it is garbage
-// that memory is needed for, and most runs need more later anyway.
-const firstCollection = 300 // percent of 4 MiB
-
-// largeHeap is the memory in use from which on garbage is collected when the heap has grown by a quarter of it. Runs and reports
-// of thousands of jobs need most of their memory until the end; as much again would be for garbage.
-const largeHeap = 30 << 20
-
-// delayCollection delays the first collection of garbage unless the user has set GOGC. From then on
-// garbage is collected as usual, until the heap is large.
-func delayCollection() {
-	const usual = 100
-	if given := os.Getenv("GOGC"); given != "" && given != strconv.Itoa(usual) {
-		return
-	}
-	debug.SetGCPercent(firstCollection) // as package early has done in the program
-	atCollection(func() {
-		debug.SetGCPercent(usual)
-		saveMemory()
-	})
-}
-
-// saveMemory collects garbage more often from the first collection on that finds a large heap.
-func saveMemory() {
-	atCollection(func() {
-		var m runtime.MemStats
-		if runtime.ReadMemStats(&m); m.NextGC < 2*largeHeap { // the usual pace lets it double
-			saveMemory()
-			return
-		}
-		debug.SetGCPercent(25)
-	})
-}
-
-// atCollection calls a function at the next collection of garbage. A cleanup would run only when all of the heap
-// has been swept, which may be at the next collection on a busy machine: at four times the memory in use.
-func atCollection(call func()) {
-	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { call() }) // unreachable, so that the collection finds it
 }

@@ -185,6 +185,7 @@ func rooms() map[string]room {
 		"internal/files/pathglob":        {"", "patterns of paths, without knowing who wrote them"},
 		"internal/files/pathtree":        {"", "names of paths, without the file system"},
 		"internal/proc/clock":            {"", "a wait, without knowing for what"},
+		"internal/proc/collection":       {"", "must be initialized before the larger packages, so it imports none of them"},
 		"internal/files/abandon":         {"", "a wait, without knowing for what"},
 		"internal/files/dirent":          {"", "entries of open directories, without knowing what they are read for"},
 		"internal/files/owner":           {"", "the owner of a new file, without knowing what it is for"},

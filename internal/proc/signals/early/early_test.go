@@ -77,15 +77,3 @@ func TestSignalsBeforeMain(t *testing.T) {
 		}
 	}
 }
-
-// Nothing is collected while the libraries are initialized, unless the user configured it.
-func TestNoCollectionBeforeMain(t *testing.T) {
-	for percent, want := range map[string]bool{"": false, "100": false, "300": false, "20": true} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "version")
-		cmd.Env = append(os.Environ(), asMain+"=1", "GODEBUG=gctrace=1", "GOGC="+percent)
-		out, err := cmd.CombinedOutput()
-		if got := bytes.Contains(out, []byte("gc 1 @")); err != nil || got != want {
-			t.Errorf("GOGC=%s: %v, collected: %t\n%s", percent, err, got, out)
-		}
-	}
-}
