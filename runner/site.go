@@ -327,11 +327,11 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 			j.opts.Trees.Left(s.Tree.Root())
 		}
 		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.Tree.Root())
-		errs = append(errs, s.handOver())
+		errs = append(errs, handOver(s.Tree.Git))
 	case s.linked() && !j.opts.Keep:
 		errs = append(errs, gitops.DiscardWorktree(ctx, s.origin, s.Tree.Root(), j.opts.Trees.discard))
 	case s.linked():
-		errs = append(errs, s.handOver())
+		errs = append(errs, handOver(s.Tree.Git))
 	case s.Tree == nil && !s.InPlace: // its checkout failed or was ended, which does not report what it could not remove
 		dir := filepath.Join(j.opts.Work, "trees", j.spec.ID)
 		if _, err := os.Lstat(dir); err == nil {
@@ -345,8 +345,7 @@ func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 }
 
 // handOver gives a worktree that stays to the owner of its repository.
-func (s *site) handOver() error {
-	git := s.Tree.Git
+func handOver(git *gitdir.Dir) error {
 	return errors.Join(owner.AllAs(git.Common, git.Own), owner.AllAs(git.Common, git.Root))
 }
 

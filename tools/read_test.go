@@ -179,7 +179,7 @@ func TestReadRejectsSpecialFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(s.Dir) // a socket's whole path must be short
+	t.Chdir(s.Dir) // a socket's path must be short
 	socket, err := net.Listen("unix", "socket")
 	if err != nil {
 		t.Fatal(err)

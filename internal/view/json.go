@@ -97,7 +97,7 @@ var jsonFields = event.Walk[func(*fields, event.Event)]{
 		},
 	},
 	Ignores: []event.Type{
-		event.TurnStarted, event.ModelText, event.WarningIssued, // the text says all
+		event.TurnStarted, event.ModelText, event.WarningIssued, // the text has everything
 		event.SessionStarted, event.SessionEnded, event.FilesLeft, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.Sealed, // not logged
 	},
 }

@@ -26,7 +26,7 @@ func writers() map[string]string {
 		"internal/extension/jshost":     "a program for the sandbox, below that directory",
 		"runner/confinement/caches.go":  "caches of a job, below that directory",
 		"runner/rebase.go":              "the worktree of a rebase, below that directory",
-		"runner/hooks.go":               "the workspace of a hook, below that directory",
+		"runner/runhooks.go":            "the workspace of a hook, below that directory",
 		"runner/savedjob/publish.go":    "a copy of a patch, below that directory",
 		"runner/confinement/private.go": "copies of private directories of a job, below that directory",
 		"runner/script.go":              "the script of a task, below that directory",

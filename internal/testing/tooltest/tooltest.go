@@ -38,7 +38,7 @@ type Stage struct {
 	*testing.T
 	Env     *tools.Env
 	Tools   *tools.Registry
-	Base    string // holds the workspace, its neighbour and the kept outputs
+	Base    string // holds the workspace, its neighbour and the stored outputs
 	Dir     string
 	Outside string
 }
@@ -174,7 +174,7 @@ func (s *Stage) Raw(tool, input string) tools.Outcome {
 	return out
 }
 
-// Incoherent says what is wrong with an outcome whatever the call was.
+// Incoherent describes what is wrong with an outcome whatever the call was.
 func Incoherent(o tools.Outcome) string {
 	switch {
 	case !slices.Contains([]tools.Status{tools.Completed, tools.Failed, tools.Denied}, o.Status):

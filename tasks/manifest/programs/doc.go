@@ -1,3 +1,3 @@
-// Package programs reads what a manifest says of programs: command lines, and names of environment variables. It starts no
+// Package programs reads the programs of a manifest: command lines, and names of environment variables. It starts no
 // program and reads no variable, and does not know which keys have them.
 package programs
