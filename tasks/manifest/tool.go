@@ -63,9 +63,7 @@ func readTool(v form.Value) form.Definition[tasks.CustomTool] {
 	return form.Definition[tasks.CustomTool]{Value: v, Title: "tool " + problem.Quote(t.Name), Digest: content, Is: t.CustomTool}
 }
 
-var (
-	toolsForm = form.MapOf("NAME", form.TypeOf((*customTool).keys), readTools)
-)
+var toolsForm = form.MapOf("NAME", form.TypeOf((*customTool).keys), readTools)
 
 func (t *customTool) keys() form.Table {
 	return form.Table{

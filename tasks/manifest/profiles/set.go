@@ -61,6 +61,7 @@ func (ps *Set) Names() []string {
 	return names
 }
 
+// Body returns the definition of a profile of the manifest, nil without one.
 func (ps *Set) Body(name string) *Body {
 	i := slices.IndexFunc(ps.bodies, func(b *Body) bool { return b.Title == name })
 	if i < 0 {

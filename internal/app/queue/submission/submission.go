@@ -31,6 +31,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
+// Options are what a run is submitted with.
 type Options struct {
 	Server     queue.Options
 	Plan       load.Options

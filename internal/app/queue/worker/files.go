@@ -44,10 +44,7 @@ func (f *fileKeeper) before(line []byte) error {
 // keeps is what a job needs of the files before an event; the phase is that of events about one.
 var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
 	On: map[event.Type]func(*fileKeeper, *event.Phase) error{
-		event.JobStarted: func(f *fileKeeper, _ *event.Phase) error {
-			f.has = true
-			return nil
-		},
+		event.JobStarted: (*fileKeeper).expect,
 		event.PhaseStarted: func(f *fileKeeper, phase *event.Phase) error {
 			if phase != nil && phase.Name == "publish" {
 				return f.restore()
@@ -65,6 +62,12 @@ var keeps = event.Walk[func(*fileKeeper, *event.Phase) error]{
 		event.CommitPublished, event.PullRequestStarted, event.CommentStarted, event.CommentPosted, // after the push
 		event.NetworkRequested, event.ExtensionChanged, event.RevertStarted, event.Reverted, event.WarningIssued, event.Sealed,
 	},
+}
+
+// expect notes that the job has files from now on.
+func (f *fileKeeper) expect(*event.Phase) error {
+	f.has = true
+	return nil
 }
 
 // store stores the files, which are complete when it is called for the first time.

@@ -29,6 +29,7 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
+// Options are what a worker is started with.
 type Options struct {
 	Server   queue.Options
 	Policies load.PolicyOptions
