@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/pulls/manage"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -247,16 +248,16 @@ func (d *distillery) checkOutput() error {
 
 // mergedJobs returns the jobs whose pull requests are merged.
 func mergedJobs(ctx context.Context, w world.World, dir string, jobs []report.Job) ([]report.Job, error) {
-	given := publishedOptions{run: dir}
+	given := manage.Options{Run: dir}
 	for _, j := range jobs {
 		if j.PullRequest != nil {
-			given.jobs = append(given.jobs, j.ID)
+			given.Jobs = append(given.Jobs, j.ID)
 		}
 	}
-	if len(given.jobs) == 0 {
+	if len(given.Jobs) == 0 {
 		return nil, nil
 	}
-	r, err := openPublished(ctx, w, given, pulls.Order{})
+	r, err := manage.Open(ctx, w, given, pulls.Order{})
 	if err != nil {
 		return nil, err
 	}

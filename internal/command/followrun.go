@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/app/follow"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/pulls"
+	"github.com/millhand/millhand/internal/app/pulls/manage"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/savedrun"
 	"github.com/millhand/millhand/internal/app/world"
@@ -52,7 +53,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 			return nil, err
 		}
 	}
-	if r.Run, err = openPublished(ctx, w, publishedOptions{PolicyOptions: o.PolicyOptions, run: dir, jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
+	if r.Run, err = manage.Open(ctx, w, manage.Options{PolicyOptions: o.PolicyOptions, Run: dir, Jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {
@@ -77,7 +78,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 
 // load reads the settings of the run's manifests.
 func (r *followedRun) load(ctx context.Context, w world.World) error {
-	own, err := invoked(r.past.Run)
+	own, err := manage.Invoked(r.past.Run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
 	}

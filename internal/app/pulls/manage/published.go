@@ -1,4 +1,4 @@
-package command
+package manage
 
 import (
 	"cmp"
@@ -22,9 +22,17 @@ import (
 	"github.com/millhand/millhand/tasks/manifest"
 )
 
-// managePulls does with the pull requests of a saved run what is ordered.
-func managePulls(ctx context.Context, w world.World, o publishedOptions, order pulls.Order) error {
-	r, err := openPublished(ctx, w, o, order)
+// Options select pull requests of a saved run.
+type Options struct {
+	load.PolicyOptions
+	Run  string
+	Jobs []string // ids; all for none
+	JSON bool
+}
+
+// Do does with the pull requests of a saved run what is ordered.
+func Do(ctx context.Context, w world.World, o Options, order pulls.Order) error {
+	r, err := Open(ctx, w, o, order)
 	if err != nil {
 		return err
 	}
@@ -33,7 +41,7 @@ func managePulls(ctx context.Context, w world.World, o publishedOptions, order p
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case o.json:
+	case o.JSON:
 		err = printable.WriteJSON(w.Out, struct {
 			Run  string      `json:"run"`
 			Jobs []pulls.Row `json:"jobs"`
@@ -44,14 +52,14 @@ func managePulls(ctx context.Context, w world.World, o publishedOptions, order p
 	return cmp.Or(err, fault.Silent(pulls.Worst(rows)))
 }
 
-// openPublished opens a saved run. Its credentials are those of its manifests, as for
+// Open opens a saved run. Its credentials are those of its manifests, as for
 // --resume, or of the environment if they can't be read any more.
-func openPublished(ctx context.Context, w world.World, o publishedOptions, order pulls.Order) (*pulls.Run, error) {
-	saved, err := savedrun.Load(o.run)
+func Open(ctx context.Context, w world.World, o Options, order pulls.Order) (*pulls.Run, error) {
+	saved, err := savedrun.Load(o.Run)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := pulls.Select(saved.Report.Jobs, o.jobs)
+	jobs, err := pulls.Select(saved.Report.Jobs, o.Jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +87,7 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 			return nil, fault.Wrap(event.ExitUsage, err)
 		}
 	}
-	own, unreadable := invoked(past.Run)
+	own, unreadable := Invoked(past.Run)
 	own.Plan.Policies = slices.Concat(own.Plan.Policies, po.Policies)
 	opts, err := load.TaskOptions(ctx, w, own.Plan.PolicyOptions)
 	if err != nil {
@@ -98,12 +106,49 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 	return plan, nil
 }
 
-// invoked returns the options that a run was started with, and changes to the directory
+// Invoked returns the options that a run was started with, and changes to the directory
 // that it was started in.
-func invoked(run *event.Run) (runs.Options, error) {
+func Invoked(run *event.Run) (runs.Options, error) {
 	plain := *runs.New()
 	if run == nil {
 		return plain, errors.New("the run did not start")
 	}
 	return runs.Resumed(plain, run)
+}
+
+// PublishOptions select jobs of a saved run to publish.
+type PublishOptions struct {
+	Options
+	Mode   string // "" for that of each job
+	DryRun bool
+}
+
+// Publish publishes the jobs of a saved run that were not published.
+func Publish(ctx context.Context, w world.World, o PublishOptions) error {
+	p, err := pulls.Begin(ctx, w, pulls.PublishOptions{Run: o.Run, Jobs: o.Jobs, Mode: o.Mode, DryRun: o.DryRun})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if p.Pending() {
+		dir, run := p.Saved()
+		access, err := accessOf(ctx, w, dir, o.PolicyOptions)
+		if err != nil {
+			return err
+		}
+		var failOn event.FailOn
+		if own, err := Invoked(run); err == nil {
+			failOn = own.FailOn
+		}
+		if err := p.Publish(ctx, access, failOn); err != nil {
+			return err
+		}
+	}
+	result, exit := p.Result(ctx)
+	if o.JSON {
+		err = printable.WriteJSON(w.Out, result)
+	} else {
+		err = p.Print(w.Out)
+	}
+	return cmp.Or(err, fault.Silent(exit))
 }
