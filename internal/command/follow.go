@@ -3,193 +3,32 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/app/exitcode"
-	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/runs"
-	"github.com/millhand/millhand/internal/app/savedrun"
+	"github.com/millhand/millhand/internal/app/follow/pass"
 	"github.com/millhand/millhand/internal/app/world"
-	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/files/filelock"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner/ending"
 )
 
-// followOptions are the options of "millhand follow".
-type followOptions struct {
-	load.PolicyOptions
-	of     string   // manifest, or id or directory of a run
-	jobs   []string // ids; all for none
-	dir    string   // of runs; "" for the default
-	json   bool
-	quiet  bool
-	dryRun bool
-}
-
 func followCommand(w world.World) *cli.Command {
-	o := &followOptions{}
+	o := &pass.Options{}
 	return &cli.Command{
 		Name: "follow", Usage: "Rebase open pull requests, fix their failed checks and respond to reviews, once", ArgsUsage: "MANIFEST|RUN [JOB...]",
 		UsageText: "millhand follow millhand.yaml\nmillhand follow 20260102-030405-1a2b3c4d --dry-run\nmillhand follow .millhand/runs/20260102-030405-1a2b3c4d fix-tests-api",
 		Flags: []cli.Flag{
-			jsonFlag(&o.json, "Print one JSON document"), flagOf(o.PolicyField("")),
-			&cli.StringFlag{Name: "dir", Destination: &o.dir, DefaultText: ".millhand/runs", Usage: "Find the runs of MANIFEST in `DIR`"},
-			&cli.BoolFlag{Name: "dry-run", Destination: &o.dryRun, Usage: "Print what would be done, and do nothing"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &o.quiet, Usage: "Print errors and the result only"},
+			jsonFlag(&o.JSON, "Print one JSON document"), flagOf(o.PolicyField("")),
+			&cli.StringFlag{Name: "dir", Destination: &o.Dir, DefaultText: ".millhand/runs", Usage: "Find the runs of MANIFEST in `DIR`"},
+			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "Print what would be done, and do nothing"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &o.Quiet, Usage: "Print errors and the result only"},
 		},
-		Action: act(o.parse, func(ctx context.Context) error { return followPulls(ctx, w, *o) }),
+		Action: act(func(args []string) error { return parseFollow(o, args) }, func(ctx context.Context) error { return pass.Make(ctx, w, *o) }),
 	}
 }
 
-func (o *followOptions) parse(args []string) error {
+func parseFollow(o *pass.Options, args []string) error {
 	if len(args) == 0 {
 		return errors.New("missing MANIFEST or RUN argument: a manifest with saved runs, or the id or report directory of a run")
 	}
-	o.of, o.jobs = args[0], args[1:]
-	return nil
-}
-
-// followRow is the result for the pull request of a job.
-type followRow struct {
-	Run    string `json:"run"`
-	Job    string `json:"job"`
-	Repo   string `json:"repo"`
-	URL    string `json:"url"`
-	Result string `json:"result"` // nothing, rebased, fixed, responded, stopped, hands off, not done, failed, or would ...
-	Reason string `json:"reason"`
-	Commit string `json:"commit"` // that was pushed; "" for none
-
-	exit event.Exit
-}
-
-// followPulls makes one pass over the open pull requests of a run or a manifest.
-func followPulls(ctx context.Context, w world.World, o followOptions) error {
-	dirs, err := followedRuns(w, o)
-	if err != nil {
-		return err
-	}
-	for i, file := range o.Policies { // a run changes the directory
-		if o.Policies[i], err = filepath.Abs(file); err != nil {
-			return fault.Wrap(event.ExitUsage, err)
-		}
-	}
-	rows, seen, exits := []followRow{}, map[string]bool{}, []event.Exit{}
-	for _, dir := range dirs {
-		made, err := followRun(ctx, w, o, dir, seen)
-		rows = append(rows, made...)
-		if err != nil && len(dirs) == 1 {
-			return err
-		}
-		if err != nil {
-			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
-			exits = append(exits, exitcode.Of(err))
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	for _, row := range rows {
-		exits = append(exits, row.exit)
-	}
-	if err := printFollowed(w, o.json, rows); err != nil {
-		return err
-	}
-	var interrupt ending.Interrupt
-	if errors.As(context.Cause(ctx), &interrupt) {
-		exits = append(exits, interrupt.Exit)
-	}
-	return fault.Silent(event.Worst(exits))
-}
-
-// followedRuns returns the absolute directories of the runs, the newest first.
-func followedRuns(w world.World, o followOptions) ([]string, error) {
-	if dir, err := savedrun.Find(o.of); err == nil {
-		return []string{dir}, nil
-	}
-	manifest, err := filepath.Abs(o.of)
-	if err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
-	}
-	if _, err := os.Stat(manifest); err != nil {
-		return nil, fault.New(event.ExitUsage, "%s is neither a saved run nor a manifest: %w", o.of, err)
-	}
-	_, saved, err := runs.FindRuns(w, o.dir)
-	if err != nil {
-		return nil, err
-	}
-	var dirs []string
-	for _, s := range saved {
-		past, dir, err := savedrun.Past(s.Dir)
-		if err != nil || past.Run.Invocation == nil {
-			continue // in use by another process, or damaged
-		}
-		if slices.ContainsFunc(past.Run.Manifest, func(name string) bool {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(past.Run.Invocation.Dir, name)
-			}
-			return filepath.Clean(name) == manifest
-		}) {
-			dirs = append(dirs, dir)
-		}
-	}
-	if len(dirs) == 0 {
-		return nil, fault.New(event.ExitUsage, "no saved run of %s found: restore the report directories of its runs, or name one", o.of)
-	}
-	return dirs, nil
-}
-
-// followLock is the file that one pass over a run locks.
-const followLock = "follow.lock"
-
-// lockPass excludes other passes over a run.
-func lockPass(dir string) (*os.File, error) {
-	f, err := files.OpenRegular(filepath.Join(dir, followLock), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fault.Wrap(event.ExitUsage, err)
-	}
-	if err := filelock.Try(f, filelock.Exclusive); err != nil {
-		f.Close()
-		return nil, fault.New(event.ExitUsage, "%s: another process follows the run: %w", dir, err)
-	}
-	return f, nil
-}
-
-func printFollowed(w world.World, asJSON bool, rows []followRow) error {
-	if asJSON {
-		return printable.WriteJSON(w.Out, struct {
-			Jobs []followRow `json:"jobs"`
-		}{rows})
-	}
-	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "JOB\tREPO\tRESULT\tCOMMIT\tURL")
-	for _, row := range rows {
-		cells := []string{row.Job, row.Repo, row.Result, fmt.Sprintf("%.10s", row.Commit), row.URL}
-		for i, cell := range cells {
-			if cells[i] = printable.Line(cell, printable.Width); cell == "" {
-				cells[i] = "-"
-			}
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, row := range rows { // too long for the table
-		if row.Reason != "" {
-			if _, err := fmt.Fprintf(w.Out, "%s: %s\n", printable.Line(row.Job, printable.Width), printable.Line(row.Reason, 1000)); err != nil {
-				return err
-			}
-		}
-	}
+	o.Of, o.Jobs = args[0], args[1:]
 	return nil
 }

@@ -1,4 +1,4 @@
-package command
+package pass
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 )
 
 // stop leaves the pull request to people.
-func (p *followedPull) stop(ctx context.Context, d follow.Decision) error {
+func (p *followed) stop(ctx context.Context, d follow.Decision) error {
 	p.row.Result, p.row.Reason = "stopped", d.Reason
 	p.state.Stopped = d.Reason
 	if err := p.client.AddLabel(ctx, p.at, p.pr, follow.Label); err != nil {
@@ -41,10 +41,10 @@ func (p *followedPull) stop(ctx context.Context, d follow.Decision) error {
 }
 
 // marker is that of the comment with the state.
-func (p *followedPull) marker() string { return "follow-" + p.job.ID }
+func (p *followed) marker() string { return "follow-" + p.job.ID }
 
 // put updates the comment with the state.
-func (p *followedPull) put(ctx context.Context) error {
+func (p *followed) put(ctx context.Context) error {
 	clean := func(text string) string { return publish.Cell(p.Known.Text(text)) }
 	_, err := p.client.Comment(ctx, p.at, forge.Thread{Number: p.pr.Number}, p.marker(), p.state.Text(p.job.ID, p.settings, clean))
 	return err
@@ -52,7 +52,7 @@ func (p *followedPull) put(ctx context.Context) error {
 
 // work continues the session of the job with a prompt. The comment has the state before it
 // starts: after a kill, the next pass knows of it.
-func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt string, onto bool) error {
+func (p *followed) work(ctx context.Context, d follow.Decision, prompt string, onto bool) error {
 	before := p.state
 	left := p.settings.CostUSD
 	if left > 0 {
@@ -82,7 +82,7 @@ func (p *followedPull) work(ctx context.Context, d follow.Decision, prompt strin
 }
 
 // again reads the run after a session.
-func (p *followedPull) again() error {
+func (p *followed) again() error {
 	saved, err := savedrun.Load(p.Dir)
 	if err != nil {
 		return err
@@ -99,12 +99,12 @@ func (p *followedPull) again() error {
 }
 
 // started reports whether the session of the state has started.
-func (p *followedPull) started() bool {
+func (p *followed) started() bool {
 	return p.state.Pending != nil && p.past.Attempts(p.job.ID) > p.state.Pending.Attempts
 }
 
 // finish records the result of a session.
-func (p *followedPull) finish(ctx context.Context) error {
+func (p *followed) finish(ctx context.Context) error {
 	o := follow.Outcome{Final: p.job.FinalMessage, CostUSD: p.past.SpentBy(p.job.ID)}
 	if p.job.Outcome != event.Passed {
 		o.Problem = strings.TrimSuffix(string(p.job.Outcome)+": "+p.job.Reason, ": ")
@@ -119,14 +119,14 @@ func (p *followedPull) finish(ctx context.Context) error {
 }
 
 // by returns what sessions of this command have in common. cost is the limit of one.
-func (r *followedRun) by(cost money.USD) *runs.Following {
+func (r *savedRun) by(cost money.USD) *runs.Following {
 	return &runs.Following{CostUSD: cost, Policies: r.options.Policies}
 }
 
 // session continues the run with a follow-up prompt. Its result is in the run.
-func (r *followedRun) session(ctx context.Context, w world.World, dir string, f runs.FollowUp) error {
+func (r *savedRun) session(ctx context.Context, w world.World, dir string, f runs.FollowUp) error {
 	o := *runs.New()
-	o.Resume, o.FollowUp, o.Log.Quiet = dir, f, r.options.quiet
+	o.Resume, o.FollowUp, o.Log.Quiet = dir, f, r.options.Quiet
 	w.Out = io.Discard
 	err := runs.Run(ctx, w, o)
 	if err != nil && err.Error() == "" { // the exit code of the run
@@ -137,7 +137,7 @@ func (r *followedRun) session(ctx context.Context, w world.World, dir string, f 
 
 // rebase applies the commits of the job to the current base. done: nothing else is to be done
 // in this pass.
-func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
+func (p *followed) rebase(ctx context.Context) (done bool, err error) {
 	result, err := p.rebaseWithoutModel(ctx)
 	switch {
 	case err != nil:
@@ -159,7 +159,7 @@ func (p *followedPull) rebase(ctx context.Context) (done bool, err error) {
 }
 
 // rebaseWithoutModel rebases the commits of the job in a process of the run of its own.
-func (p *followedPull) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
+func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased, err error) {
 	r, err := runs.Reopen(ctx, p.World, p.Dir)
 	if err != nil {
 		return done, err

@@ -1,4 +1,4 @@
-package command
+package pass
 
 import (
 	"context"
@@ -23,37 +23,37 @@ import (
 	"github.com/millhand/millhand/tasks/manifest"
 )
 
-// followedRun is a saved run whose pull requests are followed.
-type followedRun struct {
+// savedRun is a saved run whose pull requests are followed.
+type savedRun struct {
 	*pulls.Run
-	options  followOptions
+	options  Options
 	settings follow.Settings
 	past     *history.Past
 	self     map[string]string // user of the token by owner
 	writers  map[string]bool   // by repository and user
 }
 
-// followRun makes one pass over the pull requests of a run, except those that were seen in a
+// over makes one pass over the pull requests of a run, except those that were seen in a
 // newer one.
-func followRun(ctx context.Context, w world.World, o followOptions, dir string, seen map[string]bool) ([]followRow, error) {
+func over(ctx context.Context, w world.World, o Options, dir string, seen map[string]bool) ([]Row, error) {
 	lock, err := lockPass(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-	r := &followedRun{options: o, self: map[string]string{}, writers: map[string]bool{}}
+	r := &savedRun{options: o, self: map[string]string{}, writers: map[string]bool{}}
 	if r.past, _, err = savedrun.Past(dir); err != nil {
 		return nil, err
 	}
 	if !r.past.Ended {
-		if !r.past.Reopened() || o.dryRun {
+		if !r.past.Reopened() || o.DryRun {
 			return nil, fault.New(event.ExitUsage, "the run in %s has not ended: continue it with millhand run --resume %[1]s", dir)
 		}
 		if err := r.session(ctx, w, dir, runs.FollowUp{By: r.by(0)}); err != nil {
 			return nil, err
 		}
 	}
-	if r.Run, err = manage.Open(ctx, w, manage.Options{PolicyOptions: o.PolicyOptions, Run: dir, Jobs: o.jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.dryRun}); err != nil {
+	if r.Run, err = manage.Open(ctx, w, manage.Options{PolicyOptions: o.PolicyOptions, Run: dir, Jobs: o.Jobs}, pulls.Order{Verb: pulls.Close, DryRun: o.DryRun}); err != nil {
 		return nil, err
 	}
 	if r.past, _, err = savedrun.Past(dir); err != nil {
@@ -62,7 +62,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 	if err := r.load(ctx, w); err != nil {
 		return nil, err
 	}
-	var rows []followRow
+	var rows []Row
 	for _, j := range r.Jobs {
 		if j.PullRequest == nil || j.Published == nil || seen[j.ID+" "+j.PullRequest.URL] {
 			continue
@@ -77,7 +77,7 @@ func followRun(ctx context.Context, w world.World, o followOptions, dir string, 
 }
 
 // load reads the settings of the run's manifests.
-func (r *followedRun) load(ctx context.Context, w world.World) error {
+func (r *savedRun) load(ctx context.Context, w world.World) error {
 	own, err := manage.Invoked(r.past.Run)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, err)
@@ -100,11 +100,11 @@ func (r *followedRun) load(ctx context.Context, w world.World) error {
 	return nil
 }
 
-// followedPull is a pull request that is followed.
-type followedPull struct {
-	*followedRun
+// followed is a pull request that is followed.
+type followed struct {
+	*savedRun
 	job    report.Job
-	row    followRow
+	row    Row
 	pr     forge.PullRequest
 	client *forge.Client
 	at     forge.Path
@@ -113,8 +113,8 @@ type followedPull struct {
 }
 
 // pull does what there is to do with the pull request of a job.
-func (r *followedRun) pull(ctx context.Context, j report.Job) followRow {
-	p := &followedPull{followedRun: r, job: j, row: followRow{Run: r.ID, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
+func (r *savedRun) pull(ctx context.Context, j report.Job) Row {
+	p := &followed{savedRun: r, job: j, row: Row{Run: r.ID, Job: j.ID, Repo: j.Repo, URL: j.PullRequest.URL}}
 	row, pr, client, at := r.Read(ctx, j)
 	if client == nil {
 		p.row.Result, p.row.Reason, p.row.exit = "failed", row.Reason, event.ExitPublish
@@ -128,7 +128,7 @@ func (r *followedRun) pull(ctx context.Context, j report.Job) followRow {
 }
 
 // follow reads the state of the pull request, decides and acts.
-func (p *followedPull) follow(ctx context.Context) error {
+func (p *followed) follow(ctx context.Context) error {
 	if err := p.read(ctx); err != nil {
 		return err
 	}
@@ -143,12 +143,12 @@ func (p *followedPull) follow(ctx context.Context) error {
 			return err
 		}
 		d = follow.Decide(p.pull, p.state, p.settings, p.World.Now())
-		if d.Action == follow.Nothing && !p.options.dryRun {
+		if d.Action == follow.Nothing && !p.options.DryRun {
 			p.row.Result, p.row.Reason = string(d.Action), d.Reason
 			return p.put(ctx) // the comment has the session
 		}
 	}
-	if d.Action == follow.Rebase && !p.options.dryRun {
+	if d.Action == follow.Rebase && !p.options.DryRun {
 		done, err := p.rebase(ctx)
 		if err != nil || done {
 			return err
@@ -164,13 +164,13 @@ func (p *followedPull) follow(ctx context.Context) error {
 }
 
 // act does what was decided, except a rebase.
-func (p *followedPull) act(ctx context.Context, d follow.Decision) error {
+func (p *followed) act(ctx context.Context, d follow.Decision) error {
 	p.row.Reason = d.Reason
 	switch {
 	case d.Action == follow.Nothing || d.Action == follow.HandsOff:
 		p.row.Result = string(d.Action)
 		return nil
-	case p.options.dryRun:
+	case p.options.DryRun:
 		p.row.Result = "would " + map[follow.Action]string{follow.Stop: "stop", follow.Rebase: "rebase", follow.Fix: "fix", follow.Respond: "respond"}[d.Action]
 		return nil
 	case d.Action == follow.Stop:
@@ -193,7 +193,7 @@ const (
 )
 
 // settle reads a pull request again while its forge may be checking for conflicts.
-func (p *followedPull) settle(ctx context.Context) error {
+func (p *followed) settle(ctx context.Context) error {
 	for range conflictTries {
 		if !p.pr.Conflict || p.pr.Mergeable != forge.MergeUnknown || p.pr.State != forge.Open {
 			return nil
@@ -210,8 +210,8 @@ func (p *followedPull) settle(ctx context.Context) error {
 	return nil
 }
 
-func (p *followedPull) note(text string) {
-	if !p.options.quiet {
+func (p *followed) note(text string) {
+	if !p.options.Quiet {
 		fmt.Fprintln(p.World.Err, printable.Text(p.Known.Text(p.job.ID+": "+text)))
 	}
 }

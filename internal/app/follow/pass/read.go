@@ -1,4 +1,4 @@
-package command
+package pass
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // read reads what the decision depends on. What cannot matter is not requested.
-func (p *followedPull) read(ctx context.Context) error {
+func (p *followed) read(ctx context.Context) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (p *followedPull) read(ctx context.Context) error {
 }
 
 // readMore reads checks and remarks, if they can matter.
-func (p *followedPull) readMore(ctx context.Context) error {
+func (p *followed) readMore(ctx context.Context) error {
 	if follow.Decide(p.pull, p.state, p.settings, p.World.Now()).Reason != follow.NothingToDo {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (p *followedPull) readMore(ctx context.Context) error {
 }
 
 // readChecks reads the checks, and of new failures their logs.
-func (p *followedPull) readChecks(ctx context.Context) error {
+func (p *followed) readChecks(ctx context.Context) error {
 	if !p.settings.Checks || p.pr.Checks == forge.NoChecks || p.pr.Checks == forge.ChecksPassed {
 		return nil
 	}
@@ -87,7 +87,7 @@ func converted(list []forge.Check) []follow.Check {
 }
 
 // readRemarks reads what people with write access wrote.
-func (p *followedPull) readRemarks(ctx context.Context) error {
+func (p *followed) readRemarks(ctx context.Context) error {
 	self, known := p.self[p.at.Owner]
 	var err error
 	if !known {
@@ -118,7 +118,7 @@ func (p *followedPull) readRemarks(ctx context.Context) error {
 
 // writes reports whether a user has write access. It is false, with a note, if the token may
 // not know it.
-func (p *followedPull) writes(ctx context.Context, user string) (bool, error) {
+func (p *followed) writes(ctx context.Context, user string) (bool, error) {
 	key := p.at.String() + " " + user
 	can, known := p.writers[key]
 	if known {
