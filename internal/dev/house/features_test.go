@@ -24,9 +24,9 @@ type feature struct {
 // packages that they serve: patterns, evidence, forecast, waves and the queue.
 func features() map[string]feature {
 	return map[string]feature{
-		"distill": {[]string{"internal/app/distill"}, []string{"internal/command/distill*.go"}, []string{"distillCommand"}},
+		"distill": {[]string{"internal/app/distill"}, []string{"internal/command/distill.go"}, []string{"distillCommand"}},
 		"doctor":  {[]string{"internal/app/doctor"}, []string{"internal/command/doctor*.go"}, []string{"doctorCommand"}},
-		"follow":  {[]string{"internal/app/follow"}, []string{"internal/command/follow*.go"}, []string{"followCommand"}},
+		"follow":  {[]string{"internal/app/follow"}, []string{"internal/command/follow.go"}, []string{"followCommand"}},
 	}
 }
 

@@ -1,4 +1,4 @@
-package command
+package distillery
 
 import (
 	"context"
@@ -45,8 +45,8 @@ type distillation struct {
 
 // makeScript runs the session that writes the script, or reads that of --script.
 func (d *distillery) makeScript(ctx context.Context) error {
-	d.result = distillation{Run: filepath.Base(d.dir), Task: d.given.task, Examples: []string{}, CostUSD: new(money.USD)}
-	if file := d.given.script; file != "" {
+	d.result = distillation{Run: filepath.Base(d.dir), Task: d.given.Task, Examples: []string{}, CostUSD: new(money.USD)}
+	if file := d.given.Script; file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return fault.Wrap(event.ExitUsage, err)
@@ -57,13 +57,13 @@ func (d *distillery) makeScript(ctx context.Context) error {
 		}
 		return nil
 	}
-	rep, err := d.execute(ctx, d.options, d.given.opts.ReportDir, d.askFor)
+	rep, err := d.execute(ctx, d.options, d.given.Of.ReportDir, d.askFor)
 	if err != nil {
 		return err
 	}
 	d.result.CostUSD = rep.Run.Totals.CostUSD
 	if rep.Jobs[0].Outcome != event.Passed {
-		if !d.given.opts.JSON {
+		if !d.given.Of.JSON {
 			runs.PrintText(d.world, rep, d.reports)
 		}
 		return fault.Silent(rep.Run.ExitCode)
@@ -120,7 +120,7 @@ func onBase(j tasks.Job, e distill.Example) tasks.Job {
 func (d *distillery) try(ctx context.Context) error {
 	o := d.options
 	o.FailOn = event.FailOnNever
-	dir := d.given.opts.ReportDir
+	dir := d.given.Of.ReportDir
 	if d.reports != "" {
 		dir = filepath.Join(d.reports, "trial")
 	}
@@ -174,7 +174,7 @@ func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, ch
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
-	o.Plan.Only, o.Plan.NoRollout = []string{d.given.task}, true
+	o.Plan.Only, o.Plan.NoRollout = []string{d.given.Task}, true
 	o.Change = change
 	c, err := runs.CheckRun(ctx, d.world, o)
 	defer c.Settle()
@@ -206,7 +206,7 @@ func (d *distillery) finish() error {
 	if err := reports.Write(r.Script, []byte(d.script.Text), 0o600); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
 	}
-	if r.Accepted && d.given.script == "" {
+	if r.Accepted && d.given.Script == "" {
 		if err := d.writeScript(); err != nil {
 			return fault.Wrap(event.ExitUsage, err)
 		}
@@ -215,7 +215,7 @@ func (d *distillery) finish() error {
 	if err := reports.WriteAtomic("distill.json", func(out io.Writer) error { return printable.WriteJSON(out, r) }); err != nil {
 		return fault.Wrap(event.ExitInternal, err)
 	}
-	if d.given.opts.JSON {
+	if d.given.Of.JSON {
 		err = printable.WriteJSON(d.world.Out, r)
 	} else {
 		err = d.print(d.world.Out)
