@@ -176,14 +176,14 @@ func (x *Exporter) sendSpans(ctx context.Context) {
 	l := x.senderTo(x.Config.traces)
 	to, err := l.traces(ctx)
 	if err != nil {
-		x.result(err)
+		x.result(ended(ctx, err))
 		return
 	}
 	t, err := x.source.newTracer(ctx, guard{to, func(_ context.Context, spans []sdktrace.ReadOnlySpan) {
 		x.result(l.send(ctx, x.ended, func(ctx context.Context) error { return to.ExportSpans(ctx, spans) }))
 	}})
 	if err != nil {
-		x.result(err)
+		x.result(ended(ctx, err))
 		return
 	}
 	for id := range x.queue {
@@ -206,15 +206,23 @@ func (x *Exporter) sendMetrics(ctx context.Context) {
 	l := x.senderTo(x.Config.metrics)
 	to, err := l.metrics(ctx)
 	if err != nil {
-		x.result(err)
+		x.result(ended(ctx, err))
 		return
 	}
 	all, err := x.source.collect(ctx, x.last, metric.WithTemporalitySelector(to.Temporality), metric.WithAggregationSelector(to.Aggregation))
 	if err == nil {
 		err = l.send(ctx, x.ended, func(ctx context.Context) error { return to.Export(ctx, all) })
 	}
-	x.result(err)
+	x.result(ended(ctx, err))
 	if err := to.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		x.note(err)
 	}
+}
+
+// ended returns why the context ended instead of an error that followed from it: the SDK's say only that it has.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }

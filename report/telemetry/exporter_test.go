@@ -199,6 +199,7 @@ func TestFailures(t *testing.T) {
 		{"refusing grpc", refusingGRPC, "3 requests not accepted: 127.0.0.1", time.Minute, grpcOnly},
 		{"closed", closed.URL, "3 requests not accepted: 127.0.0.1", time.Minute, nil},
 		{"silent", "http://" + silent.Addr().String(), "not finished 10ms after the run", 10 * time.Millisecond, nil},
+		{"silent, without time", "http://" + silent.Addr().String(), "not finished 1ns after the run", time.Nanosecond, nil},
 		{"refusing", refusing, "2 requests not accepted: 127.0.0.1", time.Minute, nil},
 		{"partial", partial, "partially rejected: 3 spans or data points", time.Minute, []string{"OTEL_METRICS_EXPORTER=none"}},
 		{"partial metrics", partial, "partially rejected: 4 spans or data points", time.Minute, []string{"OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}},
