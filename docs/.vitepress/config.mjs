@@ -35,6 +35,7 @@ export default defineConfig({
     build: { chunkSizeWarningLimit: 2000 }, // the index of the search
   },
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: slug },
     attrs: { disable: true }, // braces are text
     codeTransformers: [{ preprocess(_, options) { options.tokenizeTimeLimit = 0 } }], // a slow machine makes the same site
@@ -43,7 +44,7 @@ export default defineConfig({
   themeConfig: {
     sidebar: contents.map(({ title, pages }) => ({
       text: title,
-      collapsed: title === 'Examples',
+      ...(title === 'Examples' && { collapsed: true, link: '/examples/' }), // a group that only opens would be a button around one
       items: Object.entries(pages).map(([source, text]) => ({ text, link: '/' + address(source).replace(/(index)?\.md$/, '') })),
     })),
     nav: [

@@ -107,5 +107,6 @@ func appearanceOfSite(t *testing.T, p *opened, url, pictures string, phone bool)
 	}
 	p.js(`() => document.querySelector('.VPSidebar a[href="/docs/getting-started.html"]').click()`)
 	p.do(chromedp.WaitVisible(`h1[id="getting-started"]`))
+	axe(t, p)
 	p.local(url)
 }
