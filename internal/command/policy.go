@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/policies"
+	"github.com/millhand/millhand/internal/app/policies/recorded"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files/pathtree"
@@ -168,4 +169,23 @@ func describeHidden(path, private string) string {
 		text = "in " + private + ": " + text
 	}
 	return printable.Text("hidden here (" + text + ")")
+}
+
+func suggestCommand(w world.World) *cli.Command {
+	o := &recorded.Options{}
+	return &cli.Command{
+		Name: "suggest", Usage: "Print the least profile that allows what saved runs used", ArgsUsage: "RUN...",
+		Description: "Prints a profile that allows the calls of the jobs that passed, as the key profiles of a manifest. Comments count the calls of each rule, and list what was denied. Rules for risky calls are comments. Nothing is applied.",
+		UsageText:   "millhand policy suggest .millhand/runs/20260102-030405-1a2b3c4d >suggested.yaml",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Destination: &o.All, EnvVars: noVariable(), Usage: "Include jobs that did not pass"}},
+		Action:      act(func(args []string) error { return parseSuggest(o, args) }, func(context.Context) error { return recorded.Suggest(w, *o) }),
+	}
+}
+
+func parseSuggest(o *recorded.Options, args []string) error {
+	if len(args) == 0 {
+		return errors.New("missing RUN argument: the id or the report directory of a run")
+	}
+	o.Runs = args
+	return nil
 }

@@ -1,18 +1,14 @@
-package command
+package recorded
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/policies"
@@ -25,43 +21,26 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-type suggestOptions struct {
-	runs []string
-	all  bool
+// Options select the runs of a suggestion.
+type Options struct {
+	Runs []string // ids or directories
+	All  bool     // also jobs that did not pass
 }
 
-func suggestCommand(w world.World) *cli.Command {
-	o := &suggestOptions{}
-	return &cli.Command{
-		Name: "suggest", Usage: "Print the least profile that allows what saved runs used", ArgsUsage: "RUN...",
-		Description: "Prints a profile that allows the calls of the jobs that passed, as the key profiles of a manifest. Comments count the calls of each rule, and list what was denied. Rules for risky calls are comments. Nothing is applied.",
-		UsageText:   "millhand policy suggest .millhand/runs/20260102-030405-1a2b3c4d >suggested.yaml",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Destination: &o.all, EnvVars: noVariable(), Usage: "Include jobs that did not pass"}},
-		Action:      act(o.parse, func(context.Context) error { return suggestProfile(w, *o) }),
-	}
-}
-
-func (o *suggestOptions) parse(args []string) error {
-	if len(args) == 0 {
-		return errors.New("missing RUN argument: the id or the report directory of a run")
-	}
-	o.runs = args
-	return nil
-}
-
-func suggestProfile(w world.World, o suggestOptions) error {
+// Suggest prints the least profile that allows what the jobs of runs used.
+func Suggest(w world.World, o Options) error {
 	j, done, err := policies.NewJudge(w)
 	if err != nil {
 		return err
 	}
 	defer done()
 	found := usage{runs: map[string]bool{}}
-	for _, run := range o.runs {
+	for _, run := range o.Runs {
 		if err := found.read(run); err != nil {
 			return fault.Wrap(event.ExitUsage, err)
 		}
 	}
-	record, jobs, err := record(j, &found, o.all)
+	record, jobs, err := record(j, &found, o.All)
 	if err != nil {
 		return err
 	}
@@ -69,7 +48,7 @@ func suggestProfile(w world.World, o suggestOptions) error {
 		return j.Decide(p)(e.Tool, e.Subject).Effect == e.Effect
 	})
 	which := "that passed"
-	if o.all {
+	if o.All {
 		which = "of any outcome"
 	}
 	count := 0

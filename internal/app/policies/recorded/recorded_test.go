@@ -1,4 +1,4 @@
-package command
+package recorded
 
 import (
 	"encoding/json"
