@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -87,8 +88,8 @@ func TestMistakesInOptions(t *testing.T) {
 		"plan requires a manifest":  (&showOptions{format: "json"}).parse(nil),
 		"requires a NAME and --dir": (&toolOptions{}).parse([]string{"read"}),
 		"the tool lsp requires --manifest, with language servers (lsp)": (&toolOptions{dir: "."}).parse([]string{"lsp"}),
-		"requires a tool and its subject":                               (&explainOptions{}).parse([]string{"bash"}),
-		"explain requires --profile":                                    (&explainOptions{}).parse([]string{"bash", "ls"}),
+		"requires a tool and its subject":                               parseExplain(&policies.ExplainOptions{}, []string{"bash"}),
+		"explain requires --profile":                                    parseExplain(&policies.ExplainOptions{}, []string{"bash", "ls"}),
 		"tool list accepts no arguments":                                (&toolsOptions{}).parse([]string{"x"}),
 		"missing RUN argument":                                          (&reportOptions{}).parse(nil),
 		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
