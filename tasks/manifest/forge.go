@@ -3,7 +3,6 @@ package manifest
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -48,15 +47,6 @@ func readForges(v form.Value) ([]form.Definition[tasks.Forge], bool) {
 		all = append(all, form.Definition[tasks.Forge]{Value: e, Title: "forge " + problem.Quote(host), Digest: tasks.Digest(f), Is: f})
 	}
 	return all, ok
-}
-
-// forgeHost returns a host in lower case, without the default port.
-func forgeHost(written string) (string, bool) {
-	u, err := url.Parse("//" + written)
-	if err != nil || u.Host != written || u.Hostname() == "" || strings.ContainsAny(written, "*, ") || strings.HasSuffix(written, ":") {
-		return "", false
-	}
-	return strings.TrimSuffix(strings.ToLower(written), ":443"), true
 }
 
 // readForge reads the access to one host. A policy bounds the host as it does those of

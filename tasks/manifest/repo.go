@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/files/pathglob"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
@@ -203,16 +202,6 @@ func isRevision(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
-// readProtect reads globs of paths that nothing may change.
-func readProtect(v form.Value) ([]permission.Rule, bool) {
-	globs, ok := form.ListOf(form.Glob).Read(v)
-	rules := make([]permission.Rule, len(globs))
-	for i, g := range globs {
-		rules[i] = permission.Protect(strings.Trim(strings.TrimPrefix(g, "./"), "/"), v.RuleSource())
-	}
-	return rules, ok
-}
-
 // picks reports whether an entry includes a repository that it found: one that a
 // pattern of include matches, if there is any, and none of exclude.
 func (e repoEntry) picks(r Repo) bool {
@@ -312,8 +301,6 @@ func (e *repoEntry) keys() form.Table {
 		{Name: "exclude", Field: form.Into(&e.exclude, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories of file or glob"},
 	}
 }
-
-var protectForm = form.Of[[]permission.Rule]{Type: form.ListOf(form.Glob).Type, Read: readProtect}
 
 // repoKey is the key of a repository that is written as a path or a URL, in the same way as in a
 // line of a list.

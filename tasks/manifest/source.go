@@ -80,18 +80,6 @@ func ownerOf(valid *regexp.Regexp) form.Of[string] {
 	}}
 }
 
-var sourceHostForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func(v form.Value) (string, bool) {
-	t, ok := v.Filled()
-	if !ok {
-		return "", false
-	}
-	host, valid := forgeHost(t.S)
-	if !valid {
-		v.Problem("invalid host "+problem.Quote(t.S), "write HOST or HOST:PORT, such as git.example.com")
-	}
-	return host, valid
-}}
-
 // lists are the lists of sources that one load is given, and the sources that it has read.
 type lists struct {
 	given   []tasks.Listed

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/permission/policy"
 	"github.com/millhand/millhand/internal/permission/reach"
@@ -14,21 +13,6 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
-
-// signature makes a field refuse signatures that a policy refuses: the key is the operator's.
-// signed names what they are of.
-func signature(signed string, f form.Field) form.Field {
-	read := f.Read
-	f.Read = func(v form.Value) {
-		t, ok := v.Text()
-		if by, refused := v.Src.Policies.RefusesSign(t.S); ok && refused && t.S != "" && t.S != string(tasks.SignNone) {
-			v.Refuse(signed+" signed by "+t.S, by)
-			return
-		}
-		read(v)
-	}
-	return f
-}
 
 // Refused returns which rule refuses a repository, and what that is; "" if none
 // does.
@@ -111,19 +95,4 @@ func refusedRepo(v form.Value, r Repo) bool {
 		v.Refuse(what, by)
 	}
 	return what != ""
-}
-
-// Below reports whether a price is lower than another one, for requests of any size.
-func (p Price) Below(known money.Price) bool {
-	sizes := []int64{0}
-	for _, t := range known.Tiers {
-		sizes = append(sizes, t.From+1)
-	}
-	for _, t := range p.Tiers {
-		sizes = append(sizes, t.From+1)
-	}
-	return slices.ContainsFunc(sizes, func(input int64) bool {
-		own, other := p.At(input), known.At(input)
-		return own.Input < other.Input || own.Output < other.Output || own.CacheRead < other.CacheRead || own.CacheWrite < other.CacheWrite
-	})
 }
