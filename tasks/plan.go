@@ -9,6 +9,9 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 )
 
+// MaxJobs is the maximum number of jobs of a plan.
+const MaxJobs = 50_000
+
 // Plan is one or more manifests with every default applied, every name
 // resolved and every combination expanded: exactly what a run does.
 type Plan struct {

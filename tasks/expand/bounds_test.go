@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // numbered repeats a text n times with the number for each %d.
@@ -59,7 +58,7 @@ func TestMaximumPlan(t *testing.T) {
 		t.Skip("long, and run without -short")
 	}
 	p := mustLoad(t, head+"tasks: [{id: a, prompt: 'p ${{ matrix.d }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [0,1,2,3,4]}}]", tasks.Overrides{})
-	if len(p.Jobs) != manifest.MaxJobs || p.Jobs[manifest.MaxJobs-1].ID != "a-9-9-9-9-4" {
+	if len(p.Jobs) != tasks.MaxJobs || p.Jobs[tasks.MaxJobs-1].ID != "a-9-9-9-9-4" {
 		t.Errorf("%d jobs", len(p.Jobs))
 	}
 }

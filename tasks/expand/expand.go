@@ -22,8 +22,8 @@ func (b *builder) expand() []*draft {
 	total := 0
 	for _, t := range b.all() {
 		repos, known := b.reposOf(t)
-		if total += max(1, t.Matrix.Size()+len(t.Matrix.Include)) * len(repos); total > manifest.MaxJobs {
-			mentionOf(t).Problem(fmt.Sprintf("the plan has more than %d jobs", manifest.MaxJobs), "split it")
+		if total += max(1, t.Matrix.Size()+len(t.Matrix.Include)) * len(repos); total > tasks.MaxJobs {
+			mentionOf(t).Problem(fmt.Sprintf("the plan has more than %d jobs", tasks.MaxJobs), "split it")
 			return nil
 		}
 		cells := t.Matrix.Combinations()

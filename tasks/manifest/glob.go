@@ -13,11 +13,8 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// How many files and directories a glob of repositories and one of files visit at most.
-const (
-	maxLooked = 100_000
-	maxFiles  = 1_000_000
-)
+// maxLooked is the maximum number of files and directories that a glob of repositories visits.
+const maxLooked = 100_000
 
 // globbed returns the repositories among the directories that a pattern matches,
 // in the order of their paths; if there are none, and the pattern has no **, the

@@ -13,6 +13,9 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
+// maxFiles is the maximum number of files and directories that a glob of instructions visits.
+const maxFiles = 1_000_000
+
 var instructionForm = form.Of[[]tasks.Instruction]{Type: form.Type{Name: "string"}, Read: readInstruction}
 
 // readInstruction reads a file of instructions, or all that a pattern matches, in

@@ -186,7 +186,7 @@ func (m *Manifest) Keys() form.Table {
 		{Name: "vars", Field: form.Into(&m.Vars, varsForm), Doc: "Variables for ${{ vars.NAME }}"},
 		{Name: "profiles", Field: form.Into(&m.Profiles, profiles.Form), Doc: "Permission profiles by name"},
 		{Name: "repos", Field: form.Into(&m.Repos, m.lists.repos()), Doc: "Repositories that tasks run on (the current repository if absent)"},
-		{Name: "tasks", Field: form.Into(&m.Tasks, form.UpTo(MaxJobs, form.ListOf(taskForm(m.lists)))), Doc: "Tasks to run, at least one"},
+		{Name: "tasks", Field: form.Into(&m.Tasks, form.UpTo(tasks.MaxJobs, form.ListOf(taskForm(m.lists)))), Doc: "Tasks to run, at least one"},
 		{Name: "allow_dirty", Field: form.Into(&m.AllowDirty, form.Bool), Def: "false", Doc: "Accept uncommitted changes in repositories that are changed in place"},
 		{Name: "allow_unknown_price", Field: form.Noting(&m.Unknown, form.Into(&m.AllowUnknownPrice, form.Bool)), Def: "false", Doc: "Accept models without a known price under a cost limit"},
 		{Name: "instructions", Field: form.Into(&m.Instructions, form.UpTo(form.MaxCommands, form.Flat(instructionForm))), Doc: "Files or globs whose text every session gets as instructions, relative to the manifest"},

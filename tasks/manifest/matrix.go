@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -31,9 +32,6 @@ type cells struct {
 	entries []form.Text
 	of      map[string]string
 }
-
-// MaxJobs is the maximum number of jobs of a plan, and of combinations of a matrix before exclude.
-const MaxJobs = 50_000
 
 const (
 	maxCells = 1_000 // entries of include or exclude
@@ -145,8 +143,8 @@ func (m matrix) Size() int {
 	}
 	n := 1
 	for _, a := range m.axes {
-		if n *= len(a.values); n > MaxJobs {
-			return MaxJobs + 1
+		if n *= len(a.values); n > tasks.MaxJobs {
+			return tasks.MaxJobs + 1
 		}
 	}
 	return n

@@ -44,9 +44,9 @@ func (l *lists) repos() form.Of[repoList] {
 // their jobs would have the same names.
 func readRepos(v form.Value, one form.Of[[]Repo]) (repoList, bool) {
 	reported := v.Src.Found.Reported
-	all, _ := form.UpTo(MaxJobs, form.Flat(one)).Read(v)
-	if len(all) > MaxJobs {
-		v.Problem(fmt.Sprintf("%s has more than %d repositories", v.Label, MaxJobs), "split it")
+	all, _ := form.UpTo(tasks.MaxJobs, form.Flat(one)).Read(v)
+	if len(all) > tasks.MaxJobs {
+		v.Problem(fmt.Sprintf("%s has more than %d repositories", v.Label, tasks.MaxJobs), "split it")
 		return repoList{Incorrect: true}, true
 	}
 	all = withoutRepeated(v, all)
@@ -61,6 +61,9 @@ func readRepos(v form.Value, one form.Of[[]Repo]) (repoList, bool) {
 	}
 	return repoList{all, v.Src.Found.Reported > reported}, true
 }
+
+// maxGlobs bounds the globs of one include or exclude.
+const maxGlobs = 1_000
 
 // repoEntry is one entry of repos: one repository, or where to find several.
 type repoEntry struct {
@@ -297,8 +300,8 @@ func (e *repoEntry) keys() form.Table {
 		{Name: "gitea", Field: form.Into(&e.source, sourceForm(tasks.Gitea, (*giteaSource).keys, func(s *giteaSource) *tasks.Source { return &s.Source })), Doc: "Repositories of an organization or user on Gitea or Forgejo"},
 		{Name: "ref", Field: form.Into(&e.ref, revisionForm), Doc: "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
 		{Name: "depth", Field: form.Into(&e.depth, form.Between(0, math.MaxInt32)), Def: "0", Doc: "Commits of history to fetch from a remote repository; 0 is all"},
-		{Name: "include", Field: form.Into(&e.include, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that select repositories of file or glob"},
-		{Name: "exclude", Field: form.Into(&e.exclude, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories of file or glob"},
+		{Name: "include", Field: form.Into(&e.include, form.UpTo(maxGlobs, form.ListOf(form.Glob))), Doc: "Globs that select repositories of file or glob"},
+		{Name: "exclude", Field: form.Into(&e.exclude, form.UpTo(maxGlobs, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories of file or glob"},
 	}
 }
 

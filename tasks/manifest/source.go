@@ -231,7 +231,7 @@ func sourceFilters(s *tasks.Source) form.Table {
 		{Name: "language", Field: form.Into(&s.Language, form.String), Doc: "Only repositories with this main programming language"},
 		{Name: "archived", Field: form.Into(&s.Archived, form.Bool), Def: "false", Doc: "Include archived repositories"},
 		{Name: "forks", Field: form.Into(&s.Forks, form.Bool), Def: "false", Doc: "Include forks"},
-		{Name: "include", Field: form.Into(&s.Include, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that select repositories, such as OWNER/NAME or NAME"},
-		{Name: "exclude", Field: form.Into(&s.Exclude, form.UpTo(maxCells, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories"},
+		{Name: "include", Field: form.Into(&s.Include, form.UpTo(maxGlobs, form.ListOf(form.Glob))), Doc: "Globs that select repositories, such as OWNER/NAME or NAME"},
+		{Name: "exclude", Field: form.Into(&s.Exclude, form.UpTo(maxGlobs, form.ListOf(form.Glob))), Doc: "Globs that leave out repositories"},
 	}
 }
