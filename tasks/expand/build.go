@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -51,7 +52,7 @@ type definitions struct {
 type draft struct {
 	job    tasks.Job
 	task   *manifest.Task
-	repo   *manifest.Repo
+	repo   *repolist.Repo
 	unsure bool      // the task's repositories are not known: what jobs share can't be checked
 	branch string    // what its branch is called by default
 	digest [3]string // of what all jobs of the task share

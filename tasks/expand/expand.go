@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -53,31 +54,31 @@ func mentionOf(t *manifest.Task) form.Value {
 // reposOf returns where a task works: its repos, or those of its manifest, or else
 // the repository that the current directory is in. That one also replaces those that
 // are not known after a problem.
-func (b *builder) reposOf(t *manifest.Task) (repos []manifest.Repo, known bool) {
+func (b *builder) reposOf(t *manifest.Task) (repos []repolist.Repo, known bool) {
 	list := t.Repos
 	if len(list.Repos) == 0 && !list.Incorrect {
 		list = t.Manifest.Repos
 	}
 	if len(list.Repos) > 0 && !list.Incorrect {
-		return list.Repos, !slices.ContainsFunc(list.Repos, func(r manifest.Repo) bool { return r.Unlisted })
+		return list.Repos, !slices.ContainsFunc(list.Repos, func(r repolist.Repo) bool { return r.Unlisted })
 	}
 	dir := b.Options.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = cmp.Or(tasks.TopOf(real), dir)
 	}
-	current := manifest.NewRepo(tasks.RepoPath, ".", dir)
+	current := repolist.NewRepo(tasks.RepoPath, ".", dir)
 	if by, what := current.Refused(b.Options.Policies.Own()); what != "" && !list.Incorrect {
 		what, fix := form.Refusal(what, by)
 		b.flagProblem("current directory", what, fix)
 	}
-	return []manifest.Repo{current}, !list.Incorrect
+	return []repolist.Repo{current}, !list.Incorrect
 }
 
 // name gives the drafts' repositories their names, and the drafts their ids
 // and default branches: none depends on the machine, the run or what was
 // selected.
 func (b *builder) name(drafts []*draft) {
-	var repos []manifest.Repo
+	var repos []repolist.Repo
 	seen := map[string]bool{}
 	reposOf := map[*manifest.Task]map[string]bool{}
 	for _, d := range drafts {
@@ -91,7 +92,7 @@ func (b *builder) name(drafts []*draft) {
 		}
 		reposOf[d.task][id] = true
 	}
-	names := manifest.NameRepos(repos)
+	names := repolist.NameRepos(repos)
 	ids, branches := make([]slug, len(drafts)), make([]slug, len(drafts))
 	for i, d := range drafts {
 		d.job.Repo.Name = names[d.repo.ID]

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -79,7 +79,7 @@ func checkPlan(t *testing.T, p *tasks.Plan) {
 		}
 	}
 	for i, j := range p.Jobs {
-		if again, named, err := manifest.ParseRepoLine(j.Repo.Location()); err != nil || !named || again.Dir != j.Repo.Dir || again.URL != j.Repo.URL || again.Ref != j.Repo.Ref || j.Index != i+1 {
+		if again, named, err := repolist.ParseRepoLine(j.Repo.Location()); err != nil || !named || again.Dir != j.Repo.Dir || again.URL != j.Repo.URL || again.Ref != j.Repo.Ref || j.Index != i+1 {
 			t.Fatalf("job %d is number %d, and its repository %+v is read back as %+v, %v", i, j.Index, j.Repo, again, err)
 		}
 		for _, n := range j.Needs {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -88,7 +89,7 @@ func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 	for _, d := range selected {
 		at := work{d.task, d.repo.ID}
 		if _, ready := needs[at]; !ready {
-			needs[at], missing[at] = manifest.Partition(b.neededAt(at, ids), func(id string) bool { return chosen[id] })
+			needs[at], missing[at] = repolist.Partition(b.neededAt(at, ids), func(id string) bool { return chosen[id] })
 		}
 		d.job.Needs = needs[at]
 		if links += len(d.job.Needs); links > maxLinks {

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -346,7 +347,7 @@ func TestLocationRoundTrip(t *testing.T) {
 		{Kind: tasks.RepoURL, URL: "git@h.example:a/b.git"},
 	} {
 		line := r.Location()
-		got, named, err := manifest.ParseRepoLine(line)
+		got, named, err := repolist.ParseRepoLine(line)
 		if err != nil || !named || strings.ContainsAny(line, "\r\n") {
 			t.Errorf("%q: named %v, %v", line, named, err)
 		}

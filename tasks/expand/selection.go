@@ -5,7 +5,7 @@ import (
 
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/template"
 )
 
@@ -94,5 +94,5 @@ func takeShard(p *tasks.Plan, s tasks.Shard) {
 	}
 	of := tasks.ShardOf(p, s.Total)
 	p.Shard = s
-	p.Jobs, p.Elsewhere = manifest.Partition(p.Jobs, func(j tasks.Job) bool { return of[j.ID] == s.Index })
+	p.Jobs, p.Elsewhere = repolist.Partition(p.Jobs, func(j tasks.Job) bool { return of[j.ID] == s.Index })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/programs"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 )
 
@@ -33,7 +34,7 @@ func readForges(v form.Value) ([]form.Definition[tasks.Forge], bool) {
 	first := map[string]form.Value{}
 	entries, ok := v.Definitions()
 	for _, e := range entries {
-		host, valid := forgeHost(e.Key.Value)
+		host, valid := repolist.ForgeHost(e.Key.Value)
 		if !valid {
 			e.KeyProblem("invalid host "+problem.Quote(e.Key.Value), "write HOST or HOST:PORT, such as git.example.com")
 			continue

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -35,7 +36,7 @@ type Loader struct {
 	Found   *problem.Collector
 	Inputs  *form.Inputs
 	Run     *template.RunNames
-	Lists   *lists
+	Lists   *repolist.Lists
 	read    []string // manifests so far, absolute
 	Sums    []string // their SHA-256, in hexadecimal
 	Names   profiles.Vocabulary
@@ -50,7 +51,7 @@ func NewLoader(ctx context.Context, o tasks.Options) *Loader {
 	used.Home, used.Root = o.Getenv("HOME"), o.Root
 	of := template.EventOf(o, used)
 	o.Getenv = used.Recording(o.Getenv)
-	return &Loader{Options: o, Event: of, Found: problem.NewCollector(), Inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, Run: &template.RunNames{ID: cmp.Or(o.RunID, template.AnyRun)}, Lists: &lists{given: o.Lists}}
+	return &Loader{Options: o, Event: of, Found: problem.NewCollector(), Inputs: &form.Inputs{Ctx: ctx, Stdin: o.Stdin, Uses: used}, Run: &template.RunNames{ID: cmp.Or(o.RunID, template.AnyRun)}, Lists: &repolist.Lists{Given: o.Lists}}
 }
 
 func (l *Loader) source(name, dir string) *form.Source {

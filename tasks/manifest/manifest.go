@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 )
 
 // DefaultLimits returns the limits of a job whose manifest sets none. Cost,
@@ -25,7 +26,7 @@ const MaxParallel = 256
 // without the other files and the command line.
 type Manifest struct {
 	form.Value
-	lists             *lists
+	lists             *repolist.Lists
 	Name              string
 	Models            ModelChain
 	Sampling          tasks.Sampling
@@ -36,7 +37,7 @@ type Manifest struct {
 	Clones            int // 0: not set
 	Vars              map[string]string
 	Profiles          *profiles.Set
-	Repos             repoList
+	Repos             repolist.List
 	Tasks             []*Task
 	AllowDirty        bool
 	AllowUnknownPrice bool
@@ -77,7 +78,7 @@ type Price struct {
 
 // readManifest reads a manifest. References between its parts, other manifests
 // and the command line are checked later.
-func readManifest(v form.Value, l *lists) *Manifest {
+func readManifest(v form.Value, l *repolist.Lists) *Manifest {
 	m := &Manifest{Value: v, lists: l, Profiles: profiles.NewSet()}
 	m.Keys().Read(v)
 	v.Src.NotePassedOver()
@@ -185,7 +186,7 @@ func (m *Manifest) Keys() form.Table {
 		{Name: "clones", Field: form.Into(&m.Clones, form.Between(1, MaxParallel)), Def: "4", Doc: "Number of repositories that are fetched concurrently"},
 		{Name: "vars", Field: form.Into(&m.Vars, varsForm), Doc: "Variables for ${{ vars.NAME }}"},
 		{Name: "profiles", Field: form.Into(&m.Profiles, profiles.Form), Doc: "Permission profiles by name"},
-		{Name: "repos", Field: form.Into(&m.Repos, m.lists.repos()), Doc: "Repositories that tasks run on (the current repository if absent)"},
+		{Name: "repos", Field: form.Into(&m.Repos, m.lists.Form()), Doc: "Repositories that tasks run on (the current repository if absent)"},
 		{Name: "tasks", Field: form.Into(&m.Tasks, form.UpTo(tasks.MaxJobs, form.ListOf(taskForm(m.lists)))), Doc: "Tasks to run, at least one"},
 		{Name: "allow_dirty", Field: form.Into(&m.AllowDirty, form.Bool), Def: "false", Doc: "Accept uncommitted changes in repositories that are changed in place"},
 		{Name: "allow_unknown_price", Field: form.Noting(&m.Unknown, form.Into(&m.AllowUnknownPrice, form.Bool)), Def: "false", Doc: "Accept models without a known price under a cost limit"},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 )
 
 func TestIncludeAndExcludeOfSources(t *testing.T) {
@@ -24,7 +25,7 @@ func TestIncludeAndExcludeOfSources(t *testing.T) {
 		{[]string{"a*"}, []string{"api"}, "acme/api", false},
 	} {
 		s := tasks.Source{Kind: tasks.GitLab, Host: "gitlab.com", Owner: "acme", Include: tt.include, Exclude: tt.exclude}
-		if got := Selects(s, tt.name); got != tt.want {
+		if got := repolist.Selects(s, tt.name); got != tt.want {
 			t.Errorf("include %v, exclude %v: %s: got %t", tt.include, tt.exclude, tt.name, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/programs"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tasks/template"
 )
@@ -21,7 +22,7 @@ import (
 type Task struct {
 	form.Value
 	Manifest *Manifest
-	lists    *lists
+	lists    *repolist.Lists
 
 	ID             form.Text
 	Unique         bool // the id is there, and no task before has it
@@ -32,7 +33,7 @@ type Task struct {
 	Models         ModelChain
 	Profile        *form.Text
 	Limits         tasks.Limits
-	Repos          repoList
+	Repos          repolist.List
 	Vars           map[string]string
 	Matrix         matrix
 	Needs          []form.Text
@@ -74,11 +75,11 @@ type commit struct {
 	Exists   form.Value // of if_exists
 }
 
-func taskForm(l *lists) form.Of[*Task] {
+func taskForm(l *repolist.Lists) form.Of[*Task] {
 	return form.Of[*Task]{Type: form.TypeOf((*Task).keys), Read: func(v form.Value) (*Task, bool) { return readTask(v, l) }}
 }
 
-func readTask(v form.Value, l *lists) (*Task, bool) {
+func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	t := form.WithDefaults((*Task).keys)
 	t.lists = l
 	t.Value, t.Commit, t.Publish = v, form.WithDefaults((*commit).keys), form.WithDefaults((*Publish).keys)
@@ -246,7 +247,7 @@ func (t *Task) keys() form.Table {
 		{Name: "model", Field: form.Into(&t.Models, modelsForm), Doc: "Model or fallback list (the agent's or the manifest's if absent)"},
 		{Name: "profile", Field: form.Into(&t.Profile, form.Optional(form.Filled)), Doc: "Profile (the manifest's if absent)"},
 		{Name: "limits", Field: form.Into(&t.Limits, form.Mapping(limitKeys)), Doc: "Limits of each job of the task; keys that are absent are taken from the manifest"},
-		{Name: "repos", Field: form.Into(&t.Repos, t.lists.repos()), Doc: "Repositories (the manifest's if absent)"},
+		{Name: "repos", Field: form.Into(&t.Repos, t.lists.Form()), Doc: "Repositories (the manifest's if absent)"},
 		{Name: "vars", Field: form.Into(&t.Vars, varsForm), Doc: "Variables for ${{ vars.NAME }}, added to those of the manifest"},
 		{Name: "matrix", Field: form.Into(&t.Matrix, matrixForm), Doc: "Lists of values by name; the task runs once for each combination"},
 		{Name: "needs", Field: form.Into(&t.Needs, form.ListOf(form.Filled)), Doc: "Ids of tasks whose jobs must pass first"},

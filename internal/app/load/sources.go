@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/manifest"
+	"github.com/millhand/millhand/tasks/manifest/repolist"
 )
 
 // SourceOptions are where the lists of a plan's sources come from.
@@ -159,7 +159,7 @@ func listSource(ctx context.Context, clients *forges.Clients, s tasks.Source) (t
 	l := tasks.Listed{Source: s, LeftOut: tasks.LeftOut{Archived: got.Archived, Forks: got.Forks, Empty: got.Empty}}
 	for _, r := range got.Repos {
 		name := r.Path.String()
-		if !manifest.Selects(s, name) {
+		if !repolist.Selects(s, name) {
 			l.LeftOut.Excluded++
 			continue
 		}

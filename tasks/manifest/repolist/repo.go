@@ -1,4 +1,4 @@
-package manifest
+package repolist
 
 import (
 	"cmp"
@@ -28,26 +28,26 @@ type Repo struct {
 	sourced bool   // a forge has listed it
 }
 
-// repoList has the repositories of a manifest or a task.
-type repoList struct {
+// List has the repositories of a manifest or a task.
+type List struct {
 	Repos     []Repo // empty: those of the manifest, or the current one
 	Incorrect bool   // a problem is recorded, and repos is incomplete
 }
 
-// repos is the form of the repositories of a manifest or a task.
-func (l *lists) repos() form.Of[repoList] {
+// Form is the form of the repositories of a manifest or a task.
+func (l *Lists) Form() form.Of[List] {
 	one := form.Short(form.Of[[]Repo]{Type: form.TypeOf((*repoEntry).keys), Read: l.readRepoEntry}, form.Type{Name: "string"}, repoKey)
-	return form.Of[repoList]{Type: form.ListOf(one).Type, Read: func(v form.Value) (repoList, bool) { return readRepos(v, one) }}
+	return form.Of[List]{Type: form.ListOf(one).Type, Read: func(v form.Value) (List, bool) { return readRepos(v, one) }}
 }
 
 // readRepos reads the repositories of a manifest or a task. Duplicates are a problem:
 // their jobs would have the same names.
-func readRepos(v form.Value, one form.Of[[]Repo]) (repoList, bool) {
+func readRepos(v form.Value, one form.Of[[]Repo]) (List, bool) {
 	reported := v.Src.Found.Reported
 	all, _ := form.UpTo(tasks.MaxJobs, form.Flat(one)).Read(v)
 	if len(all) > tasks.MaxJobs {
 		v.Problem(fmt.Sprintf("%s has more than %d repositories", v.Label, tasks.MaxJobs), "split it")
-		return repoList{Incorrect: true}, true
+		return List{Incorrect: true}, true
 	}
 	all = withoutRepeated(v, all)
 	first := make(map[string]*Repo, len(all))
@@ -59,7 +59,7 @@ func readRepos(v form.Value, one form.Of[[]Repo]) (repoList, bool) {
 		}
 		first[r.ID] = r
 	}
-	return repoList{all, v.Src.Found.Reported > reported}, true
+	return List{all, v.Src.Found.Reported > reported}, true
 }
 
 // maxGlobs bounds the globs of one include or exclude.
@@ -68,7 +68,7 @@ const maxGlobs = 1_000
 // repoEntry is one entry of repos: one repository, or where to find several.
 type repoEntry struct {
 	form.Value
-	lists   *lists
+	lists   *Lists
 	target  form.Text // the value of path, copy, url, file or glob
 	ref     string
 	depth   int
@@ -78,7 +78,7 @@ type repoEntry struct {
 }
 
 // readRepoEntry reads one entry of repos.
-func (l *lists) readRepoEntry(v form.Value) ([]Repo, bool) {
+func (l *Lists) readRepoEntry(v form.Value) ([]Repo, bool) {
 	e := repoEntry{Value: v, lists: l}
 	got := e.keys().Read(v)
 	ways := slices.DeleteFunc(append([]string{"path", "copy", "url", "file", "glob"}, sourceKeys()...), func(key string) bool {

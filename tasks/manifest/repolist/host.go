@@ -1,4 +1,4 @@
-package manifest
+package repolist
 
 import (
 	"net/url"
@@ -8,8 +8,8 @@ import (
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-// forgeHost returns a host in lower case, without the default port.
-func forgeHost(written string) (string, bool) {
+// ForgeHost returns a host in lower case, without the default port.
+func ForgeHost(written string) (string, bool) {
 	u, err := url.Parse("//" + written)
 	if err != nil || u.Host != written || u.Hostname() == "" || strings.ContainsAny(written, "*, ") || strings.HasSuffix(written, ":") {
 		return "", false
@@ -22,7 +22,7 @@ var sourceHostForm = form.Of[string]{Type: form.Type{Name: "string"}, Read: func
 	if !ok {
 		return "", false
 	}
-	host, valid := forgeHost(t.S)
+	host, valid := ForgeHost(t.S)
 	if !valid {
 		v.Problem("invalid host "+problem.Quote(t.S), "write HOST or HOST:PORT, such as git.example.com")
 	}

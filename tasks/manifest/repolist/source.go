@@ -1,4 +1,4 @@
-package manifest
+package repolist
 
 import (
 	"cmp"
@@ -80,9 +80,9 @@ func ownerOf(valid *regexp.Regexp) form.Of[string] {
 	}}
 }
 
-// lists are the lists of sources that one load is given, and the sources that it has read.
-type lists struct {
-	given   []tasks.Listed
+// Lists are the lists of sources that one load is given, and the sources that it has read.
+type Lists struct {
+	Given   []tasks.Listed
 	sources []sourceEntry
 }
 
@@ -91,14 +91,14 @@ type lists struct {
 func (e repoEntry) sourced(s tasks.Source) ([]Repo, bool) {
 	in := e.lists
 	in.sources = append(in.sources, sourceEntry{e.Value, s})
-	at := slices.IndexFunc(in.given, func(l tasks.Listed) bool { return s.Same(l.Source) })
+	at := slices.IndexFunc(in.Given, func(l tasks.Listed) bool { return s.Same(l.Source) })
 	if at < 0 {
 		name := fmt.Sprintf("%s/repositories-%d", s.Owner, len(in.sources))
 		r := e.fromSource(s, tasks.ListedRepo{Name: name})
 		r.Unlisted = true
 		return []Repo{r}, true
 	}
-	l := in.given[at]
+	l := in.Given[at]
 	if len(l.Repos) == 0 {
 		left := ""
 		if text := l.LeftOut.String(); text != "" {
@@ -171,7 +171,7 @@ func withoutRepeated(v form.Value, all []Repo) []Repo {
 
 // WithHosts checks that sources and forges agree what the hosts are, and adds the hosts
 // that only sources name.
-func (in *lists) WithHosts(forges []tasks.Forge) []tasks.Forge {
+func (in *Lists) WithHosts(forges []tasks.Forge) []tasks.Forge {
 	for _, s := range in.sources {
 		at := slices.IndexFunc(forges, func(f tasks.Forge) bool { return f.Host == s.Host })
 		switch {
@@ -185,7 +185,7 @@ func (in *lists) WithHosts(forges []tasks.Forge) []tasks.Forge {
 }
 
 // Planned returns the sources with their lists, each once.
-func (in *lists) Planned() []tasks.Listed {
+func (in *Lists) Planned() []tasks.Listed {
 	var all []tasks.Listed
 	for _, s := range in.sources {
 		same := func(l tasks.Listed) bool { return s.Same(l.Source) }
@@ -193,8 +193,8 @@ func (in *lists) Planned() []tasks.Listed {
 			continue
 		}
 		one := tasks.Listed{Source: s.Source, Unlisted: true}
-		if at := slices.IndexFunc(in.given, same); at >= 0 {
-			one = in.given[at]
+		if at := slices.IndexFunc(in.Given, same); at >= 0 {
+			one = in.Given[at]
 			one.At = s.At
 		}
 		all = append(all, one)

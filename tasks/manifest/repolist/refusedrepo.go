@@ -1,4 +1,4 @@
-package manifest
+package repolist
 
 import (
 	"net/url"
