@@ -4,74 +4,9 @@ import (
 	"context"
 
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/repolist"
 	"github.com/millhand/millhand/tasks/template"
 )
-
-// hash identifies what a plan does. It leaves out what differs between machines
-// without changing that: absolute directories, positions of rules, the names of the
-// manifests, and the ids of jobs, which may hold the name of the current
-// directory. It also leaves out how many jobs run concurrently and the run's
-// budget: a run that exceeded its budget is resumed with a larger one.
-func (b *builder) hash(p *tasks.Plan, drafts []*draft) string {
-	jobs := make([]string, len(drafts))
-	for i, d := range drafts {
-		jobs[i] = d.hash()
-	}
-	return tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
-}
-
-// hashEquipment identifies what jobs have beside what they say themselves.
-func (b *builder) hashEquipment(p *tasks.Plan) string {
-	skills := make([]string, len(b.shared.skills))
-	for i, s := range b.shared.skills {
-		skills[i] = s.Written
-	}
-	if len(b.shared.servers) > 0 { // so that other plans keep their hash
-		skills = append(skills, tasks.Digest(form.Digests(b.shared.servers)))
-	}
-	if scripts := hashScripts(b.shared.scripts); scripts != nil {
-		skills = append(skills, tasks.Digest(scripts))
-	}
-	if len(b.shared.hooks) > 0 {
-		skills = append(skills, tasks.Digest("hooks", form.Digests(b.shared.hooks)))
-	}
-	if len(b.shared.languageServers) > 0 {
-		skills = append(skills, tasks.Digest(form.Digests(b.shared.languageServers), diagnosticsWait(b.manifests)))
-	}
-	if p.Evidence != nil {
-		skills = append(skills, tasks.Digest("evidence", p.Evidence.Sign))
-	}
-	return tasks.Digest(form.Digests(b.shared.endpoints), form.Digests(b.shared.agents), form.Digests(b.shared.search), form.Digests(b.shared.tools), skills)
-}
-
-func (d *draft) hash() string {
-	j := d.job
-	var needs []string
-	for _, n := range d.task.Needs {
-		needs = append(needs, n.S)
-	}
-	hash := tasks.Digest(
-		j.Task, j.Repo.Kind, d.repo.Written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
-		j.Prompt, j.Mentions, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
-		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, j.Comment, needs,
-		j.Skip, j.If.Left(),
-	)
-	if j.Script != nil { // so that other plans keep their hash
-		hash = tasks.Digest(hash, j.Script.SHA256)
-	}
-	return hash
-}
-
-// names returns what models are called, without where their files are.
-func names(models []tasks.Model) []string {
-	all := make([]string, len(models))
-	for i, m := range models {
-		all[i] = m.Name
-	}
-	return all
-}
 
 // hashForAnyRun gives a plan that names its run, and its jobs, the hashes that they have in every run.
 func hashForAnyRun(p *tasks.Plan, ctx context.Context, paths []string, o tasks.Options) error {
