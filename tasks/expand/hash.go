@@ -15,7 +15,8 @@ func (b *builder) hash(p *tasks.Plan, drafts []*draft) string {
 	for i, d := range drafts {
 		jobs[i] = d.hash()
 	}
-	return tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
+	hash := tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
+	return withNew(hash, *p, planFields)
 }
 
 // hashEquipment identifies what jobs have beside what they say themselves.
@@ -42,6 +43,7 @@ func (b *builder) hashEquipment(p *tasks.Plan) string {
 	return tasks.Digest(form.Digests(b.shared.endpoints), form.Digests(b.shared.agents), form.Digests(b.shared.search), form.Digests(b.shared.tools), skills)
 }
 
+// hash identifies what a job does, by the fields that jobFields decides on.
 func (d *draft) hash() string {
 	j := d.job
 	var needs []string
@@ -57,7 +59,7 @@ func (d *draft) hash() string {
 	if j.Script != nil { // so that other plans keep their hash
 		hash = tasks.Digest(hash, j.Script.SHA256)
 	}
-	return hash
+	return withNew(hash, j, jobFields)
 }
 
 // names returns what models are called, without where their files are.
