@@ -11,15 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/millhand/millhand/internal/app/action"
 	"github.com/millhand/millhand/internal/app/world"
 )
 
-// step runs the action's subcommand in a directory with a scripted model, and
+// actionStep runs the action's subcommand in a directory with a scripted model, and
 // returns its exit code and log.
-func step(t *testing.T, env map[string]string) (code int, log string) {
+func actionStep(t *testing.T, env map[string]string) (code int, log string) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "model.yaml"), []byte("version: 1\nturns: [{text: Done.}]\n"), 0o644); err != nil {
@@ -42,14 +40,14 @@ func TestActionRunsWithoutRunnerFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	code, log := step(t, nil)
+	code, log := actionStep(t, nil)
 	if code != 0 || !strings.Contains(log, "run passed in") || strings.Contains(log, "::group::") {
 		t.Errorf("exit code %d\n%s", code, log)
 	}
 }
 
 func TestOutputsThatCannotBeWrittenFailNoRun(t *testing.T) {
-	code, log := step(t, map[string]string{"GITHUB_OUTPUT": t.TempDir(), "GITHUB_STEP_SUMMARY": "/dev/null/none"})
+	code, log := actionStep(t, map[string]string{"GITHUB_OUTPUT": t.TempDir(), "GITHUB_STEP_SUMMARY": "/dev/null/none"})
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -66,7 +64,7 @@ func TestRunnerFilesAreWrittenAsTheyAre(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("target", symlink)); err != nil {
 		t.Fatal(err)
 	}
-	code, log := step(t, map[string]string{"GITHUB_OUTPUT": symlink, "GITHUB_STEP_SUMMARY": pipe})
+	code, log := actionStep(t, map[string]string{"GITHUB_OUTPUT": symlink, "GITHUB_STEP_SUMMARY": pipe})
 	if want := "write GITHUB_STEP_SUMMARY: " + pipe + " is a FIFO without a reader"; code != 0 || !strings.Contains(log, want) {
 		t.Errorf("exit code %d, and the log does not say %q:\n%s", code, want, log)
 	}
@@ -81,32 +79,10 @@ func TestFullSummaryIsUnchanged(t *testing.T) {
 	if err := os.WriteFile(summary, []byte(full), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, log := step(t, map[string]string{"GITHUB_STEP_SUMMARY": summary}); code != 0 {
+	if code, log := actionStep(t, map[string]string{"GITHUB_STEP_SUMMARY": summary}); code != 0 {
 		t.Errorf("exit code %d\n%s", code, log)
 	}
 	if got, err := os.ReadFile(summary); err != nil || len(got) != len(full) {
 		t.Errorf("%d bytes, %v", len(got), err)
-	}
-}
-
-func TestRunHasItsOwnEnvironment(t *testing.T) {
-	outer := map[string]string{
-		"ANTHROPIC_API_KEY": "of the machine", "OPENAI_API_KEY": "of the machine", "INPUT_API_KEY": "x", "INPUT_MODEL": "x",
-		"GITHUB_OUTPUT": "/f", "GITHUB_ENV": "/f", "GITHUB_PATH": "/f", "GITHUB_STATE": "/f", "GITHUB_STEP_SUMMARY": "/f", "GITHUB_SHA": "c0ffee",
-	}
-	s := actionStep{World: world.World{Getenv: func(name string) string { return outer[name] }}}
-	c := invocation{Inputs: action.Inputs{Model: "anthropic/claude", BaseURL: "http://x"}, key: "of the input"}
-	got := map[string]string{}
-	for name := range outer {
-		if v := s.environment(c)(name); v != "" {
-			got[name] = v
-		}
-	}
-	want := map[string]string{"ANTHROPIC_API_KEY": "of the input", "OPENAI_API_KEY": "of the machine", "GITHUB_SHA": "c0ffee"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if url := s.environment(c)("ANTHROPIC_BASE_URL"); url != "http://x" {
-		t.Errorf("base URL %q", url)
 	}
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -262,3 +263,32 @@ func misspeltVariables(app *cli.App, names []string) []string {
 	}
 	return list
 }
+
+// all returns commands with those below them.
+func all(commands []*cli.Command) []*cli.Command {
+	var list []*cli.Command
+	for _, c := range commands {
+		list = append(append(list, c), all(c.Subcommands)...)
+	}
+	return list
+}
+
+// runLine runs a command line, without the name of the program.
+func runLine(ctx context.Context, app *cli.App, args []string, getenv func(string) string) error {
+	line := arrange(app, args, getenv)
+	if line.err != nil {
+		return line.err
+	}
+	return app.RunContext(context.WithValue(ctx, lineKey{}, line), line.args)
+}
+
+// lineKey is the key of a context's value: the [commandLine].
+type lineKey struct{}
+
+// lineOf returns the command line that runs; the zero value without one.
+func lineOf(ctx context.Context) commandLine {
+	line, _ := ctx.Value(lineKey{}).(commandLine)
+	return line
+}
+
+func noVariables(string) string { return "" }

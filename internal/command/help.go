@@ -73,7 +73,7 @@ func manCommand(w world.World) *cli.Command {
 			if err := noArguments("man", in.Args().Slice()); err != nil {
 				return fault.Wrap(event.ExitUsage, err)
 			}
-			page, err := manual(newApp(w))
+			page, err := manual(in.App)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ var card = []struct {
 	{"openai-go sends every request of Responses", "internal/model/openai/responses.go", "once", "r.service.NewStreaming", 1},
 	{"anthropic-sdk-go sends every request of Messages", "internal/model/anthropic/anthropic.go", "Stream", "c.service.NewStreaming", 1},
 	{"cli.App runs every command", "internal/command/main.go", "Main", "runLine", 1},
-	{"cli.App runs every command", "internal/command/app.go", "runLine", "app.RunContext", 1},
+	{"cli.App runs every command", "internal/command/arrange.go", "runLine", "app.RunContext", 1},
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "Parse", "decodeNext", 2},
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "Parse", "yaml.NewDecoder", 1},
 	{"yaml.v3 reads every manifest", "tasks/form/source.go", "decodeNext", "dec.Decode", 1},

@@ -1,4 +1,4 @@
-package command
+package step
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type admission struct {
 }
 
 // admit implements the inputs trigger-*, allow-actors, outsiders and untrusted: auto.
-func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
+func (s *Step) admit(ctx context.Context, in action.Inputs) admission {
 	if s.Getenv("GITHUB_ACTIONS") != "true" {
 		return admission{} // started by hand
 	}
@@ -62,7 +62,7 @@ func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 
 // untrusted returns the reason not to trust manifests, or "" to trust them. access is whether
 // its actor lacks write access.
-func (s *actionStep) untrusted(ctx context.Context, name string, t action.Trust, access error) string {
+func (s *Step) untrusted(ctx context.Context, name string, t action.Trust, access error) string {
 	if t.Untrusted != "" {
 		return t.Untrusted
 	}
@@ -84,7 +84,7 @@ var (
 )
 
 // mayWrite returns an error unless the actor has write access to the repository.
-func (s *actionStep) mayWrite(ctx context.Context, actor string) error {
+func (s *Step) mayWrite(ctx context.Context, actor string) error {
 	var response struct{ Permission string }
 	err := s.github(ctx, "/collaborators/"+url.PathEscape(actor)+"/permission", &response)
 	if errors.Is(err, errNotFound) {
@@ -100,7 +100,7 @@ func (s *actionStep) mayWrite(ctx context.Context, actor string) error {
 }
 
 // ownBranch returns an error if a pull request is from a fork.
-func (s *actionStep) ownBranch(ctx context.Context, number int) error {
+func (s *Step) ownBranch(ctx context.Context, number int) error {
 	var response struct {
 		Head struct {
 			Repo *struct {
@@ -124,7 +124,7 @@ const (
 )
 
 // github sends a request to GitHub's REST API about the workflow's repository.
-func (s *actionStep) github(ctx context.Context, path string, response any) error {
+func (s *Step) github(ctx context.Context, path string, response any) error {
 	token := s.Getenv("GITHUB_TOKEN")
 	if token == "" {
 		return errors.New("GITHUB_TOKEN is not set: add env: GITHUB_TOKEN: ${{ github.token }} to the step")
