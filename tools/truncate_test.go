@@ -145,8 +145,8 @@ func FuzzBound(f *testing.F) {
 // A call outside of a plan has the limits that manifests give by default.
 func TestTheDefaultLimitsAreThoseOfManifests(t *testing.T) {
 	for path, want := range map[string]int{"tool_output.lines": defaultLines, "tool_output.bytes": defaultBytes} {
-		i := slices.IndexFunc(manifest.Keys(), func(k form.Key) bool { return k.Path == path })
-		if i < 0 || manifest.Keys()[i].Default != strconv.Itoa(want) {
+		i := slices.IndexFunc(manifest.EveryKey(), func(k form.Key) bool { return k.Path == path })
+		if i < 0 || manifest.EveryKey()[i].Default != strconv.Itoa(want) {
 			t.Errorf("manifests have another default of %s than %d", path, want)
 		}
 	}

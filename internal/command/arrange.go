@@ -172,7 +172,7 @@ func commandsWith(app *cli.App, flag string) string {
 
 // keyOf names the key of manifests that an unknown flag stands for; "" if it does for none.
 func keyOf(flag string) string {
-	found := form.MatchKeys(manifest.Keys(), strings.ReplaceAll(flag, "-", "_"))
+	found := form.MatchKeys(manifest.EveryKey(), strings.ReplaceAll(flag, "-", "_"))
 	if len(found) == 0 || strings.ContainsAny(flag, "*?[.") {
 		return ""
 	}

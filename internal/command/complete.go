@@ -70,7 +70,7 @@ func printValues(in *cli.Context, values []string) {
 // keyPaths returns the names of the keys of manifests.
 func keyPaths() []string {
 	var list []string
-	for _, k := range manifest.Keys() {
+	for _, k := range manifest.EveryKey() {
 		list = append(list, strings.ReplaceAll(k.Path, "[]", ""))
 	}
 	return list

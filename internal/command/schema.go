@@ -91,7 +91,7 @@ func explainCommand(w world.World) *cli.Command {
 			if in.NArg() != 1 {
 				return fault.Wrap(event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify"))
 			}
-			all := manifest.Keys()
+			all := manifest.EveryKey()
 			if policy {
 				all = manifest.PolicyKeys()
 			}

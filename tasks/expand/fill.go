@@ -100,7 +100,7 @@ func (b *builder) fill(d *draft, with settings) {
 		j.Pull = pullRequestOf(t.Publish, b, s)
 	}
 	j.Comment = commentOf(t.Publish.Comment, s, b.Options.Overrides.Publish)
-	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.Written() || j.Publish != tasks.PublishNone
+	j.Changing = j.RequireChanges || !j.Change.IsZero() || t.Commit.IsWritten() || j.Publish != tasks.PublishNone
 	j.Skip, j.If = t.Condition.Decide(s)
 }
 

@@ -162,7 +162,7 @@ type document struct {
 func newManifest(dir string) document {
 	task := mapNode{"id": "a", "prompt": "p"}
 	other := mapNode{"id": "other", "prompt": "p"}
-	return document{dir, mapNode{"version": 1, "model": "openai/m", "tasks": []any{task, other}}, manifest.Keys()}
+	return document{dir, mapNode{"version": 1, "model": "openai/m", "tasks": []any{task, other}}, manifest.EveryKey()}
 }
 
 func newPolicy(dir string) document {
@@ -323,7 +323,7 @@ func (d document) load(t *testing.T, policy bool) (*tasks.Plan, error) {
 func both(t *testing.T, test func(t *testing.T, d document, k form.Key, policy bool)) {
 	t.Helper()
 	dir := dirWith(t, keyFiles)
-	for _, k := range manifest.Keys() {
+	for _, k := range manifest.EveryKey() {
 		t.Run("manifest/"+k.Path, func(t *testing.T) { test(t, newManifest(dir), k, false) })
 	}
 	for _, k := range manifest.PolicyKeys() {
@@ -367,7 +367,7 @@ func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
 // those of the default, which is the same, and of another value, which differs.
 func TestDefaultsAreThoseApplied(t *testing.T) {
 	n, dir := 0, dirWith(t, keyFiles)
-	for _, k := range manifest.Keys() {
+	for _, k := range manifest.EveryKey() {
 		if k.Default == "" {
 			continue
 		}
@@ -411,7 +411,7 @@ func TestDefaultsAreThoseApplied(t *testing.T) {
 var docForm = regexp.MustCompile(`^([A-Z@]|[a-z*]+: |allow |deny, |primary)[^\n]*[^.\n]$`)
 
 func TestEveryKeyHasATypeAndADocLine(t *testing.T) {
-	for _, k := range slices.Concat(manifest.Keys(), manifest.PolicyKeys()) {
+	for _, k := range slices.Concat(manifest.EveryKey(), manifest.PolicyKeys()) {
 		if !docForm.MatchString(k.Doc) {
 			t.Errorf("%s: doc line %q", k.Path, k.Doc)
 		}
@@ -423,7 +423,7 @@ func TestEveryKeyHasATypeAndADocLine(t *testing.T) {
 		}
 	}
 	paths := map[string]bool{}
-	for _, k := range manifest.Keys() {
+	for _, k := range manifest.EveryKey() {
 		if paths[k.Path] {
 			t.Errorf("%s is there twice", k.Path)
 		}

@@ -179,7 +179,7 @@ func TestMatchKeys(t *testing.T) {
 		"":                      "",
 	} {
 		var got []string
-		for _, k := range form.MatchKeys(manifest.Keys(), name) {
+		for _, k := range form.MatchKeys(manifest.EveryKey(), name) {
 			got = append(got, k.Path)
 		}
 		if got := strings.Join(got, " "); got != want {

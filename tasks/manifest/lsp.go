@@ -76,8 +76,8 @@ func knownServers() []knownServer {
 	}
 }
 
-// known finds a known server by its name or that of its program.
-func known(name string) (knownServer, bool) {
+// knownServerOf finds a known server by its name or that of its program.
+func knownServerOf(name string) (knownServer, bool) {
 	all := knownServers()
 	i := slices.IndexFunc(all, func(k knownServer) bool {
 		return k.name == name || strings.Fields(k.command)[0] == name
@@ -91,7 +91,7 @@ func known(name string) (knownServer, bool) {
 // KnownLanguageServer reports whether a manifest can name a language server without stating its
 // program and extensions.
 func KnownLanguageServer(name string) bool {
-	_, ok := known(name)
+	_, ok := knownServerOf(name)
 	return ok
 }
 
@@ -132,7 +132,7 @@ func readLanguageServer(v form.Value) (form.Definition[LanguageServer], bool) {
 	if !v.IsMapping() {
 		return form.Definition[LanguageServer]{}, false
 	}
-	k, _ := known(s.Name)
+	k, _ := knownServerOf(s.Name)
 	if s.Written.program.Args == nil && k.command == "" {
 		v.Lacks("command", "add command: [PROGRAM]")
 	}

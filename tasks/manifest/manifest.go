@@ -3,12 +3,9 @@ package manifest
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
-	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/form"
 	"github.com/millhand/millhand/tasks/manifest/profiles"
@@ -68,14 +65,6 @@ type Manifest struct {
 	Proof             form.Value // of evidence
 }
 
-// Price is the price of a model in a manifest.
-type Price struct {
-	form.Value
-	money.Price
-	Model string
-	tiers []tier
-}
-
 // readManifest reads a manifest. References between its parts, other manifests
 // and the command line are checked later.
 func readManifest(v form.Value, l *repolist.Lists) *Manifest {
@@ -92,25 +81,6 @@ func readManifest(v form.Value, l *repolist.Lists) *Manifest {
 	return m
 }
 
-var versionForm = form.Of[int]{Type: form.Type{Name: "integer", Min: 1, Max: 1}, Read: readVersion}
-
-// readVersion accepts the only version of the format.
-func readVersion(v form.Value) (int, bool) {
-	isInt := v.IsScalar() && v.Node.ShortTag() == "!!int"
-	switch {
-	case isInt && v.Node.Value == "1":
-		return 1, true
-	case isInt:
-		v.Problem("version "+v.Node.Value+" is not supported", "write version: 1")
-	default:
-		v.Wrong("the number 1", "write version: 1")
-	}
-	return 0, false
-}
-
-// leastProcesses is what one command in the sandbox needs.
-const leastProcesses = 16
-
 // LimitsOver returns l with the gaps filled from base.
 func LimitsOver(l tasks.Limits, base tasks.Limits) tasks.Limits {
 	return tasks.Limits{
@@ -125,44 +95,6 @@ func LimitsOver(l tasks.Limits, base tasks.Limits) tasks.Limits {
 		Memory:    cmp.Or(l.Memory, base.Memory),
 		Processes: cmp.Or(l.Processes, base.Processes),
 	}
-}
-
-var varsForm = form.MapOf("NAME", form.ScalarType(), readVars)
-
-// readVars reads variables. They may be numbers and booleans too, and are texts
-// spelt as in the file.
-func readVars(v form.Value) (map[string]string, bool) {
-	vars := map[string]string{}
-	entries, ok := v.Entries()
-	for _, e := range entries {
-		if t, ok := e.Scalar(); ok && e.Named() {
-			vars[e.Key.Value] = t.S
-		}
-	}
-	return vars, ok
-}
-
-var pricesForm = form.MapOf("MODEL", form.TypeOf((*Price).keys), readPrices)
-
-// readPrices reads prices of models.
-func readPrices(v form.Value) ([]Price, bool) {
-	var all []Price
-	entries, ok := v.Entries()
-	for _, e := range entries {
-		p := Price{Value: e, Model: e.Key.Value}
-		got := p.keys().Read(e)
-		given := p.Rates
-		p.Rates = prices.Rates(p.Model, p.Input, p.Output)
-		if _, ok := got["cache_read"]; ok {
-			p.CacheRead = given.CacheRead
-		}
-		if _, ok := got["cache_write"]; ok {
-			p.Rates = p.WithCache(nil, &given.CacheWrite)
-		}
-		p.Tiers = filledTiers(p.Model, p.tiers)
-		all = append(all, p)
-	}
-	return all, ok
 }
 
 // BaseName is what a plan without a name is called.
@@ -216,27 +148,6 @@ func (m *Manifest) Keys() form.Table {
 	}, samplingKeys(&m.Sampling)...)
 }
 
-func limitKeys(l *tasks.Limits) form.Table {
-	return form.Table{
-		{Name: "turns", Field: form.Into(&l.Turns, form.Positive()), Def: "100", Doc: "Model requests of a job"},
-		{Name: "cost", Field: form.Into(&l.CostUSD, form.Cost), Doc: "Cost of a job in USD"},
-		{Name: "time", Field: form.Into(&l.Time, form.Duration), Def: "1h", Doc: "Duration of a job"},
-		{Name: "tokens", Field: form.Into(&l.Tokens, form.Tokens), Doc: "Input and output tokens of a job"},
-		{Name: "denials", Field: form.Into(&l.Denials, form.Positive()), Def: "50", Doc: "Denied tool calls of a job"},
-		{Name: "failures", Field: form.Into(&l.Failures, form.Positive()), Def: "50", Doc: "Failed tool calls of a job"},
-		{Name: "disk", Field: form.Into(&l.Disk, form.Bytes), Def: "8GB", Doc: "Growth of the workspace and the private directories of a job"},
-		{Name: "memory", Field: form.Into(&l.Memory, form.Bytes), Doc: "Memory of the commands of a job"},
-		{Name: "processes", Field: form.Into(&l.Processes, form.Between(leastProcesses, math.MaxInt32)), Def: "4096", Doc: "Processes and threads of the commands of a job"},
-	}
-}
-
-func budgetKeys(b *tasks.Budget) form.Table {
-	return form.Table{
-		{Name: "cost", Field: form.Into(&b.CostUSD, form.Cost), Doc: "Cost of the run in USD"},
-		{Name: "time", Field: form.Into(&b.Time, form.Duration), Doc: "Duration of the run"},
-	}
-}
-
 // OutputLimitKeys are the keys of limits.output, which set its fields.
 func OutputLimitKeys(o *tasks.OutputLimits) form.Table {
 	return form.Table{
@@ -245,21 +156,11 @@ func OutputLimitKeys(o *tasks.OutputLimits) form.Table {
 	}
 }
 
-func (p *Price) keys() form.Table {
-	return form.Table{
-		{Name: "input", Field: form.Required("input: 0.25", form.Into(&p.Input, form.Price)), Doc: "Price of input tokens"},
-		{Name: "output", Field: form.Required("output: 2.00", form.Into(&p.Output, form.Price)), Doc: "Price of output tokens"},
-		{Name: "cache_read", Field: form.Into(&p.CacheRead, form.Price), Doc: cacheReadDoc},
-		{Name: "cache_write", Field: form.Into(&p.CacheWrite, form.Price), Doc: cacheWriteDoc},
-		{Name: "tiers", Field: form.Into(&p.tiers, tiersForm), Doc: tiersDoc},
-	}
-}
-
-// Keys returns the keys of a manifest, each before the keys below it, in the
+// EveryKey returns the keys of a manifest, each before the keys below it, in the
 // order of the tables.
-func Keys() []form.Key { return new(Manifest).Keys().Below("") }
+func EveryKey() []form.Key { return new(Manifest).Keys().Below("") }
 
-// PolicyKeys returns the keys of a policy file, like [Keys].
+// PolicyKeys returns the keys of a policy file, like [EveryKey].
 func PolicyKeys() []form.Key { return new(policyFile).keys().Below("") }
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the

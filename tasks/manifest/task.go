@@ -41,7 +41,7 @@ type Task struct {
 	SetupEnv       []form.Text
 	script         *tasks.TaskScript // nil for none
 	scripted       form.Value        // of script, if given
-	Verify         []check
+	Verify         []verifyCheck
 	Baseline       tasks.Baseline
 	based          form.Value // of baseline, if given
 	Attempts       int
@@ -53,8 +53,8 @@ type Task struct {
 	Publish        Publish
 }
 
-// check is a verify command before its variables are filled in.
-type check struct {
+// verifyCheck is a verify command before its variables are filled in.
+type verifyCheck struct {
 	form.Value
 	tasks.Verify
 	Line template.Template
@@ -89,7 +89,7 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 		t.command.KeyProblem("prompt and command are both set", "remove one of them")
 	case t.command == nil && t.arguments != nil:
 		t.arguments.KeyProblem("arguments without a command", "write command: NAME, or put them into the prompt")
-	case v.IsMapping() && !given(got, "prompt", "command"):
+	case v.IsMapping() && !hasAny(got, "prompt", "command"):
 		v.Lacks("prompt", "add prompt: TEXT")
 	}
 	if t.script != nil && t.Output.Schema.Doc != nil {
@@ -102,8 +102,8 @@ func readTask(v form.Value, l *repolist.Lists) (*Task, bool) {
 	return &t, true
 }
 
-// given reports whether any of some keys is present.
-func given(got map[string]form.Value, keys ...string) bool {
+// hasAny reports whether any of some keys is present.
+func hasAny(got map[string]form.Value, keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { _, ok := got[key]; return ok })
 }
 
@@ -134,11 +134,11 @@ type output struct {
 	File   *template.Template // nil for none
 }
 
-var checkForm = form.Of[check]{Type: form.Type{Name: "string", Scalar: true, Or: new(form.TypeOf((*check).keys))}, Read: readCheck}
+var checkForm = form.Of[verifyCheck]{Type: form.Type{Name: "string", Scalar: true, Or: new(form.TypeOf((*verifyCheck).keys))}, Read: readCheck}
 
 // readCheck reads one verify command: a command line, or a mapping.
-func readCheck(v form.Value) (check, bool) {
-	c := form.WithDefaults((*check).keys)
+func readCheck(v form.Value) (verifyCheck, bool) {
+	c := form.WithDefaults((*verifyCheck).keys)
 	c.Value = v
 	if v.IsList() {
 		v.Wrong("a command or a mapping", "write - COMMAND or - {run: COMMAND}")
@@ -151,7 +151,7 @@ func readCheck(v form.Value) (check, bool) {
 		return c, ok
 	}
 	if _, ok := c.keys().Read(v)["run"]; !ok {
-		return check{}, false
+		return verifyCheck{}, false
 	}
 	if c.Name == "" {
 		c.Name, _, _ = strings.Cut(strings.TrimSpace(c.Line.S), "\n")
@@ -161,8 +161,8 @@ func readCheck(v form.Value) (check, bool) {
 
 // uniqueChecks records verify commands of the same name, which reports could
 // not tell apart.
-func uniqueChecks(checks []check) {
-	first := map[string]check{}
+func uniqueChecks(checks []verifyCheck) {
+	first := map[string]verifyCheck{}
 	for _, c := range checks {
 		if before, twice := first[c.Name]; twice {
 			c.Problem(fmt.Sprintf("duplicate verify name %s, first on line %d", problem.Quote(c.Name), before.Use.Line), "rename one of them")
@@ -191,8 +191,8 @@ func readCommit(v form.Value) (commit, bool) {
 	return c, true
 }
 
-// Written reports whether the task has a commit key other than false.
-func (c commit) Written() bool { return c.Src != nil && !c.Off }
+// IsWritten reports whether the task has a commit key other than false.
+func (c commit) IsWritten() bool { return c.Src != nil && !c.Off }
 
 // Location is the value of the manifest that a mistake in how the task commits is reported at.
 func (c commit) Location(t *Task) form.Value {
@@ -266,7 +266,7 @@ func (t *Task) keys() form.Table {
 	}
 }
 
-func (c *check) keys() form.Table {
+func (c *verifyCheck) keys() form.Table {
 	return form.Table{
 		{Name: "name", Field: form.Into(&c.Name, form.String), Doc: "Name in reports (the first line of run if absent)"},
 		{Name: "run", Field: form.Required("run: COMMAND", form.Into(&c.Line, template.CommandForm)), Doc: "Shell command; exit code 0 passes"},
@@ -364,19 +364,4 @@ func (t *Task) ScriptOf() *tasks.TaskScript {
 	s := *t.script
 	s.MustChange = t.RequireChanges || t.Condition != nil
 	return &s
-}
-
-// signature makes a field refuse signatures that a policy refuses: the key is the operator's.
-// signed names what they are of.
-func signature(signed string, f form.Field) form.Field {
-	read := f.Read
-	f.Read = func(v form.Value) {
-		t, ok := v.Text()
-		if by, refused := v.Src.Policies.RefusesSign(t.S); ok && refused && t.S != "" && t.S != string(tasks.SignNone) {
-			v.Refuse(signed+" signed by "+t.S, by)
-			return
-		}
-		read(v)
-	}
-	return f
 }

@@ -88,7 +88,7 @@ func TestManifestsOfTheDocuments(t *testing.T) {
 // with keys of a task becomes that task.
 func completed(block string) string {
 	has := func(path string) bool {
-		return slices.ContainsFunc(manifest.Keys(), func(k form.Key) bool { return k.Path == path })
+		return slices.ContainsFunc(manifest.EveryKey(), func(k form.Key) bool { return k.Path == path })
 	}
 	if first, _, _ := strings.Cut(block, ":"); !has(first) && has("tasks[]."+first) {
 		block = "tasks:\n  - id: a\n    prompt: Look.\n    " + strings.ReplaceAll(block, "\n", "\n    ") + "\n"

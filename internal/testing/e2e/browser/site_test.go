@@ -49,7 +49,7 @@ func TestSite(t *testing.T) {
 	}
 	t.Run("anchors", func(t *testing.T) {
 		p := open(t, b, url+"/docs/manifest.html", 1400, "light")
-		for _, k := range manifest.Keys() {
+		for _, k := range manifest.EveryKey() {
 			id := strings.ReplaceAll(k.Path, "[]", "")
 			if got := p.js(`(id) => document.getElementById(id)?.querySelector("td").textContent`, id); got != k.Path {
 				t.Errorf("the anchor %s has %s, want %s", id, got, k.Path)
