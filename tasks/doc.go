@@ -1,6 +1,7 @@
 // Package tasks has the [Plan]: the list of jobs to run, with every default applied and every
 // name resolved, and what its readers ask of it. It does not read manifests (package manifest)
-// and does not make plans (package expand), and nothing edits a plan that was made.
+// and does not make plans (package expand). A run, a rollout or a resume that needs less than the
+// plan still edits the copy that it was given.
 //
 // What a manifest defines for all jobs (agents, providers, the search,
 // custom tools, directories of skills) holds for the jobs of all manifests that are
