@@ -124,20 +124,24 @@ func NewCanon(values []Placeholder, redact func(string) string) *Canon {
 // record returns s as it may be recorded.
 func (c *Canon) record(s string) string { return c.hidden.Replace(c.redact(s)) }
 
-// passing are the texts that differ between runs that do the same.
-var passing = []struct {
+type passingText struct {
 	pattern *regexp.Regexp
 	name    string
-}{
-	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d|Z)?)?`), "<time>"},
-	{regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\d\d? )?)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d\d? )?((\d{4} )?\d\d:\d\d(:\d\d)?)( [A-Z]{3,4})?( \d{4})?( [+-]\d{4})?`), "<time>"},
-	{regexp.MustCompile(`\b\d\d?:\d\d:\d\d([.,]\d+)?`), "<time>"},
-	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+([.,]\d+)? ?(ns|us|µs|ms|s|secs?|seconds?|milliseconds?)\b`), "<duration>"},
-	{regexp.MustCompile(`/tmp/[^/\s"'` + "`" + `:;,)]+`), "/tmp/<temp>"},
 }
 
-var object = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+// passing are the texts that differ between runs that do the same.
+var passing = sync.OnceValue(func() []passingText {
+	return []passingText{
+		{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
+		{regexp.MustCompile(`\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d|Z)?)?`), "<time>"},
+		{regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\d\d? )?)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d\d? )?((\d{4} )?\d\d:\d\d(:\d\d)?)( [A-Z]{3,4})?( \d{4})?( [+-]\d{4})?`), "<time>"},
+		{regexp.MustCompile(`\b\d\d?:\d\d:\d\d([.,]\d+)?`), "<time>"},
+		{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+([.,]\d+)? ?(ns|us|µs|ms|s|secs?|seconds?|milliseconds?)\b`), "<duration>"},
+		{regexp.MustCompile(`/tmp/[^/\s"'` + "`" + `:;,)]+`), "/tmp/<temp>"},
+	}
+})
+
+var object = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-f]{7,64}\b`) })
 
 // compare returns the canonical form of s, for a hash.
 func (c *Canon) compare(s string) string {
@@ -161,10 +165,10 @@ func (c *Canon) compare(s string) string {
 
 // alike replaces in s what differs between runs that do the same.
 func alike(s string) string {
-	for _, p := range passing {
+	for _, p := range passing() {
 		s = p.pattern.ReplaceAllString(s, p.name)
 	}
-	return object.ReplaceAllStringFunc(s, func(hex string) string {
+	return object().ReplaceAllStringFunc(s, func(hex string) string {
 		if strings.ContainsAny(hex, "0123456789") && strings.ContainsAny(hex, "abcdef") {
 			return "<object>" // words have no digits, numbers no letters
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/model/openai"
 )
@@ -30,23 +31,27 @@ var (
 	deepThought   = levels(openai.EffortThinking, "none low low high high max max")
 )
 
-// reasoners are the efforts of OpenAI's models that reason, by their names; the first that
-// fits counts.
-var reasoners = []struct {
+type reasoner struct {
 	models *regexp.Regexp
 	effort openai.Effort
-}{
-	{regexp.MustCompile(`^(openai/)?gpt-5(-mini|-nano)?(-\d{4}|$)`), minimalToHigh},
-	{regexp.MustCompile(`^(openai/)?gpt-5\.(1-codex-max|[2-5]-(codex|pro))`), lowToXHigh},
-	{regexp.MustCompile(`^(openai/)?(o\d|codex|gpt-5-|gpt-5\.1-codex)`), lowToHigh},
-	{regexp.MustCompile(`^(openai/)?gpt-5\.1`), noneToHigh},
-	{regexp.MustCompile(`^(openai/)?gpt-5\.[2-5]`), noneToXHigh},
-	{regexp.MustCompile(``), noneToMax},
 }
+
+// reasoners are the efforts of OpenAI's models that reason, by their names; the first that
+// fits counts.
+var reasoners = sync.OnceValue(func() []reasoner {
+	return []reasoner{
+		{regexp.MustCompile(`^(openai/)?gpt-5(-mini|-nano)?(-\d{4}|$)`), minimalToHigh},
+		{regexp.MustCompile(`^(openai/)?gpt-5\.(1-codex-max|[2-5]-(codex|pro))`), lowToXHigh},
+		{regexp.MustCompile(`^(openai/)?(o\d|codex|gpt-5-|gpt-5\.1-codex)`), lowToHigh},
+		{regexp.MustCompile(`^(openai/)?gpt-5\.1`), noneToHigh},
+		{regexp.MustCompile(`^(openai/)?gpt-5\.[2-5]`), noneToXHigh},
+		{regexp.MustCompile(``), noneToMax},
+	}
+})
 
 // effortOf is the effort of one of OpenAI's models that reason.
 func effortOf(model string) openai.Effort {
-	for _, r := range reasoners {
+	for _, r := range reasoners() {
 		if r.models.MatchString(model) {
 			return r.effort
 		}
