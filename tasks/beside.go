@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/files/pathtree"
 	"github.com/millhand/millhand/tasks/form"
@@ -16,9 +17,9 @@ import (
 
 // pathWord is a word of a command line that may be a path: in any quotes, because a
 // path of these characters means the same in all of them.
-var pathWord = regexp.MustCompile(`(^|[\s"'=;|&(<>])(/?[\w.+-]+(?:/[\w.+-]+)+)`)
+var pathWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[\s"'=;|&(<>])(/?[\w.+-]+(?:/[\w.+-]+)+)`) })
 
-var plainPath = regexp.MustCompile(`^[\w.+/-]+$`)
+var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.+/-]+$`) })
 
 // Beside is what commands of a manifest can name next to it. The zero value is nothing.
 type Beside struct {
@@ -85,11 +86,11 @@ func (b Beside) resolve(line string, repos []Repo, has func(path string) bool) (
 		return line, nil
 	}
 	within := slices.ContainsFunc(repos, b.within)
-	resolved = pathWord.ReplaceAllStringFunc(line, func(match string) string {
-		groups := pathWord.FindStringSubmatch(match)
+	resolved = pathWord().ReplaceAllStringFunc(line, func(match string) string {
+		groups := pathWord().FindStringSubmatch(match)
 		path := groups[2]
 		if !filepath.IsAbs(path) {
-			if within || !plainPath.MatchString(b.Dir) || has(path) {
+			if within || !plainPath().MatchString(b.Dir) || has(path) {
 				return match
 			}
 			path = filepath.Join(b.Dir, path)
@@ -141,21 +142,21 @@ func (b Beside) readable(path string, info fs.FileInfo, within bool) []Readable 
 // secretName matches the names of files that usually have secrets; secretWord those that
 // programs have as well, such as scan_secrets.sh.
 var (
-	secretName = regexp.MustCompile(`(?i)^(\..*|id_.*|.*\.(pem|key|p12|pfx|kdbx|env))$`)
-	secretWord = regexp.MustCompile(`(?i)secret|credential|password|token`)
+	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(\..*|id_.*|.*\.(pem|key|p12|pfx|kdbx|env))$`) })
+	secretWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)secret|credential|password|token`) })
 )
 
 // isSecret reports whether a named path, or a directory on the way to it, has a name as
 // secrets have.
 func (b Beside) isSecret(path string, info fs.FileInfo) bool {
 	names := strings.Split(strings.TrimPrefix(path, b.Dir+"/"), "/")
-	if slices.ContainsFunc(names, secretName.MatchString) {
+	if slices.ContainsFunc(names, secretName().MatchString) {
 		return true
 	}
 	if isProgram(path, info) {
 		names = names[:len(names)-1]
 	}
-	return slices.ContainsFunc(names, secretWord.MatchString)
+	return slices.ContainsFunc(names, secretWord().MatchString)
 }
 
 // isProgram reports whether a file is a script that names its interpreter, or a program of
@@ -202,12 +203,12 @@ func secretsIn(dir string) (hidden []string, ok bool) {
 
 // installed matches paths of files that package managers install: published modules such as
 // js-tokens have names as secrets have.
-var installed = regexp.MustCompile(`/(node_modules|site-packages)/`)
+var installed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/(node_modules|site-packages)/`) })
 
 // looksSecret reports whether an entry, given with its path, has a name as secrets have, or can't be
 // read by every user.
 func looksSecret(e fs.DirEntry, path string) bool {
-	if secretName.MatchString(e.Name()) || secretWord.MatchString(e.Name()) && !installed.MatchString(path) {
+	if secretName().MatchString(e.Name()) || secretWord().MatchString(e.Name()) && !installed().MatchString(path) {
 		return true
 	}
 	info, err := e.Info()

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/tasks/problem"
@@ -22,7 +23,7 @@ func HoldsRepository(dir string) bool {
 }
 
 // drivePath begins an absolute path of Windows.
-var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var drivePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[\\/]`) })
 
 // Location returns the repository as a line of a list that [ParseRepoLine]
 // reads: an absolute path, copy: and an absolute path, or a URL, and the
@@ -89,7 +90,7 @@ func TopOf(dir string) string {
 // IsPath reports whether a line without quotes names a path, and not a URL:
 // nothing before its first slash ends in a colon.
 func IsPath(s string) bool {
-	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
+	if drivePath().MatchString(s) || s[0] == '.' || s[0] == '/' {
 		return true
 	}
 	first, _, _ := strings.Cut(s, "/")

@@ -7,16 +7,17 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/millhand/millhand/tasks/problem"
 )
 
-var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
+var shardForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`) })
 
 // ParseShard reads a shard as a command line names it: I/N, the Ith of N, counted
 // from 1.
 func ParseShard(s string) (Shard, error) {
-	m := shardForm.FindStringSubmatch(s)
+	m := shardForm().FindStringSubmatch(s)
 	if m == nil {
 		return Shard{}, fmt.Errorf("invalid shard %s: write I/N, such as 1/4", problem.Quote(s))
 	}

@@ -3,16 +3,19 @@ package prices
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // bedrockForm matches the names of Anthropic's models at Bedrock, also those of inference profiles:
 // us.anthropic.claude-sonnet-4-5-20250929-v1:0.
-var bedrockForm = regexp.MustCompile(`^(arn:[^/]*/)?([a-z-]+\.)?anthropic\.(.+?)(-v\d+(:\d+)?(:\d+k)?)?$`)
+var bedrockForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(arn:[^/]*/)?([a-z-]+\.)?anthropic\.(.+?)(-v\d+(:\d+)?(:\d+k)?)?$`)
+})
 
 // madeBy returns the name in the table of a model that a cloud serves; "" if its maker is unknown.
 func madeBy(cloud, name string) string {
 	if cloud == "bedrock" {
-		if found := bedrockForm.FindStringSubmatch(name); found != nil {
+		if found := bedrockForm().FindStringSubmatch(name); found != nil {
 			return "anthropic/" + found[3]
 		}
 	}

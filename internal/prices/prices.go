@@ -391,7 +391,7 @@ func (t *Table) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-var conditionForm = regexp.MustCompile(`^(?:(\d{4}-\d\d-\d\d)|(\d\d:\d\d)-(\d\d:\d\d))@`)
+var conditionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(\d{4}-\d\d-\d\d)|(\d\d:\d\d)-(\d\d:\d\d))@`) })
 
 // parsePrices reads the prices in a row of a model; "unknown" means no price.
 func parsePrices(row string, from int) ([]conditional, error) {
@@ -403,7 +403,7 @@ func parsePrices(row string, from int) ([]conditional, error) {
 			return nil, nil
 		}
 		var c conditional
-		if at := conditionForm.FindStringSubmatch(field); at != nil {
+		if at := conditionForm().FindStringSubmatch(field); at != nil {
 			c.from, c.start, c.end = at[1], at[2], at[3]
 			field = field[len(at[0]):]
 		}
@@ -458,18 +458,18 @@ func parseRates(model, text string) (money.Rates, error) {
 // claude and surcharged match models whose providers charge more for writing to the
 // cache than for input, whoever serves them: Anthropic's, and OpenAI's from gpt-5.6 on.
 var (
-	claude     = regexp.MustCompile(`(?i)(?:^|[/.])claude`)
-	surcharged = regexp.MustCompile(`(?i)(?:^|/)gpt-(?:5[.-][6-9]|[6-9]|[1-9]\d)`)
+	claude     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:^|[/.])claude`) })
+	surcharged = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:^|/)gpt-(?:5[.-][6-9]|[6-9]|[1-9]\d)`) })
 )
 
 // Rates returns the rates of a model of which only the prices of input and output are
 // known.
 func Rates(model string, input, output money.USD) money.Rates {
 	r := money.Rates{Input: input, Output: output, CacheRead: input, CacheWrite: input}
-	if claude.MatchString(model) || surcharged.MatchString(model) {
+	if claude().MatchString(model) || surcharged().MatchString(model) {
 		r.CacheWrite = input.Add((input + 3) / 4)
 	}
-	if claude.MatchString(model) {
+	if claude().MatchString(model) {
 		r.CacheWriteLong = input.Add(input)
 	}
 	return r

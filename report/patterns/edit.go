@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Limits of the comparison of a block.
@@ -317,7 +318,7 @@ func (n *naming) before(e *edit) string {
 }
 
 // version is a version alone, also as a string.
-var version = regexp.MustCompile(`^["']?[~^=<>v ]*\d+(?:\.\d+)+(?:[-+.]\w+)*["']?$`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?[~^=<>v ]*\d+(?:\.\d+)+(?:[-+.]\w+)*["']?$`) })
 
 func (n *naming) write(tokens []token, other map[string]bool) string {
 	var b strings.Builder
@@ -339,7 +340,7 @@ func (n *naming) token(t token, other map[string]bool) string {
 	case t.kind == commentKind && len(directives(t.text)) == 0:
 		n.told = true
 		return "comment"
-	case n.versions && (t.kind == numberKind || t.kind == stringKind) && version.MatchString(t.text):
+	case n.versions && (t.kind == numberKind || t.kind == stringKind) && version().MatchString(t.text):
 		n.told = true
 		return "version"
 	case t.kind == indentKind:

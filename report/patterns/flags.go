@@ -61,7 +61,7 @@ var manifests = sync.OnceValue(func() []manifest {
 })
 
 // workflowLine names an action of a workflow.
-var workflowLine = regexp.MustCompile(`^\s*-?\s*uses:\s*["']?([^\s@"']+)`)
+var workflowLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*-?\s*uses:\s*["']?([^\s@"']+)`) })
 
 // notDependencies are keys of package.json whose values look like versions.
 var notDependencies = []string{"version", "node", "npm", "yarn", "pnpm", "name", "license", "main", "types", "module", "type", "packageManager", "php", "python", "requires-python", "edition", "rust-version", "target", "description"}
@@ -76,7 +76,7 @@ func dependencyLine(file string) *regexp.Regexp {
 		}
 	}
 	if strings.Contains("/"+file, "/.github/workflows/") || base == "action.yml" || base == "action.yaml" {
-		return workflowLine
+		return workflowLine()
 	}
 	return nil
 }
@@ -92,26 +92,28 @@ func dependency(line string, expr *regexp.Regexp) string {
 }
 
 var (
-	octal   = regexp.MustCompile(`\b0o?[0-7]{3,4}\b`)
-	chmod   = regexp.MustCompile(`\bchmod\b[^;&|\n]*?\s(0?[0-7]{3,4}|[ugoa,]*\+[rwxstugoaX,+]+)(?:\s|$)`)
-	anyMode = regexp.MustCompile(`\b(?:os|fs)\.ModePerm\b|\bS_IRWXO\b|\bS_IWOTH\b`)
+	octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b0o?[0-7]{3,4}\b`) })
+	chmod = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\bchmod\b[^;&|\n]*?\s(0?[0-7]{3,4}|[ugoa,]*\+[rwxstugoaX,+]+)(?:\s|$)`)
+	})
+	anyMode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:os|fs)\.ModePerm\b|\bS_IRWXO\b|\bS_IWOTH\b`) })
 )
 
 // permissions returns the permissions that lines mention, as bits.
 func permissions(lines []string) (bits []int) {
 	for _, line := range lines {
 		if strings.Contains(line, "0") {
-			for _, m := range octal.FindAllString(line, -1) {
+			for _, m := range octal().FindAllString(line, -1) {
 				n, _ := strconv.ParseInt(strings.TrimLeft(m, "0o"), 8, 32)
 				bits = append(bits, int(n))
 			}
 		}
 		if strings.Contains(line, "chmod") {
-			if m := chmod.FindStringSubmatch(line); m != nil && !octal.MatchString(m[1]) {
+			if m := chmod().FindStringSubmatch(line); m != nil && !octal().MatchString(m[1]) {
 				bits = append(bits, symbolic(m[1]))
 			}
 		}
-		if (strings.Contains(line, "ModePerm") || strings.Contains(line, "S_I")) && anyMode.MatchString(line) {
+		if (strings.Contains(line, "ModePerm") || strings.Contains(line, "S_I")) && anyMode().MatchString(line) {
 			bits = append(bits, 0o777)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/width"
@@ -52,7 +53,9 @@ func (e *Lines) Of(p problem.Problem) string {
 
 // namedSecret matches the value of a key with the name of a secret, to the end of
 // the line. References to variables are not secret.
-var namedSecret = regexp.MustCompile(`(?i)(?:key|token|secret|password|passwd|passphrase|authorization|credentials?|cookie|webhook)["']?\s*[:=]\s+["']?([^\s"'$#{[].*)`)
+var namedSecret = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:key|token|secret|password|passwd|passphrase|authorization|credentials?|cookie|webhook)["']?\s*[:=]\s+["']?([^\s"'$#{[].*)`)
+})
 
 // split divides a line before a column, and replaces secrets in it. A secret that contains
 // the column is in the second half.
@@ -65,7 +68,7 @@ func (e *Lines) split(line string, column int) (before, after string) {
 		}
 	}
 	found := e.Known.Find(line)
-	if m := namedSecret.FindStringSubmatchIndex(line); m != nil {
+	if m := namedSecret().FindStringSubmatchIndex(line); m != nil {
 		for len(found) > 0 && found[len(found)-1].End > m[2] {
 			m[2] = min(m[2], found[len(found)-1].Start)
 			found = found[:len(found)-1]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -64,9 +65,9 @@ func ConflictPrompt(base, found string) string {
 	return fmt.Sprintf("Resolve the conflicts with %s\n\nThe branch %[1]s has moved on, and your change conflicts with it. The files in the workspace have both, with conflict markers (<<<<<<<, =======, >>>>>>>). Resolve them: keep what others have changed, apply your change to it, remove all markers, and finish again.\n", base)
 }
 
-var frame = regexp.MustCompile(`(?i)<(\s*/?\s*(log|remark|check)\b)`)
+var frame = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/?\s*(log|remark|check)\b)`) })
 
 // fence changes tags of the prompt in a text, so that it can't close its block.
 func fence(text string) string {
-	return frame.ReplaceAllString(strings.TrimRight(text, "\n"), `<\$1`)
+	return frame().ReplaceAllString(strings.TrimRight(text, "\n"), `<\$1`)
 }

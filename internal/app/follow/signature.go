@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/text/printable"
 )
@@ -26,9 +27,9 @@ func tail(text string, most int) string {
 }
 
 var (
-	hexWord = regexp.MustCompile(`\b(0x)?[0-9a-f]{7,}\b`)
-	digits  = regexp.MustCompile(`[0-9]+`)
-	blanks  = regexp.MustCompile(`[ \t]+`)
+	hexWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(0x)?[0-9a-f]{7,}\b`) })
+	digits  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
+	blanks  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t]+`) })
 )
 
 // signatureLines is the number of lines of a log that identify a failure.
@@ -41,8 +42,8 @@ func Signature(checks []Check) string {
 	for _, c := range checks {
 		lines := strings.Split(strings.TrimSpace(printable.Text(tail(c.Log, MaxLog))), "\n")
 		text := strings.Join(lines[max(0, len(lines)-signatureLines):], "\n")
-		text = hexWord.ReplaceAllString(strings.ToLower(text), "0")
-		text = blanks.ReplaceAllString(digits.ReplaceAllString(text, "0"), " ")
+		text = hexWord().ReplaceAllString(strings.ToLower(text), "0")
+		text = blanks().ReplaceAllString(digits().ReplaceAllString(text, "0"), " ")
 		fmt.Fprintf(h, "%d:%s%d:%s", len(c.Name), c.Name, len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]

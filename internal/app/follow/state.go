@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/textcut"
@@ -169,12 +170,14 @@ func (s State) With(what, done string) State {
 	return s
 }
 
-var reportLine = regexp.MustCompile(`(?im)^[\s*-]*` + "`?" + `([crv][0-9]+)` + "`?" + `:\s*(done|declined):\s*(.+)$`)
+var reportLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[\s*-]*` + "`?" + `([crv][0-9]+)` + "`?" + `:\s*(done|declined):\s*(.+)$`)
+})
 
 // reported returns what the agent reported about each remark.
 func reported(final string) map[string]string {
 	said := map[string]string{}
-	for _, m := range reportLine.FindAllStringSubmatch(final, -1) {
+	for _, m := range reportLine().FindAllStringSubmatch(final, -1) {
 		said[m[1]] = strings.ToLower(m[2]) + ": " + strings.TrimSpace(m[3])
 	}
 	return said

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // cloudKind returns millhand's kind of a provider that a cloud serves: bedrock or vertex; "" for others.
@@ -27,13 +28,13 @@ func served(defined *node, id, model string) bool {
 }
 
 // grouped matches models that are named with their group of regions.
-var grouped = regexp.MustCompile(`^(arn:|(global|us|us-gov|eu|jp|apac|au)\.)`)
+var grouped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(arn:|(global|us|us-gov|eu|jp|apac|au)\.)`) })
 
 // inGroup returns the name of a model with the group of regions that OpenCode adds for the
 // region of its configuration: Bedrock serves most models only by such names.
 func inGroup(defined *node, id, model string) string {
 	region := defined.get(id, "options", "region").text()
-	if id != "amazon-bedrock" || cloudKind(defined, id) != "bedrock" || grouped.MatchString(model) {
+	if id != "amazon-bedrock" || cloudKind(defined, id) != "bedrock" || grouped().MatchString(model) {
 		return model
 	}
 	group := ""
@@ -78,7 +79,7 @@ func (c endpoint) cloud() {
 	if p := o.get("profile"); p.text() != "" {
 		c.note(p, "provider %s: profile not converted: set AWS_PROFILE=%s", id, p.text())
 	}
-	if p := o.get("region"); id == "amazon-bedrock" && (p.text() == "" || variable.MatchString(p.text())) {
+	if p := o.get("region"); id == "amazon-bedrock" && (p.text() == "" || variable().MatchString(p.text())) {
 		c.note(p.or(c.defined.get(id)), "provider %s: OpenCode adds the group of the region to names of models; write it, such as us. or eu., if the model lacks it", id)
 	}
 }
@@ -86,7 +87,7 @@ func (c endpoint) cloud() {
 // value converts a region or project, unless it is that of a variable which millhand reads, too.
 func (c endpoint) value(from, to string, read ...string) {
 	id, v := c.id, c.options.get(from)
-	m := variable.FindStringSubmatch(v.text())
+	m := variable().FindStringSubmatch(v.text())
 	switch {
 	case v.text() == "", m != nil && slices.Contains(read, m[1]):
 	case m != nil:
@@ -99,13 +100,13 @@ func (c endpoint) value(from, to string, read ...string) {
 }
 
 // ownHost matches hosts of the clouds, which get their credentials without login.
-var ownHost = regexp.MustCompile(`\.(amazonaws\.(com(\.cn)?|eu)|googleapis\.com)$`)
+var ownHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(amazonaws\.(com(\.cn)?|eu)|googleapis\.com)$`) })
 
 // address converts the address of a provider.
 func (c endpoint) address(at *node) {
 	id, kind := c.id, c.kind
 	u, err := url.Parse(at.text())
-	m := variable.FindStringSubmatch(at.text())
+	m := variable().FindStringSubmatch(at.text())
 	switch {
 	case m != nil:
 		c.note(at, "provider %s: write the URL that %s has as base_url", id, m[1])
@@ -115,7 +116,7 @@ func (c endpoint) address(at *node) {
 	case kind != "" && (err != nil || !slices.Contains([]string{"", "v1"}, strings.Trim(u.Path, "/"))):
 		c.note(at, "provider %s: base URL not converted: that of kind %s must not have a path", id, kind)
 		return
-	case kind != "" && !ownHost.MatchString(u.Host) && c.options.get("apiKey").text() == "":
+	case kind != "" && !ownHost().MatchString(u.Host) && c.options.get("apiKey").text() == "":
 		c.note(at, "provider %s: credentials of the cloud are sent to this address only with login: {}; write that, or key_env", id)
 	}
 	c.entry.set("base_url", text(at.text()), "")

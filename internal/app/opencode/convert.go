@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -217,7 +218,7 @@ func usableURL(p *node) bool {
 	if url == "" {
 		url = p.get("api").text()
 	}
-	return url != "" && variable.FindStringSubmatch(url) == nil
+	return url != "" && variable().FindStringSubmatch(url) == nil
 }
 
 // instructions converts the files with instructions. A file that does not exist would be an error in a manifest; a glob
@@ -246,9 +247,9 @@ func (c *converter) instructions(m mapping, n *node) {
 }
 
 // unsafeName is what the name of an agent can't contain here.
-var unsafeName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var unsafeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_.-]+`) })
 
-func agentName(s string) string { return strings.Trim(unsafeName.ReplaceAllString(s, "-"), "-.") }
+func agentName(s string) string { return strings.Trim(unsafeName().ReplaceAllString(s, "-"), "-.") }
 
 // agents converts agents, and adds the profile of each that has rules.
 func (c *converter) agents(config *node, profiles mapping, global profile) mapping {
@@ -342,12 +343,12 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	return a
 }
 
-var fileReference = regexp.MustCompile(`\{file:([^}]+)\}`)
+var fileReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{file:([^}]+)\}`) })
 
 // prompt returns a prompt with the text of the files that it refers to.
 func (c *converter) prompt(n *node) string {
-	return fileReference.ReplaceAllStringFunc(n.text(), func(s string) string {
-		name := strings.TrimSpace(fileReference.FindStringSubmatch(s)[1])
+	return fileReference().ReplaceAllStringFunc(n.text(), func(s string) string {
+		name := strings.TrimSpace(fileReference().FindStringSubmatch(s)[1])
 		root, err := os.OpenRoot(c.dir)
 		if err == nil {
 			defer root.Close()

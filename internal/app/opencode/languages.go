@@ -93,7 +93,9 @@ func hasVariable(text string) bool {
 }
 
 // secretOption matches the names of options that may be keys.
-var secretOption = regexp.MustCompile(`(?i)key|token|secret|password|credential|licen[cs]e`)
+var secretOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)key|token|secret|password|credential|licen[cs]e`)
+})
 
 // maxDepth is how deeply options of a server may be nested.
 const maxDepth = 20
@@ -127,7 +129,7 @@ func (c *converter) initialization(name string, n *node, depth int) *yaml.Node {
 // convertible reports whether an option can be in a manifest, and notes why not.
 func (c *converter) convertible(name string, v *node, depth int) bool {
 	switch {
-	case v.text() != "" && secretOption.MatchString(name[strings.Index(name, ".initialization."):]):
+	case v.text() != "" && secretOption().MatchString(name[strings.Index(name, ".initialization."):]):
 		c.note(v, "%s is not converted, as its value could be a key", name)
 	case hasVariable(v.text()):
 		c.note(v, "%s is not converted: options can't contain variables", name)

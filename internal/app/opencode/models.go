@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -100,7 +101,7 @@ func (c *converter) modalities(facts mapping, title string, n *node) {
 }
 
 // amount matches prices that a manifest can have.
-var amount = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,12})?$`)
+var amount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,12})?$`) })
 
 // cost converts prices, which are in USD per million tokens in both.
 func (c *converter) cost(facts mapping, title string, n *node) {
@@ -120,7 +121,7 @@ func (c *converter) cost(facts mapping, title string, n *node) {
 // input or of output a manifest accepts none.
 func (c *converter) prices(to mapping, title string, n *node) bool {
 	for _, key := range []string{"input", "output"} {
-		if !amount.MatchString(n.get(key).number()) {
+		if !amount().MatchString(n.get(key).number()) {
 			c.note(n, "%s not converted: it needs input and output, in USD per million tokens", title)
 			return false
 		}
@@ -128,7 +129,7 @@ func (c *converter) prices(to mapping, title string, n *node) bool {
 	for _, key := range n.keys {
 		v := n.get(key)
 		switch {
-		case slices.Contains([]string{"input", "output", "cache_read", "cache_write"}, key) && amount.MatchString(v.number()):
+		case slices.Contains([]string{"input", "output", "cache_read", "cache_write"}, key) && amount().MatchString(v.number()):
 			to.set(key, plain(v.number()), "")
 		case key == "context_over_200k" && v.object:
 		default:

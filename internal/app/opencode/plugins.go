@@ -8,10 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // packageName is a package of npm, optionally with a version.
-var packageName = regexp.MustCompile(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(@[A-Za-z0-9.^~*+_-]+)?$`)
+var packageName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(@[A-Za-z0-9.^~*+_-]+)?$`)
+})
 
 // plugins adds the plugins to the manifest: the files in .opencode, and those of the
 // configuration. Packages of npm are a comment, because a run installs nothing; the comment is
@@ -25,7 +28,7 @@ func (c *converter) plugins(m mapping, files []string, n *node) (comment string)
 			c.note(item, "the options of plugin %q are not converted: write {path: PATH, options: {KEY: VALUE}}", spec.text())
 		}
 		name, isFile := strings.CutPrefix(spec.text(), "file://")
-		parts := packageName.FindStringSubmatch(name)
+		parts := packageName().FindStringSubmatch(name)
 		file, found := c.pluginPath(name, spec)
 		switch {
 		case name == "" || slices.Contains(files, file):

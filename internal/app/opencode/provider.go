@@ -5,15 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/model/kinds"
 )
 
 // variable is OpenCode's reference to a variable of the environment.
-var variable = regexp.MustCompile(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`) })
 
 // envName is the name of a variable.
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // kindOf returns the kind of an endpoint that OpenCode calls with a package; "" for a protocol that millhand does not speak.
 func kindOf(npm string) string {
@@ -63,7 +64,7 @@ func (c *converter) endpoints(n *node) mapping {
 // keyVariable converts the variables that may have the key: a manifest names one.
 func (c *converter) keyVariable(e mapping, id string, env *node) {
 	switch {
-	case len(env.items) == 1 && envName.MatchString(env.items[0].text()):
+	case len(env.items) == 1 && envName().MatchString(env.items[0].text()):
 		e.set("key_env", text(env.items[0].text()), "")
 	case len(env.items) > 0:
 		c.note(env, "provider %s: env not converted: write the variable with the key as key_env", id)
@@ -108,7 +109,7 @@ func (c *converter) options(e mapping, id string, p *node) {
 	to.address(at)
 	key := o.get("apiKey")
 	name := strings.ToUpper(strings.ReplaceAll(agentName(id), "-", "_")) + "_API_KEY"
-	switch m := variable.FindStringSubmatch(key.text()); {
+	switch m := variable().FindStringSubmatch(key.text()); {
 	case m != nil:
 		e.set("key_env", text(m[1]), "")
 	case key.text() != "":
@@ -123,7 +124,7 @@ func (c *converter) options(e mapping, id string, p *node) {
 	headers := newMapping()
 	for _, h := range o.get("headers").keys {
 		v := o.get("headers", h)
-		if m := variable.FindStringSubmatch(v.text()); m != nil {
+		if m := variable().FindStringSubmatch(v.text()); m != nil {
 			headers.set(h, text("${{ env."+m[1]+" }}"), "")
 			continue
 		}

@@ -61,13 +61,15 @@ var restricts = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // restrictsFile matches names of files in .opencode that may restrict agents.
-var restrictsFile = regexp.MustCompile(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
+var restrictsFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)permission|polic(y|ies)|restrict|den(y|ied)|sandbox`)
+})
 
 // newer matches addresses of the schema of a later format.
-var newer = regexp.MustCompile(`(?i)(^|[/._@-])v?([3-9]|[1-9][0-9])([/._-]|$)`)
+var newer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(^|[/._@-])v?([3-9]|[1-9][0-9])([/._-]|$)`) })
 
 // schemas matches the addresses of the schema of OpenCode 1 and 2, after the host.
-var schemas = regexp.MustCompile(`^(v[12]/)?config(/v[12])?\.json$`)
+var schemas = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(v[12]/)?config(/v[12])?\.json$`) })
 
 // guard examines a configuration, and collects its restrictions that the manifest would not have.
 type guard struct {
@@ -103,7 +105,7 @@ func (g *guard) examine() {
 	}
 	schema := config.get("$schema")
 	address, _, _ := strings.Cut(schema.text(), "#")
-	if _, own, found := strings.Cut(address, "opencode.ai/"); newer.MatchString(address) || found && !schemas.MatchString(own) {
+	if _, own, found := strings.Cut(address, "opencode.ai/"); newer().MatchString(address) || found && !schemas().MatchString(own) {
 		g.stop(schema, "$schema %q is not that of OpenCode 1 or 2", schema.text())
 	}
 	if depth := config.get("subagent_depth"); depth.at != "" && depth.count() < 1 {
@@ -295,7 +297,7 @@ func (g *guard) configDirectory() {
 		return // it does not exist, or can't be used
 	}
 	for _, e := range entries {
-		if restrictsFile.MatchString(e.Name()) {
+		if restrictsFile().MatchString(e.Name()) {
 			at := path.Join(".opencode", e.Name())
 			g.stop(&node{at: at}, "unknown file or directory")
 		}

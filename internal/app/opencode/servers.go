@@ -128,18 +128,22 @@ var (
 	secretName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|licen[cs]e|auth|cookie|session|bearer|dsn|private|signature|webhook|(^|_)pat($|_)`)
 	})
-	secretValue = regexp.MustCompile(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
+	secretValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`://[^/\s]*@|://\S*\?|^[0-9a-fA-F]{16,}$|^[A-Za-z0-9+_=.-]*[0-9][A-Za-z0-9+_=.-]*$`)
+	})
 )
 
 // mayBeKey reports whether a variable may have a key: by its name, or by its value, which is a known form of keys, has a URL with
 // credentials, or is long and looks random.
 func mayBeKey(name, value string) bool {
 	return value == "" || secretName().MatchString(name) || redact.New(nil).Text(value) != value ||
-		secretValue.MatchString(value) && (len(value) >= 16 || strings.Contains(value, "://"))
+		secretValue().MatchString(value) && (len(value) >= 16 || strings.Contains(value, "://"))
 }
 
 // hostOf matches the host of a URL.
-var hostOf = regexp.MustCompile(`\bhttps?://([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])(?::\d+)?(?:[/?#]|$)`)
+var hostOf = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bhttps?://([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])(?::\d+)?(?:[/?#]|$)`)
+})
 
 // network converts what a server, which may reach everything in OpenCode, is known to need: the registry of the program that
 // downloads it, and hosts that its command and its environment name.
@@ -159,7 +163,7 @@ func (c *converter) network(server mapping, name string, s *node) {
 		words = append(slices.Clone(words), s.get("environment", key))
 	}
 	for _, word := range words {
-		if m := hostOf.FindStringSubmatch(word.text()); m != nil && !slices.Contains(hosts, m[1]) {
+		if m := hostOf().FindStringSubmatch(word.text()); m != nil && !slices.Contains(hosts, m[1]) {
 			hosts = append(hosts, m[1])
 		}
 	}

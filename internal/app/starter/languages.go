@@ -9,15 +9,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/ecosystem"
 )
 
 var (
-	pytest = regexp.MustCompile(`(?mi)^\s*["']?pytest\b|["']pytest\b|\[tool\.pytest|\[pytest\]|\[tool:pytest\]`)
+	pytest = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?mi)^\s*["']?pytest\b|["']pytest\b|\[tool\.pytest|\[pytest\]|\[tool:pytest\]`)
+	})
 	// pytestExtra matches an extra of a pyproject.toml that installs pytest.
-	pytestExtra  = regexp.MustCompile(`(?s)\[project\.optional-dependencies\].*?\n([A-Za-z0-9_-]+)\s*=\s*\[[^\]]*?["']pytest\b`)
-	testUnittest = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+unittest\b`)
+	pytestExtra = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)\[project\.optional-dependencies\].*?\n([A-Za-z0-9_-]+)\s*=\s*\[[^\]]*?["']pytest\b`)
+	})
+	testUnittest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:import|from)\s+unittest\b`) })
 )
 
 // requirements are the files whose packages tests can need.
@@ -28,7 +33,7 @@ var requirements = []string{"requirements.txt", "requirements-dev.txt", "require
 func python(root *os.Root, f ecosystem.Found) (name, setup, test string) {
 	file := func(name string) string { return read(root, path.Join(f.Dir, name)) }
 	project := file("pyproject.toml")
-	uses := pytest.MatchString(project + "\n" + file("setup.cfg") + "\n" + file("pytest.ini") + "\n" + file("tox.ini"))
+	uses := pytest().MatchString(project + "\n" + file("setup.cfg") + "\n" + file("pytest.ini") + "\n" + file("tox.ini"))
 	name, setup = f.Name, f.Setup
 	switch {
 	case name == "pip" && strings.Contains(project, "[tool.poetry]"):
@@ -44,10 +49,10 @@ func python(root *os.Root, f ecosystem.Found) (name, setup, test string) {
 			install, installed = append(install, "-r "+list), installed+"\n"+text
 		}
 	}
-	uses = uses || pytest.MatchString(installed)
+	uses = uses || pytest().MatchString(installed)
 	if name == "pip" {
 		run = ".venv/bin/python -m "
-		if extra := pytestExtra.FindStringSubmatch(project); extra != nil {
+		if extra := pytestExtra().FindStringSubmatch(project); extra != nil {
 			install = append(install, "-e '.["+extra[1]+"]'")
 			installed += "\npytest"
 		} else if f.File == "pyproject.toml" || f.File == "setup.py" {
@@ -57,12 +62,12 @@ func python(root *os.Root, f ecosystem.Found) (name, setup, test string) {
 			install = []string{strings.TrimPrefix(f.Setup, "python3 -m pip install ")}
 			installed = file(f.File)
 		}
-		if uses && !pytest.MatchString(installed) {
+		if uses && !pytest().MatchString(installed) {
 			install = append(install, "pytest")
 		}
 		setup = "python3 -m venv .venv && .venv/bin/pip install " + strings.Join(install, " ")
 	}
-	if uses || pytest.MatchString(installed) {
+	if uses || pytest().MatchString(installed) {
 		return name, setup, run + "pytest"
 	}
 	if test = unittest(root, f.Dir); test == "" {
@@ -80,7 +85,7 @@ func unittest(root *os.Root, dir string) string {
 	for _, in := range []string{".", "tests", "test"} {
 		at := path.Join(dir, in)
 		for _, name := range names(root, at) {
-			if ok, err := path.Match("test*.py", name); err != nil || !ok || !testUnittest.MatchString(read(root, path.Join(at, name))) {
+			if ok, err := path.Match("test*.py", name); err != nil || !ok || !testUnittest().MatchString(read(root, path.Join(at, name))) {
 				continue
 			}
 			if in == "." || slices.Contains(names(root, at), "__init__.py") {

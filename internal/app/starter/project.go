@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millhand/millhand/internal/ecosystem"
 )
@@ -32,7 +33,7 @@ func Look(root *os.Root) (Project, error) {
 	}
 	var p Project
 	for _, f := range ecosystem.Needed(found, nil) {
-		if !plain.MatchString(f.Dir) {
+		if !plain().MatchString(f.Dir) {
 			continue
 		}
 		test := testOf(root, f)
@@ -49,7 +50,7 @@ func Look(root *os.Root) (Project, error) {
 			p.Ecosystems, p.Tests = []string{"python"}, []string{"python3 " + test}
 		}
 	}
-	if len(p.Tests) == 0 && makeTest.MatchString(read(root, "Makefile")) {
+	if len(p.Tests) == 0 && makeTest().MatchString(read(root, "Makefile")) {
 		p.Tests = []string{"make test"}
 	}
 	slices.Sort(p.Ecosystems)
@@ -78,8 +79,8 @@ func (p *Project) add(f ecosystem.Found, test string) {
 
 var (
 	// plain matches directories that need no quotes in a shell.
-	plain    = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
-	makeTest = regexp.MustCompile(`(?m)^test:`)
+	plain    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./-]+$`) })
+	makeTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^test:`) })
 )
 
 // testOf returns the command that tests a project, "" if it is not known.

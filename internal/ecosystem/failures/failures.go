@@ -143,7 +143,7 @@ func (s *Scanner) take(text string) {
 		s.begin(k, l)
 	case f != nil && (matches(f.as.end, text) || f.as.rank >= otherError && l.n > f.first.n+context):
 		s.open = nil
-	case f != nil && f.as.message == nil && strings.TrimSpace(text) != "" && (len(f.message) == 0 || likely.MatchString(text)):
+	case f != nil && f.as.message == nil && strings.TrimSpace(text) != "" && (len(f.message) == 0 || likely().MatchString(text)):
 		s.said(f, l)
 	case f != nil:
 		f.add(l)
@@ -207,7 +207,7 @@ func (s *Scanner) begin(k *compiled, l line) {
 func (s *Scanner) repeats(k *compiled, text string) bool {
 	key, most := text, maxRepeated
 	if k.rank >= otherError {
-		key, most = withDigits.ReplaceAllString(textcut.Head(text, maxShape, ""), "0"), 1
+		key, most = withDigits().ReplaceAllString(textcut.Head(text, maxShape, ""), "0"), 1
 	}
 	if _, known := s.times[key]; !known && len(s.times) >= maxShapes {
 		return false
@@ -267,13 +267,13 @@ func (f *failure) add(l line) {
 // attribute remembers output of a test whose result comes later: of go test -v and ctest -V.
 func (s *Scanner) attribute(l line) {
 	if strings.HasPrefix(l.text, "=== ") {
-		if found := goTest.FindStringSubmatch(l.text); found != nil {
+		if found := goTest().FindStringSubmatch(l.text); found != nil {
 			s.test = found[1]
 		}
 		return
 	}
 	if strings.Contains(l.text, "--- ") {
-		if found := goResult.FindStringSubmatch(l.text); found != nil {
+		if found := goResult().FindStringSubmatch(l.text); found != nil {
 			s.belongs(found[1])
 			s.test = ""
 			return
@@ -281,7 +281,7 @@ func (s *Scanner) attribute(l line) {
 	}
 	if s.test != "" {
 		o := s.outputOf(s.test)
-		if goMessage.MatchString(l.text) {
+		if goMessage().MatchString(l.text) {
 			o.say(l)
 		} else if o.follow > 0 {
 			o.add(l)
@@ -290,11 +290,11 @@ func (s *Scanner) attribute(l line) {
 	if l.text == "" || l.text[0] != ' ' && (l.text[0] < '0' || l.text[0] > '9') {
 		return
 	}
-	if found := ctestResult.FindStringSubmatch(l.text); found != nil {
+	if found := ctestResult().FindStringSubmatch(l.text); found != nil {
 		s.belongs("#" + found[1])
-	} else if found := ctestOutput.FindStringSubmatch(l.text); found != nil && !ctestStart.MatchString(l.text) {
+	} else if found := ctestOutput().FindStringSubmatch(l.text); found != nil && !ctestStart().MatchString(l.text) {
 		o := s.outputOf("#" + found[1])
-		if len(o.message) < firstLines || likely.MatchString(l.text) {
+		if len(o.message) < firstLines || likely().MatchString(l.text) {
 			o.say(l)
 		} else {
 			o.last = pushed(o.last, l, lastLines)

@@ -124,22 +124,26 @@ var kinds = sync.OnceValue(func() []compiled {
 
 // Lines that attribute output to a test whose result comes later.
 var (
-	goTest      = regexp.MustCompile(`^=== (?:RUN|NAME|CONT)\s+(\S+)`)
-	goResult    = regexp.MustCompile(`^\s*--- (?:PASS|SKIP|FAIL): (\S+)`)
-	goMessage   = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
-	ctestOutput = regexp.MustCompile(`^(\d+): `)
-	ctestStart  = regexp.MustCompile(`^\d+: (?:Test command|Working Directory|Test timeout|Environment variables|$)`)
-	ctestResult = regexp.MustCompile(`^\s*\d+/\d+ Test\s+#(\d+): `)
+	goTest      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^=== (?:RUN|NAME|CONT)\s+(\S+)`) })
+	goResult    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*--- (?:PASS|SKIP|FAIL): (\S+)`) })
+	goMessage   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s+\S+\.go:\d+: `) })
+	ctestOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+): `) })
+	ctestStart  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\d+: (?:Test command|Working Directory|Test timeout|Environment variables|$)`)
+	})
+	ctestResult = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\d+/\d+ Test\s+#(\d+): `) })
 )
 
 // withDigits matches words that differ between lines of a log: times, numbers, identifiers.
-var withDigits = regexp.MustCompile(`\S*\d\S*`)
+var withDigits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\S*\d\S*`) })
 
 // words are parts of words in each line that may report an error or a number of failures.
 var words = []string{"error", "fail", "fatal", "panic", "exception", "assert", "undefined", "unexpected", "segmentation fault", "not ok", "cannot", "mismatch"}
 
 // likely matches lines that belong to the message of a failure whose form is not known.
-var likely = regexp.MustCompile(`(?i)\b(?:errors?|fail(?:ed|ure)?|expected|assert\w*|panic|exception)\b`)
+var likely = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:errors?|fail(?:ed|ure)?|expected|assert\w*|panic|exception)\b`)
+})
 
 // summary matches lines with the numbers of failed tests.
 var summary = sync.OnceValue(func() *regexp.Regexp {

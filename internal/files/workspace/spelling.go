@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 
@@ -127,10 +128,12 @@ func normalized(name string) string {
 
 // Forms of names that are meant differently, at the start of a path.
 var (
-	urlForm      = regexp.MustCompile(`^(?i)(file:|[a-z][a-z0-9+.-]+:/)`)
-	driveForm    = regexp.MustCompile(`^[A-Za-z]:([/\\]|$)`)
-	variableForm = regexp.MustCompile("^(\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^{}/]*\\}|%[A-Za-z_][A-Za-z0-9_()]*%|\\$(?i:env):[A-Za-z_][A-Za-z0-9_]*|\\$\\([^/]*\\)|`[^/`]*`)([/\\\\]|$)")
-	userForm     = regexp.MustCompile(`^~[A-Za-z0-9_.+-]*(/|$)`)
+	urlForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i)(file:|[a-z][a-z0-9+.-]+:/)`) })
+	driveForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:([/\\]|$)`) })
+	variableForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^(\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^{}/]*\\}|%[A-Za-z_][A-Za-z0-9_()]*%|\\$(?i:env):[A-Za-z_][A-Za-z0-9_]*|\\$\\([^/]*\\)|`[^/`]*`)([/\\\\]|$)")
+	})
+	userForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^~[A-Za-z0-9_.+-]*(/|$)`) })
 )
 
 // check returns an error if the missing names are probably meant differently.
@@ -149,13 +152,13 @@ func (s *spelling) check() error {
 		return s.instead("is in quotes", rest[1:len(rest)-1])
 	case strings.IndexFunc(rest, unicode.IsControl) >= 0:
 		return fmt.Errorf("path %q contains a control character; use a name without", s.name)
-	case first && urlForm.MatchString(rest):
+	case first && urlForm().MatchString(rest):
 		return s.checkURL(rest)
-	case first && driveForm.MatchString(rest):
+	case first && driveForm().MatchString(rest):
 		return fmt.Errorf("path %q is a path of Windows; use one relative to the workspace, with / between names", s.name)
-	case first && variableForm.MatchString(rest):
+	case first && variableForm().MatchString(rest):
 		return s.checkVariable(rest)
-	case first && rest[0] == '~' && userForm.MatchString(rest):
+	case first && rest[0] == '~' && userForm().MatchString(rest):
 		return fmt.Errorf("path %q: only ~/ at the start of a path is expanded, to the home directory; use an absolute path, or ./%s for a file of this name", s.name, rest)
 	case strings.Contains(rest, `\`):
 		return s.checkBackslash(rest)
@@ -216,7 +219,7 @@ func (s *spelling) checkURL(rest string) error {
 }
 
 func (s *spelling) checkVariable(rest string) error {
-	variable := strings.TrimRight(variableForm.FindString(rest), `/\`)
+	variable := strings.TrimRight(variableForm().FindString(rest), `/\`)
 	below := strings.ReplaceAll(strings.TrimLeft(rest[len(variable):], `/\`), `\`, "/")
 	var use string
 	switch strings.ToUpper(strings.Trim(variable, "${}%()`")) {
@@ -231,11 +234,11 @@ func (s *spelling) checkVariable(rest string) error {
 }
 
 func (s *spelling) checkBackslash(rest string) error {
-	if plain := escapes.ReplaceAllString(rest, "$1"); s.has(plain) {
+	if plain := escapes().ReplaceAllString(rest, "$1"); s.has(plain) {
 		return s.instead("contains a backslash", plain)
 	}
 	return s.instead("contains a backslash", strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(rest, `\`, "/")), "/"))
 }
 
 // escapes are characters that a shell needs a backslash before.
-var escapes = regexp.MustCompile(`\\([^A-Za-z0-9/\\])`)
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\([^A-Za-z0-9/\\])`) })

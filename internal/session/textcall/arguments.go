@@ -3,6 +3,7 @@ package textcall
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // either parses arguments of several syntaxes.
@@ -27,12 +28,12 @@ func object(s string) (rest string, ok bool) {
 }
 
 // opened is the start of an object or array, to tell it from prose with a brace.
-var opened = regexp.MustCompile(`^(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$))`)
+var opened = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$))`) })
 
 // value parses an object or array of JSON, in which models make mistakes: line feeds in strings, single quotes, a missing
 // brace. It ends with its last bracket, at a tag, or with the text.
 func value(s string) (value, rest string, ok bool) {
-	if !opened.MatchString(s) {
+	if !opened().MatchString(s) {
 		return "", s, false
 	}
 	n := balanced(s, 0, "{[", "}]", "<`")
@@ -67,11 +68,13 @@ func balanced(s string, depth int, opening, closing, ends string) int {
 }
 
 // nameKey is the key of a tool's name.
-var nameKey = regexp.MustCompile(`["'](?:name|tool_name|tool|function)["']\s*:\s*["']([^"']+)["']`)
+var nameKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`["'](?:name|tool_name|tool|function)["']\s*:\s*["']([^"']+)["']`)
+})
 
 func namesIn(value string) (names []string) {
 	for rest := value; ; {
-		m := nameKey.FindStringSubmatchIndex(rest)
+		m := nameKey().FindStringSubmatchIndex(rest)
 		if m == nil {
 			return names
 		}
@@ -80,18 +83,22 @@ func namesIn(value string) (names []string) {
 }
 
 var (
-	parameter = regexp.MustCompile(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
+	parameter = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*<` + prefix + `parameter(?:=|\s+name=)["']?[^\s<>"']+["']?[^<>]*>`)
+	})
 	// A closing tag is often missing.
-	parameterEnd = regexp.MustCompile(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|` + outer + `))>|<` + prefix + `parameter(?:=|\s+name=)`)
-	key          = regexp.MustCompile(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`)
-	keyEnd       = regexp.MustCompile(`</arg_value>|</tool_call>|<arg_key>`)
+	parameterEnd = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`</` + prefix + `parameter>|</(?:function|` + prefix + `(?:invoke|` + outer + `))>|<` + prefix + `parameter(?:=|\s+name=)`)
+	})
+	key    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*<arg_key>[^<>]*</arg_key>\s*<arg_value>`) })
+	keyEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</arg_value>|</tool_call>|<arg_key>`) })
 )
 
 // parameters parses parameters in tags.
-func parameters(s string) (rest string, ok bool) { return elements(s, parameter, parameterEnd) }
+func parameters(s string) (rest string, ok bool) { return elements(s, parameter(), parameterEnd()) }
 
 // pairs parses keys and values in tags of GLM.
-func pairs(s string) (rest string, ok bool) { return elements(s, key, keyEnd) }
+func pairs(s string) (rest string, ok bool) { return elements(s, key(), keyEnd()) }
 
 // elements parses tags with values, up to the first other text. The last value may be truncated, but does not start with a
 // space, as prose after the tag does.
@@ -114,26 +121,26 @@ func elements(s string, open, end *regexp.Regexp) (rest string, ok bool) {
 	}
 }
 
-var endTag = regexp.MustCompile(`^\s*</(?:function|` + prefix + named + `)>`)
+var endTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*</(?:function|` + prefix + named + `)>`) })
 
 // closed parses no arguments: the call ends.
-func closed(s string) (rest string, ok bool) { return s, endTag.MatchString(s) }
+func closed(s string) (rest string, ok bool) { return s, endTag().MatchString(s) }
 
-var bracesEnd = regexp.MustCompile(`<end_function_call>|<tool_call\|>`)
+var bracesEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<end_function_call>|<tool_call\|>`) })
 
 // braces parses arguments with keys and values that have no quotes of JSON.
 func braces(s string) (rest string, ok bool) {
-	if at := bracesEnd.FindStringIndex(s); at != nil {
+	if at := bracesEnd().FindStringIndex(s); at != nil {
 		return s[at[0]:], true
 	}
 	return "", true
 }
 
-var keyword = regexp.MustCompile(`^\s*[A-Za-z_]\w*\s*=`)
+var keyword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[A-Za-z_]\w*\s*=`) })
 
 // keywords parses arguments of Python, of which there is at least one.
 func keywords(s string) (rest string, ok bool) {
-	if !keyword.MatchString(s) {
+	if !keyword().MatchString(s) {
 		return s, false
 	}
 	return s[balanced(s, 1, "(", ")", ""):], true

@@ -18,7 +18,7 @@ var (
 	after = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:\s|</s>|` + special + `)+$`)
 	})
-	alone = regexp.MustCompile(`^ {0,3}\{\s*(?:"|$)`) // at the start of a line
+	alone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}\{\s*(?:"|$)`) }) // at the start of a line
 )
 
 // Only returns the name of the tool if a message is nothing but calls without tags: JSON objects with a name and
@@ -33,7 +33,7 @@ func Only(text string, known func(name string) bool) string {
 	if name := only(text, known); name != "" {
 		return name
 	}
-	at := positions(text, alone)
+	at := positions(text, alone())
 	for _, i := range at[max(0, len(at)-maxStarts):] {
 		if name := only(text[i:], known); name != "" {
 			return name
@@ -63,12 +63,12 @@ func only(text string, known func(name string) bool) string {
 	}
 }
 
-var statement = regexp.MustCompile(`^(?:\w+\s*=\s*)?(?:print\()?\[?` + name + `\(`)
+var statement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\w+\s*=\s*)?(?:print\()?\[?` + name + `\(`) })
 
 // python returns the functions that code calls, if it is nothing but calls.
 func python(code string) (names []string) {
 	for code != "" {
-		m := statement.FindStringSubmatchIndex(code)
+		m := statement().FindStringSubmatchIndex(code)
 		if m == nil {
 			return nil
 		}

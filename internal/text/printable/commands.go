@@ -32,7 +32,7 @@ var (
 	everywhere = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)` + usual + `|` + group + `|` + colons + `|` + hashes + `|` + section)
 	})
-	usualStart = regexp.MustCompile(usual)
+	usualStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(usual) })
 	hashesOnly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(hashes) })
 )
 
@@ -64,7 +64,7 @@ func DisarmInside(s string) string { return anywhere().ReplaceAllStringFunc(s, b
 func breakCommand(found string) string {
 	at := len(found) - 1
 	if strings.ContainsRune("-+~^", rune(found[0])) {
-		if usualStart.MatchString(found) {
+		if usualStart().MatchString(found) {
 			return found
 		}
 		at = 1 // a line of a patch stays one

@@ -5,12 +5,13 @@ package printable
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // styles matches the sequences of terminals for colors and styles, and the one that clears
 // the rest of a line, which programs write together with them.
-var styles = regexp.MustCompile(`\x1b\[[0-9;:]*[mK]`)
+var styles = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:]*[mK]`) })
 
 // Unstyled returns s without colors and styles of a terminal. Other control sequences
 // stay.
@@ -18,7 +19,7 @@ func Unstyled(s string) string {
 	if !strings.Contains(s, "\x1b[") {
 		return s
 	}
-	return styles.ReplaceAllString(s, "")
+	return styles().ReplaceAllString(s, "")
 }
 
 // Width is the maximum length of a message in one line of a log or a table, in
