@@ -1,4 +1,4 @@
-// Package form reads YAML files by tables of their keys. A [Table] has one [Row] for each key of a
+// Package form reads YAML files, and the metadata of Markdown files, by tables of their keys. A [Table] has one [Row] for each key of a
 // mapping, and a row a form that reads a [Value] of the file into its destination, or records a
 // problem with its position and goes on. The tables also are what is known of keys: suggestions,
 // descriptions, defaults and JSON Schemas follow from them.

@@ -1,5 +1,5 @@
-// Package forges has the clients of the forges that a plan names, and their credentials. It
-// decides nothing about pull requests, and knows neither runs nor the command line.
+// Package forges makes the clients of the forges that a plan or an address names, with their credentials, and finds which
+// forge an address is of. It decides nothing about pull requests.
 package forges
 
 import (

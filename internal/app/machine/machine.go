@@ -1,6 +1,5 @@
-// Package machine checks and reads what every run needs of this machine: open files, and a
-// directory for temporary files. It knows neither the sandbox nor what a run does, and
-// changes nothing that remains.
+// Package machine checks what every run needs of this machine, open files and a directory for temporary files,
+// and limits the concurrent jobs of a plan to what it has. It decides nothing else about a run.
 package machine
 
 import (

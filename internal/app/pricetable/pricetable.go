@@ -1,5 +1,5 @@
-// Package pricetable has the prices of models on this machine: the built-in table, or a newer
-// one that the user has downloaded. It decides no price of a run.
+// Package pricetable has the prices of models that the user has downloaded: it downloads them ([Refresh]) and
+// reads the saved ones ([Saved]). The built-in table is package prices's; no run is priced here.
 package pricetable
 
 import (

@@ -1,5 +1,5 @@
-// Package savedrun finds and reads runs that have left a report directory, and the evidence that
-// they continue. It starts no run, and decides nothing about one.
+// Package savedrun finds and reads runs that have left a report directory, writes the evidence of a run, and
+// checks that a run which continues has the evidence of the earlier one. It starts and publishes nothing.
 package savedrun
 
 import (
