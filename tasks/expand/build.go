@@ -206,7 +206,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *tasks.Plan {
 	grantWorkspaces(p)
 	protectGranted(p)
 	p.Sources, p.Uses = b.Lists.Planned(), b.Inputs.Uses
-	p.Hash = b.hash(p, drafts)
+	p.Hash = b.hash(p)
 	b.resolveBeside(p)
 	return p
 }

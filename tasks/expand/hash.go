@@ -10,13 +10,13 @@ import (
 // manifests, and the ids of jobs, which may hold the name of the current
 // directory. It also leaves out how many jobs run concurrently and the run's
 // budget: a run that exceeded its budget is resumed with a larger one.
-func (b *builder) hash(p *tasks.Plan, drafts []*draft) string {
-	jobs := make([]string, len(drafts))
-	for i, d := range drafts {
-		jobs[i] = d.hash()
+func (b *builder) hash(p *tasks.Plan) string {
+	jobs := make([]string, len(p.Jobs))
+	for i, j := range p.Jobs {
+		jobs[i] = j.Hash
 	}
 	hash := tasks.Digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(p), p.Batch, p.Output)
-	return withNew(hash, *p, planFields)
+	return withNew(hash, p, planFields)
 }
 
 // hashEquipment identifies what jobs have beside what they say themselves.
@@ -45,7 +45,7 @@ func (b *builder) hashEquipment(p *tasks.Plan) string {
 
 // hash identifies what a job does, by the fields that jobFields decides on.
 func (d *draft) hash() string {
-	j := d.job
+	j := &d.job
 	var needs []string
 	for _, n := range d.task.Needs {
 		needs = append(needs, n.S)

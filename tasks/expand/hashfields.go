@@ -42,15 +42,14 @@ var planFields = map[string]string{
 	"Name":      "a file can be renamed",
 	"Manifests": "likewise",
 	"Hash":      "it is the result",
-	"Jobs":      "the hashes of all jobs are hashed instead",
-	"Elsewhere": "likewise",
+	"Elsewhere": "the plan with all shards is hashed",
 	"Shard":     "all shards have the hash of the plan",
 	"Parallel":  "a run is resumed with another number of concurrent jobs",
 	"Clones":    "likewise",
 	"Budget":    "a run that exceeded its budget is resumed with a larger one",
 	"Rollout":   "it decides when a job runs, not what it does",
 
-	"AllowDirty": inHash, "AllowUnknownPrice": inHash, "Prices": inHash, "Batch": inHash, "Output": inHash,
+	"Jobs": inHash, "AllowDirty": inHash, "AllowUnknownPrice": inHash, "Prices": inHash, "Batch": inHash, "Output": inHash,
 	"Evidence": inHash,
 
 	"Agents":    "the definitions of manifests are hashed instead",
@@ -74,13 +73,12 @@ var planFields = map[string]string{
 	"Uses":       "it is of this machine",
 }
 
-// withNew adds to a hash the fields of a struct that are hashed where they are set.
-func withNew(hash string, of any, decided map[string]string) string {
-	v := reflect.ValueOf(of)
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Name
-		if how, ok := decided[name]; (!ok || how == whereSet) && !v.Field(i).IsZero() {
-			hash = tasks.Digest(hash, name, v.Field(i).Interface())
+// withNew adds to a hash the fields of a struct that are hashed where they are set. The struct is behind
+// a pointer, because a copy of each job in a large plan is memory.
+func withNew[T any](hash string, of *T, decided map[string]string) string {
+	for field, value := range reflect.ValueOf(of).Elem().Fields() {
+		if how, ok := decided[field.Name]; (!ok || how == whereSet) && !value.IsZero() {
+			hash = tasks.Digest(hash, field.Name, value.Interface())
 		}
 	}
 	return hash

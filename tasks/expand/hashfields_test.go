@@ -20,7 +20,7 @@ func TestHashOfAJobHasEachFieldWithoutAReason(t *testing.T) {
 }
 
 func TestHashOfAPlanHasEachFieldWithoutAReason(t *testing.T) {
-	checkFields(t, planFields, func(p tasks.Plan) string { return (&builder{}).hash(&p, nil) })
+	checkFields(t, planFields, func(p tasks.Plan) string { return (&builder{}).hash(&p) })
 }
 
 func checkFields[T any](t *testing.T, decided map[string]string, hash func(T) string) {
@@ -101,7 +101,7 @@ func TestHashHasANewFieldOnlyWhereItIsSet(t *testing.T) {
 		More []string
 	}
 	decided := map[string]string{"Old": "it is hashed elsewhere", "More": whereSet}
-	of := func(j job) string { return withNew("before", j, decided) }
+	of := func(j job) string { return withNew("before", &j, decided) }
 	if got := of(job{Old: "old"}); got != "before" {
 		t.Errorf("hash %q without the new fields, want that of earlier versions", got)
 	}
