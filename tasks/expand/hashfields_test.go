@@ -85,9 +85,9 @@ func fill(v reflect.Value, depth int) {
 		fill(value, depth-1)
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), depth-1)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field, depth-1)
 			}
 		}
 	default: // an interface: nil
