@@ -23,7 +23,6 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
@@ -259,21 +258,10 @@ func newRun(plan *tasks.Plan, o Options) *run {
 	return r
 }
 
-// Deadline returns the cause for a context that ends after the time in the plan's
-// budget, which includes preflight and run.
-func Deadline(plan *tasks.Plan) error {
-	return session.Timeout{Code: event.CodeRunTime, Reason: fmt.Sprintf("run timed out after %s", plan.Budget.Time)}
-}
-
-// UsesBash reports whether any session of the plan may run commands.
-func UsesBash(plan *tasks.Plan) bool {
-	return slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return !j.Profile.Hides("bash") })
-}
-
 // runsCommands reports whether the plan has commands to confine, of agents or in the
 // manifest.
 func runsCommands(plan *tasks.Plan) bool {
-	return UsesBash(plan) || len(plan.Tools) > 0 || plan.StartsProcesses() ||
+	return plan.UsesBash() || len(plan.Tools) > 0 || plan.StartsProcesses() ||
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 || j.Script != nil })
 }
 
@@ -292,7 +280,7 @@ func Describe(plan *tasks.Plan, o Options) *event.Run {
 	for _, p := range plan.Policies {
 		started.Policies = append(started.Policies, event.PolicyFile{Path: p.Name, SHA256: p.SHA256})
 	}
-	started.Sources = Sources(plan)
+	started.Sources = plan.RecordedSources()
 	if s := plan.Shard; s.Total > 0 {
 		started.Shard = &event.Shard{Index: s.Index, Total: s.Total}
 		shards := tasks.ShardOf(plan, s.Total)

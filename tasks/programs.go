@@ -176,6 +176,11 @@ func (p *Plan) Grants() []Grant {
 	return all
 }
 
+// UsesBash reports whether any session of the plan may run commands.
+func (p *Plan) UsesBash() bool {
+	return slices.ContainsFunc(p.Jobs, func(j Job) bool { return !j.Profile.Hides("bash") })
+}
+
 // StartsProcesses reports whether jobs have programs beside the model.
 func (p *Plan) StartsProcesses() bool {
 	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used() || p.LSP != nil

@@ -28,7 +28,6 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
@@ -331,7 +330,7 @@ type (
 )
 
 func planJSON(plan *tasks.Plan, extensions []planned.Extension, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, runner.Sources(plan)...)}
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: extensions, Sources: append([]event.Source{}, plan.RecordedSources()...)}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
 		job.MaxCost = maxCost(m, j, notes[j.ID])

@@ -16,7 +16,6 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/manifest/repolist"
 )
@@ -34,7 +33,7 @@ const maxSources = 64 << 20
 // lists returns the lists that are known before a forge is asked.
 func (o SourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
 	if o.Recorded != nil {
-		return runner.Lists(o.Recorded.Sources), nil
+		return tasks.RecordedLists(o.Recorded.Sources), nil
 	}
 	if o.File == "" {
 		return nil, nil
@@ -57,7 +56,7 @@ func (o SourceOptions) lists(ctx context.Context) ([]tasks.Listed, error) {
 	case doc.Sources == nil:
 		doc.Sources = doc.Run.Sources
 	}
-	return runner.Lists(*doc.Sources), nil
+	return tasks.RecordedLists(*doc.Sources), nil
 }
 
 func readSources(name string) ([]byte, error) {

@@ -229,7 +229,7 @@ func (c Checked) Confine(ctx context.Context, check func(context.Context) error)
 	var refused error
 	var choice sync.WaitGroup
 	choice.Go(func() {
-		level, state, refused = ChooseLevel(ctx, string(c.sandbox), runner.UsesBash(c.Plan) || c.Plan.StartsProcesses(), c.probe.result)
+		level, state, refused = ChooseLevel(ctx, string(c.sandbox), c.Plan.UsesBash() || c.Plan.StartsProcesses(), c.probe.result)
 		if refused != nil {
 			stop(refused)
 		}

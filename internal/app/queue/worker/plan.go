@@ -22,7 +22,6 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/manifest"
@@ -253,7 +252,7 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if path := queued.Resolve(r.Dir, queued.StandardInput); r.Has(path) {
 		opts.Stdin = func() ([]byte, error) { return os.ReadFile(filepath.Join(root, path)) }
 	}
-	opts.Overrides, opts.Lists, opts.Event, opts.Dir, opts.RunID = given.Overrides, runner.Lists(r.Start.Sources), r.Event, r.Dir, r.ID
+	opts.Overrides, opts.Lists, opts.Event, opts.Dir, opts.RunID = given.Overrides, tasks.RecordedLists(r.Start.Sources), r.Event, r.Dir, r.ID
 	manifests, opts := tasks.Below(root, r.Manifests, opts)
 	plan, err := expand.Load(ctx, manifests, opts)
 	if err != nil {

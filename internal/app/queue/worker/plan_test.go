@@ -21,7 +21,6 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/queuetest"
-	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -166,7 +165,7 @@ func TestJobsDoNotRepeatSources(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "a"}, {ID: "b", Needs: []string{"a"}}}, Sources: []tasks.Listed{{Repos: []tasks.ListedRepo{{Name: "acme/api"}}}}}
 	r := &queue.Run{
 		ID: "r", Jobs: []queue.Job{{ID: "a", Key: "ka"}, {ID: "b", Key: "kb"}},
-		Start: event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}, Sources: runner.Sources(plan)},
+		Start: event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}, Sources: plan.RecordedSources()},
 	}
 	own, err := jobPlan(plan, &queue.Claim{Run: r, Job: r.Jobs[1]}, time.Now())
 	if err != nil || len(own.Jobs) != 1 || own.Jobs[0].ID != "b" || own.Jobs[0].Needs != nil || own.Sources != nil || own.Shard != (tasks.Shard{Index: 2, Total: 2}) {
