@@ -3,6 +3,7 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func readExa(data []byte) (string, error) {
 
 func (a rpcResponse) text() (string, error) {
 	if a.Error != nil {
-		return "", fmt.Errorf("search backend returned an error: %s", orElse(a.Error.Message, "no error message"))
+		return "", fmt.Errorf("search backend returned an error: %s", cmp.Or(a.Error.Message, "no error message"))
 	}
 	var texts []string
 	for _, c := range a.Result.Content {
@@ -147,7 +148,7 @@ func (a rpcResponse) text() (string, error) {
 	}
 	text := strings.Join(texts, "\n\n")
 	if a.Result.IsError {
-		return "", fmt.Errorf("search failed: %s", orElse(text, "no error message"))
+		return "", fmt.Errorf("search failed: %s", cmp.Or(text, "no error message"))
 	}
 	return text, nil
 }

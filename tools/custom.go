@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 
 // run runs the command and returns its result.
 func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, error) {
-	timeout := orElse(t.Timeout, defaultBashTimeout)
+	timeout := cmp.Or(t.Timeout, defaultBashTimeout)
 	if env.Commands.MaxTime > 0 {
 		timeout = min(timeout, env.Commands.MaxTime)
 	}

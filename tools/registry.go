@@ -28,34 +28,40 @@ type Registry struct {
 // tools have the same name.
 func For(env *Env, more ...Tool) (*Registry, error) {
 	r := &Registry{}
-	add := func(there bool, t ...Tool) {
-		if there {
-			r.tools = append(r.tools, t...)
-		}
-	}
-	add(true, bashTool(), readTool(), listTool(), globTool(), grepTool())
+	add := func(t ...Tool) { r.tools = append(r.tools, t...) }
+	add(bashTool(), readTool(), listTool(), globTool(), grepTool())
 	switch {
 	case env.Model == "":
-		add(true, editTool(), writeTool(), applyPatchTool())
+		add(editTool(), writeTool(), applyPatchTool())
 	case env.patches():
-		add(true, applyPatchTool())
+		add(applyPatchTool())
 		r.spare = []Tool{editTool(), writeTool()}
 	default:
-		add(true, editTool(), writeTool())
+		add(editTool(), writeTool())
 		r.spare = []Tool{applyPatchTool()}
 	}
-	add(env.Spawn != nil, taskTool(env))
-	add(true, webfetchTool(), todoWriteTool(), todoReadTool())
-	add(env.Search.Backend != "", websearchTool(env), codesearchTool())
-	add(len(env.skills())+len(env.Skills.Problems) > 0 || env.Model == "", skillTool(env))
-	add(env.Languages != nil, lspTool())
-	add(env.Batch, batchTool(r))
+	if env.Spawn != nil {
+		add(taskTool(env))
+	}
+	add(webfetchTool(), todoWriteTool(), todoReadTool())
+	if env.Search.Backend != "" {
+		add(websearchTool(env), codesearchTool())
+	}
+	if len(env.skills())+len(env.Skills.Problems) > 0 || env.Model == "" {
+		add(skillTool(env))
+	}
+	if env.Languages != nil {
+		add(lspTool())
+	}
+	if env.Batch {
+		add(batchTool(r))
+	}
 	for _, t := range more {
 		name := t.Spec().Name
 		if _, taken := r.lookup(name); taken || permission.Reserved(name) {
 			return nil, fmt.Errorf("tool name %s is already in use; choose another name", name)
 		}
-		add(true, t)
+		add(t)
 	}
 	return r, nil
 }

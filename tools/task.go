@@ -149,5 +149,3 @@ func lastMessage(text string) string {
 	}
 	return "\n\nLast message: " + text
 }
-
-// oneLine joins the lines of a text.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -46,7 +47,7 @@ func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 	if !strings.Contains(in.URL, "://") {
 		return Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", cut.Title(in.URL))
 	}
-	in.Format = orElse(in.Format, "markdown")
+	in.Format = cmp.Or(in.Format, "markdown")
 	if in.Timeout < 0 {
 		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of seconds", in.Timeout)
 	}

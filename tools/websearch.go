@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -55,8 +56,8 @@ func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
 		return Pending{}, errors.New("contextMaxCharacters must not be negative")
 	}
 	return prepareSearch(env, "websearch", webQuery{
-		Text: in.Query, Results: orElse(in.NumResults, 8), Livecrawl: orElse(in.Livecrawl, "fallback"),
-		Type: orElse(in.Type, "auto"), Characters: orElse(in.MaxChars, 10_000),
+		Text: in.Query, Results: cmp.Or(in.NumResults, 8), Livecrawl: cmp.Or(in.Livecrawl, "fallback"),
+		Type: cmp.Or(in.Type, "auto"), Characters: cmp.Or(in.MaxChars, 10_000),
 	})
 }
 
@@ -73,7 +74,7 @@ func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {
 	if in.Tokens != 0 && (in.Tokens < 1000 || in.Tokens > 50_000) {
 		return Pending{}, fmt.Errorf("invalid tokensNum %d: must be between 1000 and 50000", in.Tokens)
 	}
-	return prepareSearch(env, "codesearch", codeQuery{Text: in.Query, Tokens: orElse(in.Tokens, 5000)})
+	return prepareSearch(env, "codesearch", codeQuery{Text: in.Query, Tokens: cmp.Or(in.Tokens, 5000)})
 }
 
 // prepareSearch prepares a search of either kind.
@@ -95,13 +96,4 @@ func prepareSearch(env *Env, tool string, q query) (Pending, error) {
 		}
 		return Result{Output: text, Metadata: Metadata{HTTPStatus: http.StatusOK}}, nil // every other is an error
 	}}, nil
-}
-
-// orElse returns the value, or its default if it was not given.
-func orElse[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
 }
