@@ -37,8 +37,8 @@ type query interface{ text() string }
 type webQuery struct {
 	Text       string
 	Results    int
-	Livecrawl  livecrawl
-	Type       searchType
+	Livecrawl  string
+	Type       string
 	Characters int
 }
 

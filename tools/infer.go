@@ -40,16 +40,6 @@ func inferSchema[In any]() *inferred {
 	return known.(*inferred) //nolint:forcetypeassert // nothing else is stored
 }
 
-// enums are the values of the types of strings that have a few.
-var enums = map[reflect.Type][]any{
-	reflect.TypeFor[TodoStatus]():   {"pending", "in_progress", "completed", "cancelled"},
-	reflect.TypeFor[TodoPriority](): {"high", "medium", "low"},
-	reflect.TypeFor[pageFormat]():   {"markdown", "text", "html"},
-	reflect.TypeFor[livecrawl]():    {"fallback", "preferred"},
-	reflect.TypeFor[lspOperation](): {"goToDefinition", "findReferences", "hover", "documentSymbol", "workspaceSymbol", "goToImplementation", "prepareCallHierarchy", "incomingCalls", "outgoingCalls"},
-	reflect.TypeFor[searchType]():   {"auto", "fast", "deep"},
-}
-
 // schemaOf returns the schema of a type, of the few kinds that arguments have. It has no
 // constructs that strict providers reject: no unions with null, and objects have properties.
 // Every process needs those of all tools, so that a general library is too slow.
@@ -59,9 +49,6 @@ func schemaOf(t reflect.Type) (map[string]any, error) {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		if values, ok := enums[t]; ok {
-			return map[string]any{"type": "string", "enum": values}, nil
-		}
 		return map[string]any{"type": "string"}, nil
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}, nil
@@ -92,6 +79,9 @@ func schemaOfStruct(t reflect.Type) (map[string]any, error) {
 		if text := field.Tag.Get("jsonschema"); text != "" {
 			property["description"] = text
 		}
+		if values := field.Tag.Get("enum"); values != "" {
+			property["enum"] = enumOf(values)
+		}
 		properties[name] = property
 		if option == "" {
 			required = append(required, name)
@@ -102,4 +92,12 @@ func schemaOfStruct(t reflect.Type) (map[string]any, error) {
 		s["required"] = required
 	}
 	return s, nil
+}
+
+// enumOf returns the values of an enum tag, which are separated by commas.
+func enumOf(tag string) (values []any) {
+	for value := range strings.SplitSeq(tag, ",") {
+		values = append(values, value)
+	}
+	return values
 }

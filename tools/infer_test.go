@@ -27,9 +27,6 @@ func TestSchemasAreThoseOfALibrary(t *testing.T) {
 	types := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[arguments](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
 	}}
-	for text, values := range enums {
-		types.TypeSchemas[text] = &jsonschema.Schema{Type: "string", Enum: values}
-	}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[bashInput](), reflect.TypeFor[batchInput](), reflect.TypeFor[readInput](), reflect.TypeFor[editInput](), reflect.TypeFor[listInput](),
 		reflect.TypeFor[lspInput](), reflect.TypeFor[todoWriteInput](), reflect.TypeFor[webfetchInput](), reflect.TypeFor[websearchInput](), reflect.TypeFor[every](),
@@ -44,7 +41,9 @@ func TestSchemasAreThoseOfALibrary(t *testing.T) {
 		}
 		want := plain(t, inferred)
 		withoutNull(want)
-		if got := plain(t, ours); !reflect.DeepEqual(got, want) {
+		got := plain(t, ours)
+		withoutEnum(got)
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n%v, should be\n%v", of, got, want)
 		}
 	}
@@ -77,6 +76,21 @@ func withoutNull(v any) {
 	case []any:
 		for _, sub := range v {
 			withoutNull(sub)
+		}
+	}
+}
+
+// withoutEnum removes the values of enum tags, which the library does not know.
+func withoutEnum(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "enum")
+		for sub := range maps.Values(v) {
+			withoutEnum(sub)
+		}
+	case []any:
+		for _, sub := range v {
+			withoutEnum(sub)
 		}
 	}
 }

@@ -49,15 +49,12 @@ const (
 	maxLineBytes = 1 << 20
 )
 
-// lspOperation is an operation of the tool lsp.
-type lspOperation string
-
 type lspInput struct {
-	Operation lspOperation `json:"operation" jsonschema:"what to ask"`
-	FilePath  string       `json:"filePath" jsonschema:"file: absolute, or relative to the workspace"`
-	Line      int          `json:"line" jsonschema:"line number, counting from 1"`
-	Character int          `json:"character" jsonschema:"column, counting from 1"`
-	Query     string       `json:"query,omitempty" jsonschema:"what names have to match (workspaceSymbol only)"`
+	Operation string `json:"operation" enum:"goToDefinition,findReferences,hover,documentSymbol,workspaceSymbol,goToImplementation,prepareCallHierarchy,incomingCalls,outgoingCalls" jsonschema:"what to ask"`
+	FilePath  string `json:"filePath" jsonschema:"file: absolute, or relative to the workspace"`
+	Line      int    `json:"line" jsonschema:"line number, counting from 1"`
+	Character int    `json:"character" jsonschema:"column, counting from 1"`
+	Query     string `json:"query,omitempty" jsonschema:"what names have to match (workspaceSymbol only)"`
 }
 
 func lspTool() Tool {
@@ -95,7 +92,7 @@ func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result
 	case !st.Mode().IsRegular() || p.Outside:
 		return Result{}, fmt.Errorf("%s is not a file in the workspace", p)
 	}
-	q := lsp.Query{Operation: string(in.Operation), Path: p.Abs, Line: in.Line, Column: in.Character, Symbol: in.Query}
+	q := lsp.Query{Operation: in.Operation, Path: p.Abs, Line: in.Line, Column: in.Character, Symbol: in.Query}
 	results, server, err := env.Languages.Query(ctx, q)
 	if err == nil && q.Operation == "hover" && len(results) > 0 {
 		err = env.mayHover(ctx, q)

@@ -19,17 +19,11 @@ var todoWriteDescription string
 //go:embed todoread.md
 var todoReadDescription string
 
-// TodoStatus is the state of a [Todo].
-type TodoStatus string
-
-// TodoPriority is the priority of a [Todo], or "".
-type TodoPriority string
-
 // Todo is one entry of a session's todo list.
 type Todo struct {
-	Content  string       `json:"content" jsonschema:"description of the step"`
-	Status   TodoStatus   `json:"status" jsonschema:"state of the step"`
-	Priority TodoPriority `json:"priority,omitempty" jsonschema:"priority of the step"`
+	Content  string `json:"content" jsonschema:"description of the step"`
+	Status   string `json:"status" enum:"pending,in_progress,completed,cancelled" jsonschema:"state of the step"`
+	Priority string `json:"priority,omitempty" enum:"high,medium,low" jsonschema:"priority of the step"`
 }
 
 // Todos is a session's todo list. The zero value is an empty list. It is safe

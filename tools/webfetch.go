@@ -26,13 +26,10 @@ const (
 	maxWebfetchTimeout = 120 * time.Second
 )
 
-// pageFormat is the format of a fetched page: markdown, text or html.
-type pageFormat string
-
 type webfetchInput struct {
-	URL     string     `json:"url" jsonschema:"URL to fetch, starting with http:// or https://"`
-	Format  pageFormat `json:"format,omitempty" jsonschema:"format of the result (default markdown)"`
-	Timeout float64    `json:"timeout,omitempty" jsonschema:"timeout in seconds (default 30, maximum 120)"`
+	URL     string  `json:"url" jsonschema:"URL to fetch, starting with http:// or https://"`
+	Format  string  `json:"format,omitempty" enum:"markdown,text,html" jsonschema:"format of the result (default markdown)"`
+	Timeout float64 `json:"timeout,omitempty" jsonschema:"timeout in seconds (default 30, maximum 120)"`
 }
 
 func webfetchTool() Tool {
@@ -106,7 +103,7 @@ func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
 }
 
 // acceptFor returns the Accept header for a format.
-func acceptFor(format pageFormat) string {
+func acceptFor(format string) string {
 	switch format {
 	case "html":
 		return "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
@@ -145,7 +142,7 @@ func statusAdvice(code int) string {
 }
 
 // pageResult converts a page to a Result.
-func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat) (Result, error) {
+func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Result, error) {
 	media := page.MediaType()
 	if kind := mediaOf(urlPath(page.URL), page.Body); kind != "" {
 		if err := env.attachable(page.URL, kind, int64(len(page.Body))); err != nil {

@@ -24,18 +24,12 @@ const (
 	codesearchTimeout = 30 * time.Second
 )
 
-// livecrawl says when a search service crawls a page again: fallback or preferred.
-type livecrawl string
-
-// searchType is the depth of a web search: auto, fast or deep.
-type searchType string
-
 type websearchInput struct {
-	Query      string     `json:"query" jsonschema:"search query"`
-	NumResults int        `json:"numResults,omitempty" jsonschema:"number of pages to return (default 8, maximum 100)"`
-	Livecrawl  livecrawl  `json:"livecrawl,omitempty" jsonschema:"fallback (default): crawl a page only if no cached copy is available; preferred: crawl it if possible"`
-	Type       searchType `json:"type,omitempty" jsonschema:"search depth (default auto)"`
-	MaxChars   int        `json:"contextMaxCharacters,omitempty" jsonschema:"maximum length of the result in characters (default 10000)"`
+	Query      string `json:"query" jsonschema:"search query"`
+	NumResults int    `json:"numResults,omitempty" jsonschema:"number of pages to return (default 8, maximum 100)"`
+	Livecrawl  string `json:"livecrawl,omitempty" enum:"fallback,preferred" jsonschema:"fallback (default): crawl a page only if no cached copy is available; preferred: crawl it if possible"`
+	Type       string `json:"type,omitempty" enum:"auto,fast,deep" jsonschema:"search depth (default auto)"`
+	MaxChars   int    `json:"contextMaxCharacters,omitempty" jsonschema:"maximum length of the result in characters (default 10000)"`
 }
 
 // websearchTool returns the tool with the current year in its description: models search
