@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
 )
 
@@ -36,8 +37,8 @@ type batchInput struct {
 }
 
 type batchCall struct {
-	Tool       string    `json:"tool" jsonschema:"tool name"`
-	Parameters arguments `json:"parameters,omitzero" jsonschema:"arguments of the tool"`
+	Tool       string        `json:"tool" jsonschema:"tool name"`
+	Parameters arguments.Any `json:"parameters,omitzero" jsonschema:"arguments of the tool"`
 }
 
 // batchTool returns the batch tool for the tools of a registry.

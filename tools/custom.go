@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,8 +18,8 @@ import (
 	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/text/schema"
 	"github.com/millhand/millhand/internal/text/terminal"
+	"github.com/millhand/millhand/tools/arguments"
 )
 
 // Custom describes a tool that is a command. It reads its arguments as JSON
@@ -45,10 +43,8 @@ var customForm = sync.OnceValue(func() *regexp.Regexp {
 // custom is the Tool of a [Custom].
 type custom struct {
 	Custom
-	spec   Spec           // with the schema in the form that all providers accept
-	full   map[string]any // the original schema
-	names  *renames       // of the properties
-	schema *schema.Schema
+	spec   Spec
+	schema *arguments.Foreign
 }
 
 // NewCustom returns a custom tool, or an error if its description is invalid.
@@ -63,35 +59,11 @@ func NewCustom(c Custom) (Tool, error) {
 	}
 	t := custom{Custom: c, spec: Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
 	var err error
-	if t.full, err = objectSchema(c.Schema); err == nil {
-		t.schema, err = schema.Compile(t.full)
-	}
-	if err != nil {
+	if t.schema, err = arguments.Read(c.Schema); err != nil {
 		return nil, fmt.Errorf("invalid schema of tool %s: %w", c.Name, err)
 	}
-	t.spec.Schema, t.names = renameProperties(offeredSchema(t.full))
+	t.spec.Schema = t.schema.Offered
 	return t, nil
-}
-
-// objectSchema reads a JSON Schema of an object.
-func objectSchema(text json.RawMessage) (map[string]any, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}, nil
-	}
-	value, err := parseInput(text)
-	if err != nil {
-		return nil, err
-	}
-	schema, _ := value.(map[string]any)
-	if kind, ok := schema["type"]; ok && kind != "object" {
-		return nil, fmt.Errorf("type is %v, but tool arguments must be an object", kind)
-	}
-	schema = maps.Clone(schema)
-	schema["type"] = "object"
-	if schema["properties"] == nil {
-		schema["properties"] = map[string]any{}
-	}
-	return schema, nil
 }
 
 // Spec implements Tool.
@@ -99,25 +71,17 @@ func (t custom) Spec() Spec { return t.spec }
 
 // Prepare implements Tool.
 func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
-	value, err := parseInput(input)
+	given, err := t.schema.Decode(input, false)
 	if err != nil {
 		return Pending{}, err
 	}
-	value = complete(t.names.restore(coerce(value, t.spec.Schema)), t.full)
-	if err := t.schema.Validate(value); err != nil {
-		return Pending{}, argumentError(err)
-	}
-	arguments, err := json.Marshal(value)
-	if err != nil {
-		return Pending{}, fmt.Errorf("read the arguments: %w", err)
-	}
-	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
-		return t.run(ctx, env, arguments)
+	return Pending{Title: string(given), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
+		return t.run(ctx, env, given)
 	}}, nil
 }
 
 // run runs the command and returns its result.
-func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, error) {
+func (t custom) run(ctx context.Context, env *Env, input []byte) (Result, error) {
 	timeout := cmp.Or(t.Timeout, defaultBashTimeout)
 	if env.Commands.MaxTime > 0 {
 		timeout = min(timeout, env.Commands.MaxTime)
@@ -129,7 +93,7 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 	defer os.RemoveAll(dir.Path())
 	defer dir.Close()
 	stdin, stderr := filepath.Join(dir.Path(), "input.json"), filepath.Join(dir.Path(), "errors.txt")
-	if err := dir.WriteNew("input.json", arguments); err != nil {
+	if err := dir.WriteNew("input.json", input); err != nil {
 		return Result{}, fmt.Errorf("write tool input: %w", err)
 	}
 	out := newCapture(env, t.Name)

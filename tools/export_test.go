@@ -30,16 +30,14 @@ const (
 )
 
 var (
-	BashTimeout   = bashTimeout
-	DecodeText    = decodeText
-	FairShare     = fairShare
-	FitImage      = fitImage
-	MediaOf       = mediaOf
-	MissingDirs   = missingDirs
-	ObjectSchema  = objectSchema
-	OfferedSchema = offeredSchema
-	ReadExa       = readExa
-	ReadResults   = readResults
+	BashTimeout = bashTimeout
+	DecodeText  = decodeText
+	FairShare   = fairShare
+	FitImage    = fitImage
+	MediaOf     = mediaOf
+	MissingDirs = missingDirs
+	ReadExa     = readExa
+	ReadResults = readResults
 )
 
 // PerformPatch writes the changes of a patch.

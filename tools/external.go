@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/text/schema"
 	"github.com/millhand/millhand/internal/text/terminal"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
 )
 
@@ -51,23 +51,17 @@ type ExternalResult struct {
 type external struct {
 	External
 	spec   Spec
-	full   map[string]any
-	names  *renames
-	schema *schema.Schema // nil: arguments are not checked
+	schema *arguments.Foreign
 }
 
 // NewExternal returns the tool of an external one.
 func NewExternal(e External) Tool {
 	t := external{External: e, spec: Spec{Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."), Parallel: true, Extension: e.Extension}}
-	full, err := objectSchema(e.Schema)
-	if err == nil && len(e.Schema) > 0 {
-		t.schema, err = schema.Compile(full)
+	var err error
+	if t.schema, err = arguments.Read(e.Schema); err != nil || len(e.Schema) == 0 {
+		t.schema = arguments.Unknown()
 	}
-	if err != nil || len(e.Schema) == 0 {
-		full = map[string]any{"type": "object", "properties": map[string]any{}}
-	}
-	t.full = full
-	t.spec.Schema, t.names = renameProperties(offeredSchema(full))
+	t.spec.Schema = t.schema.Offered
 	return t
 }
 
@@ -76,31 +70,19 @@ func (t external) Spec() Spec { return t.spec }
 
 // Prepare implements Tool.
 func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
-	value, err := parseInput(input)
+	given, err := t.schema.Decode(input, t.Checks)
 	if err != nil {
 		return Pending{}, err
 	}
-	value = coerce(value, t.spec.Schema)
-	value = t.names.restore(value)
-	if t.schema != nil {
-		value = complete(value, t.full)
-		if err := t.schema.Validate(value); err != nil && !t.Checks {
-			return Pending{}, argumentError(err)
-		}
-	}
-	arguments, err := json.Marshal(value)
-	if err != nil {
-		return Pending{}, fmt.Errorf("read the arguments: %w", err)
-	}
-	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: string(given), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
 		decide := func(r permission.Request) permission.Decision {
 			d := env.Profile.Decide(r)
 			if d.Allowed() {
-				d = env.ask(ctx, t.Name, Call{ID: callID(ctx), Name: t.Name, Input: string(arguments)}, d, []permission.Request{r})
+				d = env.ask(ctx, t.Name, Call{ID: callID(ctx), Name: t.Name, Input: string(given)}, d, []permission.Request{r})
 			}
 			return d
 		}
-		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, decide})
+		res, err := t.Call(ctx, ExternalCall{callID(ctx), given, decide})
 		if err != nil {
 			out := Result{Title: res.Title}
 			out.Metadata.custom(res.Metadata)

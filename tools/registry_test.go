@@ -3,6 +3,7 @@ package tools_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -238,5 +239,49 @@ func TestNamespacesOfToolsAreIgnored(t *testing.T) {
 	s.Want(s.Call("functions.bash", tooltest.Args{"command": "touch x"}), tools.Denied)
 	for _, name := range []string{"files.read", "functions.", "functions.functions.read", "read.functions", "functions.nonsense", "read<", "read: x", "files/read", "to=", "<|read|>", "read(x)"} {
 		s.Want(s.Call(name, tooltest.Args{"filePath": "a.txt"}), tools.Failed, "not found; available tools")
+	}
+}
+
+// plainSchema says what of a schema not every provider takes.
+func plainSchema(at string, schema map[string]any) []string {
+	var faults []string
+	for key := range schema {
+		if !slices.Contains([]string{"type", "properties", "required", "description", "items", "enum", "additionalProperties"}, key) {
+			faults = append(faults, fmt.Sprintf("%s: %s", at, key))
+		}
+	}
+	kind, ok := schema["type"].(string)
+	if !ok {
+		faults = append(faults, fmt.Sprintf("%s: its type is %v", at, schema["type"]))
+	}
+	props, ok := schema["properties"].(map[string]any)
+	if open := strings.HasSuffix(at, ".parameters"); kind == "object" && (!ok && !open || schema["additionalProperties"] != open) {
+		faults = append(faults, at+": an object that does not list its properties, or not all")
+	}
+	for name, prop := range props {
+		faults = append(faults, plainSchema(at+"."+name, prop.(map[string]any))...)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		faults = append(faults, plainSchema(at+"[]", items)...)
+	}
+	if required, ok := schema["required"].([]any); ok {
+		for _, name := range required {
+			if props[name.(string)] == nil {
+				faults = append(faults, fmt.Sprintf("%s: requires %s", at, name))
+			}
+		}
+	}
+	return faults
+}
+
+func TestSchemasUseOnlyPortableKeywords(t *testing.T) {
+	all, err := tools.For(tooltest.Equipped(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range all.All() {
+		if faults := plainSchema(tool.Spec().Name, tool.Spec().Schema); len(faults) > 0 {
+			t.Errorf("%q", faults)
+		}
 	}
 }

@@ -80,7 +80,8 @@ func rooms() map[string]room {
 		"report":                          {"internal/event internal/text/figures internal/text/jsontext internal/text/markdown internal/money internal/text/printable internal/text/findings report/patterns report/packing report/xmldoc", "a report follows from the events alone"},
 		"report/reportschema":             {"internal/event internal/money report", "a description of the types of a report; it reads none"},
 		"report/html":                     {"internal/event internal/text/figures internal/journal internal/text/markdown internal/model internal/money internal/text/printable report/transcript report internal/text/findings internal/text/textcut report/patterns", "a page of a report and of conversations that it is given; it reads no files"},
-		"tools":                           {"internal/extension/lsp internal/files internal/permission internal/files/workspace internal/proc internal/text/redact internal/gitops/ignore tools/web internal/text/frontmatter internal/text/jsontext internal/text/schema tools/edit tools/patch tools/shell tools/search internal/money internal/text/figures internal/text/textcut internal/files/pathtree internal/text/terminal tools/cut", "a tool must not know who calls it or what becomes of its result"},
+		"tools":                           {"internal/extension/lsp internal/files internal/permission internal/files/workspace internal/proc internal/text/redact internal/gitops/ignore tools/web internal/text/frontmatter internal/text/jsontext tools/edit tools/patch tools/shell tools/search internal/money internal/text/figures internal/text/textcut internal/files/pathtree internal/text/terminal tools/cut tools/arguments", "a tool must not know who calls it or what becomes of its result"},
+		"tools/arguments":                 {"internal/text/jsontext internal/text/schema internal/text/textcut tools/cut", "arguments as models write them, without knowing tools or what they need"},
 		"tools/edit":                      {"internal/text/figures tools/merge", "a pure core"},
 		"tools/patch":                     {"tools/merge", "a pure core"},
 		"tools/merge":                     {"", "a pure core"},
@@ -246,7 +247,7 @@ func homes() map[string]string {
 		"go.opentelemetry.io":                               "report/telemetry internal/testing/telemetrytest",
 		"os/exec":                                           "internal/proc internal/gitops/gitdir internal/testing/gittest internal/testing/e2e/scripts",
 		"github.com/santhosh-tekuri/jsonschema/v6":          "internal/text/schema",
-		"github.com/google/jsonschema-go":                   "tools",
+		"github.com/google/jsonschema-go":                   "tools/arguments",
 		"github.com/in-toto/attestation":                    "report/evidence",
 	}
 }

@@ -1,15 +1,14 @@
-package tools_test
+package arguments_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,14 +27,9 @@ type component struct {
 	Size int `json:"size"`
 }
 
-// decode sends arguments through a tool that answers with what it was given.
 func decode(input string) (sample, error) {
 	var got sample
-	tool := tools.Define(tools.Spec{Name: "sample"}, func(_ *tools.Env, in sample) (tools.Pending, error) {
-		got = in
-		return tools.Pending{}, nil
-	})
-	_, err := tool.Prepare(nil, json.RawMessage(input))
+	_, err := arguments.Of[sample]().Decode(json.RawMessage(input), &got)
 	return got, err
 }
 
@@ -153,54 +147,8 @@ func TestCallsWithInvalidArgumentsDoNothing(t *testing.T) {
 	s.Unchanged(before)
 }
 
-// plainSchema says what of a schema not every provider takes.
-func plainSchema(at string, schema map[string]any) []string {
-	var faults []string
-	for key := range schema {
-		if !slices.Contains([]string{"type", "properties", "required", "description", "items", "enum", "additionalProperties"}, key) {
-			faults = append(faults, fmt.Sprintf("%s: %s", at, key))
-		}
-	}
-	kind, ok := schema["type"].(string)
-	if !ok {
-		faults = append(faults, fmt.Sprintf("%s: its type is %v", at, schema["type"]))
-	}
-	props, ok := schema["properties"].(map[string]any)
-	if open := strings.HasSuffix(at, ".parameters"); kind == "object" && (!ok && !open || schema["additionalProperties"] != open) {
-		faults = append(faults, at+": an object that does not list its properties, or not all")
-	}
-	for name, prop := range props {
-		faults = append(faults, plainSchema(at+"."+name, prop.(map[string]any))...)
-	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		faults = append(faults, plainSchema(at+"[]", items)...)
-	}
-	if required, ok := schema["required"].([]any); ok {
-		for _, name := range required {
-			if props[name.(string)] == nil {
-				faults = append(faults, fmt.Sprintf("%s: requires %s", at, name))
-			}
-		}
-	}
-	return faults
-}
-
-func TestSchemasUseOnlyPortableKeywords(t *testing.T) {
-	all, err := tools.For(tooltest.Equipped(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := append(all.All(), tools.Define(tools.Spec{Name: "sample"}, func(*tools.Env, sample) (tools.Pending, error) { return tools.Pending{}, nil }))
-	for _, tool := range list {
-		if faults := plainSchema(tool.Spec().Name, tool.Spec().Schema); len(faults) > 0 {
-			t.Errorf("%q", faults)
-		}
-	}
-}
-
-func TestInvalidToolDefinition(t *testing.T) {
-	tool := tools.Define(tools.Spec{Name: "odd"}, func(*tools.Env, struct{ C chan int }) (tools.Pending, error) { return tools.Pending{}, nil })
-	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "tool odd has an invalid definition") {
+func TestATypeWithoutASchema(t *testing.T) {
+	if _, err := arguments.Of[struct{ C chan int }]().Decode(nil, nil); err == nil || !strings.Contains(err.Error(), "invalid definition") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,8 +1,10 @@
-package tools
+// Package arguments reads the arguments of calls as models write them: it fixes harmless mistakes, checks them against
+// the schema that the model was shown, and makes that schema, of a Go type ([Struct]) or of the schema that a program
+// gives for its own tool ([Foreign]). It knows neither tools nor permissions.
+package arguments
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,80 +27,6 @@ const (
 	maxInput = 1 << 20 // bytes
 	maxDepth = 64
 )
-
-// definition is a Tool made by [Define].
-type definition[In any] struct {
-	spec    Spec
-	prepare func(*Env, In) (Pending, error)
-	schema  *inferred
-}
-
-// Define returns a tool whose arguments are the fields of the struct In: their
-// json tags are the names (omitempty means optional), their jsonschema tags the
-// descriptions. It sets the spec's Schema, which all tools with these arguments share.
-func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
-	d := &definition[In]{spec: spec, prepare: prepare, schema: inferSchema[In]()}
-	d.spec.Schema = d.schema.doc
-	return d
-}
-
-// Spec implements Tool.
-func (d *definition[In]) Spec() Spec { return d.spec }
-
-// Prepare implements Tool.
-func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, error) {
-	compiled, err := d.schema.compiled()
-	if err != nil {
-		return Pending{}, fmt.Errorf("tool %s has an invalid definition: %w", d.spec.Name, err)
-	}
-	value, err := parseInput(input)
-	if err != nil {
-		return Pending{}, err
-	}
-	value = coerce(value, d.spec.Schema)
-	err = compiled.Validate(value)
-	ignored := dropUnknown(value, err, d.spec.Schema)
-	if len(ignored) > 0 {
-		err = compiled.Validate(value)
-	}
-	if err != nil {
-		return Pending{}, argumentError(err)
-	}
-	plain, err := json.Marshal(value)
-	if err != nil {
-		return Pending{}, fmt.Errorf("decode arguments: %w", err)
-	}
-	var in In
-	if err := json.Unmarshal(plain, &in); err != nil {
-		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // an integer out of range; the schema rejects anything else
-			return Pending{}, fmt.Errorf("invalid arguments: %s: %s is out of range", te.Field, te.Value)
-		}
-		return Pending{}, fmt.Errorf("decode arguments: %w", err)
-	}
-	p, err := d.prepare(env, in)
-	if len(ignored) > 0 && err == nil {
-		p.Do = noting("ignored unknown argument "+strings.Join(ignored, ", "), p.Do)
-	}
-	return p, err
-}
-
-// noting returns a function that adds a note to the results of another.
-func noting(note string, do func(context.Context) (Result, error)) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
-		res, err := do(ctx)
-		res.Output = strings.TrimLeft(res.Output+"\n\n("+note+")", "\n")
-		return res, err
-	}
-}
-
-// warning is like noting, but the note comes first.
-func warning(note string, do func(context.Context) (Result, error)) func(context.Context) (Result, error) {
-	return func(ctx context.Context) (Result, error) {
-		res, err := do(ctx)
-		res.Output = "(" + note + ")\n\n" + res.Output
-		return res, err
-	}
-}
 
 // dropUnknown removes unknown arguments if nothing else is wrong, and returns their
 // names: models add those of other agents' tools, and a refusal costs a turn. An argument
@@ -168,9 +96,9 @@ func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// parseInput decodes arguments into plain JSON values, numbers as json.Number.
+// parse decodes arguments into plain JSON values, numbers as json.Number.
 // Empty input counts as an empty object.
-func parseInput(input json.RawMessage) (any, error) {
+func parse(input json.RawMessage) (any, error) {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 || bytes.Equal(input, []byte("null")) {
 		return map[string]any{}, nil

@@ -1,7 +1,8 @@
-package tools
+package arguments
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,41 +11,75 @@ import (
 	"github.com/millhand/millhand/internal/text/schema"
 )
 
-// arguments are the arguments of another tool: any JSON object.
-type arguments struct{ json.RawMessage }
+// Any are the arguments of another tool: any JSON object.
+type Any struct{ json.RawMessage }
 
-// inferred is the schema of a struct type. Nobody changes it.
-type inferred struct {
-	doc map[string]any
+// Struct is a struct type whose fields are arguments, with its schema, which nobody changes.
+type Struct struct {
+	Schema map[string]any
 	// compiled compiles the schema at the first call, as most runs call few of their
 	// tools. It fails if the type has none: a programming error, caught by the registry's test.
 	compiled func() (*schema.Schema, error)
 }
 
-// inferredSchemas has the schemas of struct types by type: each session has tools of its own.
-var inferredSchemas sync.Map
+// structs has the schemas of struct types by type: each session has tools of its own.
+var structs sync.Map
 
-// inferSchema returns the schema of a struct type.
-func inferSchema[In any]() *inferred {
+// Of returns the schema of a struct type: the json tags of its fields are the names (omitempty means optional), the
+// jsonschema tags the descriptions, the enum tags the values.
+func Of[In any]() *Struct {
 	key := reflect.TypeFor[In]()
-	known, ok := inferredSchemas.Load(key)
+	known, ok := structs.Load(key)
 	if !ok {
 		doc, err := schemaOf(key)
-		known, _ = inferredSchemas.LoadOrStore(key, &inferred{doc, sync.OnceValues(func() (*schema.Schema, error) {
+		known, _ = structs.LoadOrStore(key, &Struct{doc, sync.OnceValues(func() (*schema.Schema, error) {
 			if err != nil {
 				return nil, err
 			}
 			return schema.Compile(doc)
 		})})
 	}
-	return known.(*inferred) //nolint:forcetypeassert // nothing else is stored
+	return known.(*Struct) //nolint:forcetypeassert // nothing else is stored
+}
+
+// Decode reads the arguments of a call into a pointer to the struct. It returns the names of unknown ones, which it
+// ignores.
+func (s *Struct) Decode(input json.RawMessage, into any) (ignored []string, err error) {
+	compiled, err := s.compiled()
+	if err != nil {
+		return nil, fmt.Errorf("the tool has an invalid definition: %w", err)
+	}
+	value, err := parse(input)
+	if err != nil {
+		return nil, err
+	}
+	value = coerce(value, s.Schema)
+	err = compiled.Validate(value)
+	ignored = dropUnknown(value, err, s.Schema)
+	if len(ignored) > 0 {
+		err = compiled.Validate(value)
+	}
+	if err != nil {
+		return nil, argumentError(err)
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("decode arguments: %w", err)
+	}
+	if err := json.Unmarshal(plain, into); err != nil {
+		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // an integer out of range; the schema rejects anything else
+			return nil, fmt.Errorf("invalid arguments: %s: %s is out of range", te.Field, te.Value)
+		}
+		return nil, fmt.Errorf("decode arguments: %w", err)
+	}
+	return ignored, nil
 }
 
 // schemaOf returns the schema of a type, of the few kinds that arguments have. It has no
 // constructs that strict providers reject: no unions with null, and objects have properties.
 // Every process needs those of all tools, so that a general library is too slow.
 func schemaOf(t reflect.Type) (map[string]any, error) {
-	if t == reflect.TypeFor[arguments]() {
+	if t == reflect.TypeFor[Any]() {
 		return map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": true}, nil
 	}
 	switch t.Kind() {

@@ -1,4 +1,4 @@
-package tools_test
+package arguments_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/arguments"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,11 +33,11 @@ func TestOfferedSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			schema, err := tools.ObjectSchema(json.RawMessage(`{"$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"name": {"type": "string", "format": "x"}}, "properties": {"x": ` + tt.schema + `}}`))
+			schema, err := arguments.Offered(json.RawMessage(`{"$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"name": {"type": "string", "format": "x"}}, "properties": {"x": ` + tt.schema + `}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := json.Marshal(tools.OfferedSchema(schema))
+			got, err := json.Marshal(schema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +63,11 @@ func TestOfferedUnionsAtTheTop(t *testing.T) {
 		`{"$defs": {"x": {"properties": {"x": {"type": "string"}}, "required": ["x"]}}, "allOf": [{"$ref": "#/$defs/x"}, {"properties": {"y": {}}}, 5], "additionalProperties": false}`:                            `{"properties":{"x":{"type":"string"},"y":{}},"required":["x"],"type":"object"}`,
 		`{"anyOf": [{"$ref": "#"}, {"type": "object"}]}`: `{"properties":{},"type":"object"}`,
 	} {
-		full, err := tools.ObjectSchema(json.RawMessage(schema))
+		full, err := arguments.Offered(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := json.Marshal(tools.OfferedSchema(full)); err != nil || string(got) != want {
+		if got, err := json.Marshal(full); err != nil || string(got) != want {
 			t.Errorf("%s is offered as %s (%v), want %s", schema, got, err, want)
 		}
 	}
@@ -74,11 +75,11 @@ func TestOfferedUnionsAtTheTop(t *testing.T) {
 
 func TestOfferedRecursiveSchema(t *testing.T) {
 	for _, text := range []string{`{"properties": {"x": {"$ref": "#"}}}`, `{"properties": {"x": {"$ref": "#/properties/x"}}}`, `{"properties": {"x": {"$ref": "#/nowhere/at/all"}}}`, `{"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#"}}}`} {
-		schema, err := tools.ObjectSchema(json.RawMessage(text))
+		schema, err := arguments.Offered(json.RawMessage(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := json.Marshal(tools.OfferedSchema(schema)); err != nil || len(data) > 1000 {
+		if data, err := json.Marshal(schema); err != nil || len(data) > 1000 {
 			t.Errorf("%s becomes %s, %v", text, data, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package tools
+package arguments
 
 import (
 	"encoding/json"
@@ -17,20 +17,25 @@ type every struct {
 	Share *float64 `json:"share,omitempty"`
 	Exact bool     `json:"exact,omitempty"`
 	Many  []string `json:"many,omitempty"`
+	Color string   `json:"color,omitempty" enum:"red,green"`
+	Other Any      `json:"other,omitzero"`
 	Parts []struct {
 		Size int `json:"size"`
 	} `json:"parts,omitempty"`
 }
 
+// nested has arguments of another struct.
+type nested struct {
+	Every every `json:"every"`
+	Any   Any   `json:"any"`
+}
+
 // The schemas are those that a general library infers, without unions with null.
 func TestSchemasAreThoseOfALibrary(t *testing.T) {
 	types := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[arguments](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
+		reflect.TypeFor[Any](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
 	}}
-	for _, of := range []reflect.Type{
-		reflect.TypeFor[bashInput](), reflect.TypeFor[batchInput](), reflect.TypeFor[readInput](), reflect.TypeFor[editInput](), reflect.TypeFor[listInput](),
-		reflect.TypeFor[lspInput](), reflect.TypeFor[todoWriteInput](), reflect.TypeFor[webfetchInput](), reflect.TypeFor[websearchInput](), reflect.TypeFor[every](),
-	} {
+	for _, of := range []reflect.Type{reflect.TypeFor[every](), reflect.TypeFor[nested]()} {
 		inferred, err := jsonschema.ForType(of, types)
 		if err != nil {
 			t.Fatal(err)

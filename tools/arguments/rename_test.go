@@ -1,4 +1,4 @@
-package tools_test
+package arguments_test
 
 import (
 	"encoding/json"
