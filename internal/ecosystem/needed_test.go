@@ -33,7 +33,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-func TestInDirs(t *testing.T) {
+func TestAdviceNamesTheDirectoryOfAnInstallation(t *testing.T) {
 	const text = "add setup: [go mod download], or allow the host"
 	for files, want := range map[string]string{
 		"":                         text,

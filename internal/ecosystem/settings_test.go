@@ -47,7 +47,7 @@ const settingsXML = `<?xml version="1.0"?>
   <mirrors><mirror><id>corp</id><mirrorOf>*</mirrorOf><url> https://me:hunter2hunter2@maven.corp/repo </url></mirror></mirrors>
 </settings>`
 
-func TestConfigured(t *testing.T) {
+func TestSettingsComeFromFilesAndTheEnvironment(t *testing.T) {
 	instead := filepath.Join(t.TempDir(), "ci.conf")
 	if err := os.WriteFile(instead, []byte("[global]\nindex-url = http://ci.corp\n"), 0o600); err != nil {
 		t.Fatal(err)

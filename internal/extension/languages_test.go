@@ -203,7 +203,7 @@ func TestAbsentPrograms(t *testing.T) {
 	}
 }
 
-func TestNoLanguages(t *testing.T) {
+func TestNoLanguageServersHaveNoTools(t *testing.T) {
 	var none *Languages
 	if none.Tools() != nil || none.Close() != nil {
 		t.Error("no servers have tools")

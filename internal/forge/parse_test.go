@@ -52,7 +52,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestRateLimitsAreReadFromHeaders(t *testing.T) {
 	now := time.Unix(2000000000, 0)
 	for _, c := range []struct {
 		status int

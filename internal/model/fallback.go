@@ -62,7 +62,7 @@ func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 			return resp, err
 		}
 		if exceeded := req.Reservation.Retry(ctx); exceeded != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
+			return Response{Lost: lost}, fmt.Errorf("%w (fallback after: %v)", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
 	}
 	if len(f.models) > 1 {

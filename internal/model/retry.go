@@ -92,7 +92,7 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
 		if exceeded := req.Reservation.Retry(ctx); exceeded != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
+			return Response{Lost: lost}, fmt.Errorf("%w (retry after: %v)", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
 		if cause := r.sleep(ctx, &spent, wait, err); cause != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, while waiting to retry after: %v", cause, err) //nolint:errorlint // callers branch on the cause, not on the failure

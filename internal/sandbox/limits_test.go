@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestLimits(t *testing.T) {
+func TestLimitsOfMemoryAndProcessesHold(t *testing.T) {
 	tests := []struct {
 		name, line, want string
 		limits           Limits

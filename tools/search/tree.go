@@ -43,7 +43,7 @@ func (t *tree) put(rel string) {
 	t.files = append(t.files, rel)
 }
 
-// directory returns the directory of a name in t, a new one if need be.
+// dir returns the subdirectory of a name, creating it if needed.
 func (t *tree) dir(name string) *tree {
 	if t.dirs == nil {
 		t.dirs = map[string]*tree{}

@@ -10,8 +10,8 @@ import (
 
 // PushURL returns the URL that a remote of the repository is pushed to, as git finds
 // it in the configuration: pushurl, else url, rewritten by url.*.pushInsteadOf
-// and url.*.insteadOf. A relative path is made absolute. The configuration is the one
-// of when the repository was opened, so what an agent writes there since does not count.
+// and url.*.insteadOf. A relative path is made absolute. The configuration is
+// read when the repository is opened: what an agent writes later has no effect.
 // The error matches ErrNoRemote.
 func PushURL(git *gitdir.Dir, name string) (string, error) {
 	urls := git.Config.Values("remote", name, "pushurl")

@@ -19,10 +19,9 @@ type Converted struct {
 const mostConverted = 4
 
 // Converted returns the files of a commit whose attributes name a filter or an encoding,
-// by filter and encoding. The attributes are those of the commit's own .gitattributes
-// files and of what holds for all of the machine and the repository. Paths that except
-// reports, and those that are not below a directory, which is "" for the root, are left
-// out.
+// by filter and encoding. Attributes come from the commit's .gitattributes files and from system and
+// repository configuration. Only files below the directory below ("" is the root) for which except returns
+// false are returned.
 func (r *Reader) Converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
 	found, err := r.converted(ctx, commit, below, except)
 	if err != nil {

@@ -404,7 +404,7 @@ func TestOpenAICompatibleServer(t *testing.T) {
 	}
 }
 
-func TestTheOutputOfAModelIsBoundByWhatIsKnown(t *testing.T) {
+func TestMaxTokensFollowTheNameOfTheModel(t *testing.T) {
 	req := model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}}
 	limits := map[string]int{}
 	for name, known := range map[string]int{

@@ -87,7 +87,7 @@ func packFile(archive *tar.Writer, root *os.Root, name string) error {
 func Unpack(data []byte, dir *files.Dir) error {
 	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
+		return fmt.Errorf("%w: read an archive of a job's files: %w", queue.ErrInvalid, err)
 	}
 	archive, left := tar.NewReader(compressed), int64(maxUnpacked)
 	for {
@@ -96,12 +96,12 @@ func Unpack(data []byte, dir *files.Dir) error {
 			return atEnd(compressed)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
+			return fmt.Errorf("%w: read an archive of a job's files: %w", queue.ErrInvalid, err)
 		}
 		top, _, _ := strings.Cut(header.Name, "/")
 		left -= header.Size + 1<<10 // files without content are not free
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) || !slices.Contains(packed, top) || left < 0 {
-			return fmt.Errorf("%w: files of a job: invalid entry %q", queue.ErrInvalid, header.Name)
+			return fmt.Errorf("%w: read an archive of a job's files: invalid entry %q", queue.ErrInvalid, header.Name)
 		}
 		f, err := dir.Create(header.Name)
 		if err != nil {
@@ -124,11 +124,11 @@ func atEnd(compressed *gzip.Reader) error {
 		n, err := compressed.Read(rest)
 		switch total += n; {
 		case bytes.ContainsFunc(rest[:n], func(r rune) bool { return r != 0 }) || total > maxPadding:
-			return fmt.Errorf("%w: files of a job: data after the last file", queue.ErrInvalid)
+			return fmt.Errorf("%w: read an archive of a job's files: data after the last file", queue.ErrInvalid)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
+			return fmt.Errorf("%w: read an archive of a job's files: %w", queue.ErrInvalid, err)
 		}
 	}
 }
@@ -140,7 +140,7 @@ type entry struct{ io.Reader }
 func (e entry) Read(p []byte) (int, error) {
 	n, err := e.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: files of a job: %w", queue.ErrInvalid, err)
+		err = fmt.Errorf("%w: read an archive of a job's files: %w", queue.ErrInvalid, err)
 	}
 	return n, err
 }
