@@ -38,7 +38,7 @@ func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 		{"a private name in both", network(false, "db.example.com"), network(true, "db.example.com"), "db.example.com", private, true},
 	}
 	for _, tt := range tests {
-		allowed, err := networkFilter(tt.own.Under(tt.most), false)
+		allowed, err := NetworkFilter(tt.own.Under(tt.most), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ const (
 // profile without network has a proxy, too, which denies every host: so the host and the
 // fix can be reported. At B commands can't create sockets for it.
 func (c *Confinement) network(ctx context.Context, g Env) (sandbox.Network, error) {
-	allowed, err := networkFilter(g.Profile, g.Setup != nil && g.Setup.Output == "")
+	allowed, err := NetworkFilter(g.Profile, g.Setup != nil && g.Setup.Output == "")
 	open := HasNetwork(g.Profile)
 	if err != nil || !open && g.Level != sandbox.Full {
 		return sandbox.Network{}, err
@@ -70,17 +70,17 @@ type networkDenied struct{ reason, fix string }
 
 func (e *networkDenied) Error() string { return e.reason }
 
-// networkFilter returns the function that checks whether a profile and its maximum
+// NetworkFilter returns the function that checks whether a profile and its maximum
 // profiles allow a host. Its errors are networkDenied. Setup is whether the profile is one
 // of setup commands, with another network than other commands.
-func networkFilter(p permission.Profile, setup bool) (func(host string, port int, ip netip.Addr) error, error) {
+func NetworkFilter(p permission.Profile, setup bool) (func(host string, port int, ip netip.Addr) error, error) {
 	hosts, err := reach.Parse(p.Network.Hosts, p.Network.Allow)
 	if err != nil || p.Max == nil {
 		return func(host string, port int, ip netip.Addr) error {
 			return withFix(p, setup, hosts.Allowed(host, port, ip), host)
 		}, err
 	}
-	most, err := networkFilter(*p.Max, setup)
+	most, err := NetworkFilter(*p.Max, setup)
 	limited := p.HasNetwork() && !HasNetwork(*p.Max) // whatever hosts the profile lists
 	return func(host string, port int, ip netip.Addr) error {
 		if err := withFix(p, setup, hosts.Allowed(host, port, ip), host); err != nil && !limited {

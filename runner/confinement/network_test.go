@@ -37,7 +37,7 @@ func TestNetworkDenialsHaveAFix(t *testing.T) {
 		{limited, "a.test.example", "", "policy p.yaml:3, which limits the profile care: the profile's network does not allow a.test.example, port 443", ""},
 	}
 	for _, tt := range tests {
-		filter, err := networkFilter(tt.profile, false)
+		filter, err := NetworkFilter(tt.profile, false)
 		if err != nil {
 			t.Fatal(err)
 		}

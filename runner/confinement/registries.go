@@ -47,13 +47,13 @@ func NewSetup(spec tasks.Job, found []ecosystem.Found, output string, getenv fun
 // they are.
 func reachesRegistries(p permission.Profile) bool {
 	const unknown = "registry.invalid"
-	allowed, err := networkFilter(p.ForSetup([]string{unknown}, true), true)
+	allowed, err := NetworkFilter(p.ForSetup([]string{unknown}, true), true)
 	return err == nil && reachable(allowed, unknown)
 }
 
 // Hosts returns the hosts that the commands may reach, sorted; "*" for all public ones.
 func (u Setup) Hosts() []string {
-	allowed, err := networkFilter(u.Profile, true)
+	allowed, err := NetworkFilter(u.Profile, true)
 	if err != nil {
 		return nil
 	}

@@ -78,7 +78,7 @@ func TestDenialsInSetupHaveAFix(t *testing.T) {
 		{build.WithinSetup("policy p.yaml:3", permission.Network{}), `policy p.yaml:3, which limits the profile build: setup commands of profile "policy p.yaml:3" have no network`, ""},
 	}
 	for _, tt := range tests {
-		filter, err := networkFilter(tt.profile.ForSetup([]string{"registry.corp:8443"}, true), true)
+		filter, err := NetworkFilter(tt.profile.ForSetup([]string{"registry.corp:8443"}, true), true)
 		if err != nil {
 			t.Fatal(err)
 		}
