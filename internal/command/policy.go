@@ -18,7 +18,7 @@ import (
 func policyCommand(w world.World) *cli.Command {
 	explained, tested := &policies.ExplainOptions{}, &load.Options{}
 	return &cli.Command{
-		Name: "policy", Usage: "Explain and test permission rules, and suggest a profile",
+		Name: "policy", Usage: "Explain and test permission rules, suggest a profile, and try rules on saved runs",
 		Subcommands: []*cli.Command{
 			{
 				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
@@ -35,6 +35,7 @@ func policyCommand(w world.World) *cli.Command {
 				})),
 			},
 			suggestCommand(w),
+			backtestCommand(w),
 		},
 	}
 }
@@ -61,10 +62,35 @@ func suggestCommand(w world.World) *cli.Command {
 	}
 }
 
+func backtestCommand(w world.World) *cli.Command {
+	o := &recorded.BacktestOptions{}
+	return &cli.Command{
+		Name: "backtest", Usage: "Decide the calls of saved runs again by other rules", ArgsUsage: "RUN...",
+		Description: "Decides every recorded call of runs again, by a profile and the policies that apply, and prints what is denied now and what is newly allowed, by rule. Nothing runs, and no model is used. Run it where the runs ran: paths are those of the current directory. Exits with code 1 if a call that was denied is or may be allowed.",
+		UsageText:   "millhand policy backtest --profile build --policy new-policy.yaml .millhand/runs/20260102-030405-1a2b3c4d",
+		Flags: append(flagsOf(o.Fields("")),
+			&cli.BoolFlag{Name: "accept", Destination: &o.Accept, EnvVars: noVariable(), Usage: "Exit with code 0 although calls are newly allowed"},
+			&cli.BoolFlag{Name: "json", Destination: &o.JSON, EnvVars: noVariable(), Usage: "Print every call that is decided otherwise, as JSON"}),
+		Action: act(func(args []string) error { return parseBacktest(o, args) }, checks(func(ctx context.Context) error { return recorded.Backtest(ctx, w, *o) })),
+	}
+}
+
+func parseBacktest(o *recorded.BacktestOptions, args []string) error {
+	if o.Profile == "" {
+		return fmt.Errorf("policy backtest requires --profile: %s, or a profile of --manifest", strings.Join(permission.Presets(), ", "))
+	}
+	o.Runs = args
+	return requireRuns(args)
+}
+
 func parseSuggest(o *recorded.Options, args []string) error {
+	o.Runs = args
+	return requireRuns(args)
+}
+
+func requireRuns(args []string) error {
 	if len(args) == 0 {
 		return errors.New("missing RUN argument: the id or the report directory of a run")
 	}
-	o.Runs = args
 	return nil
 }

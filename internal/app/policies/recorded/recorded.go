@@ -71,6 +71,7 @@ type usage struct {
 type jobUsage struct {
 	run, id   string
 	workspace string
+	level     string // of its sandbox
 	passed    bool
 	calls     []usedCall
 	at        map[string]int // of a call in calls, by its session and id
@@ -80,7 +81,8 @@ type jobUsage struct {
 // usedCall is the last state of a call, with paths relative to the workspace.
 type usedCall struct {
 	event.Call
-	input json.RawMessage
+	session string
+	input   json.RawMessage
 }
 
 // read adds the events of a run.
@@ -121,7 +123,7 @@ func (u *usage) job(run, id string) *jobUsage {
 func (j *jobUsage) add(e event.Event) {
 	switch {
 	case e.Type == event.JobStarted && e.JobStart != nil:
-		j.workspace = e.JobStart.Workspace
+		j.workspace, j.level = e.JobStart.Workspace, e.JobStart.Sandbox.Level
 	case e.Type == event.JobEnded && e.JobEnd != nil:
 		j.passed = e.JobEnd.Outcome == event.Passed
 	case e.Type == event.NetworkRequested && e.Network != nil:
@@ -134,7 +136,7 @@ func (j *jobUsage) add(e event.Event) {
 			j.at[key] = i
 			j.calls = append(j.calls, usedCall{})
 		}
-		j.calls[i] = usedCall{*e.Call, relative(e.Call.Input, j.workspace)}
+		j.calls[i] = usedCall{*e.Call, e.Session, relative(e.Call.Input, j.workspace)}
 	}
 }
 

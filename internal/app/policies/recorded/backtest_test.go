@@ -1,0 +1,95 @@
+package recorded
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/app/policies"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// again compares recorded decisions with those of a profile.
+func again(t *testing.T, profile string, job *jobUsage) *Result {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	w := world.World{Getenv: func(string) string { return "" }}
+	j, done, err := policies.NewJudge(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	p, ok := permission.Preset(profile)
+	if !ok {
+		t.Fatalf("no preset %s", profile)
+	}
+	found := &usage{runs: map[string]bool{"r": true}, jobs: []*jobUsage{job}}
+	b, err := newBacktest(w, j.Env, p, found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.compare(t.Context(), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func recordedCall(tool, input, effect, rule string) usedCall {
+	return usedCall{Call: event.Call{ID: "1", Tool: tool, Decision: &event.Decision{Effect: effect, Rule: rule, Source: "m.yaml:1"}}, input: json.RawMessage(input)}
+}
+
+func TestADeniedCallThatCannotBeDecidedMayBeAllowed(t *testing.T) {
+	for effect, want := range map[string]Verdict{"deny": MayBeAllowed, "allow": Undecided} {
+		r := again(t, "full", &jobUsage{id: "a", calls: []usedCall{recordedCall("bash", `{"command": 7}`, effect, "x")}})
+		if len(r.Differences) != 1 || r.Differences[0].Verdict != want || r.widens() != (want == MayBeAllowed) {
+			t.Errorf("%s: %+v, want %q", effect, r.Differences, want)
+		}
+	}
+	r := again(t, "readonly", &jobUsage{id: "a", calls: []usedCall{recordedCall("bash", `{"command": 7}`, "deny", "x")}})
+	if len(r.Differences) != 0 {
+		t.Errorf("a profile without bash decides whatever the arguments are, got %+v", r.Differences)
+	}
+}
+
+func TestHooksAndLimitsOfAgentsAreNotDecidedAgain(t *testing.T) {
+	byAgent := recordedCall("bash", `{"command": "ls"}`, "deny", "bash: deny")
+	byAgent.Decision.Source = "agent explore"
+	r := again(t, "full", &jobUsage{id: "a", calls: []usedCall{byAgent, recordedCall("bash", `{"command": "ls"}`, "deny", "hook before_tool")}})
+	if r.NotByRules != 2 || r.Decided != 0 || len(r.Differences) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestConnectionsAreDecidedByTheNetworkOfAgentsOrSetup(t *testing.T) {
+	job := &jobUsage{id: "a", network: []event.Network{
+		{Host: "example.com", Port: 443, Addr: "93.184.216.34"},
+		{Host: "example.com", Port: 443, Denied: true, Error: "no network"},
+		{Host: "proxy.golang.org", Port: 443, Addr: "142.250.1.1"},
+		{Host: "gone.example.com", Port: 443, Error: "no such host"},
+	}}
+	want := map[string]string{"full": "newly allowed", "build": "denied now"}
+	for profile, verdict := range want {
+		r := again(t, profile, job)
+		if len(r.Differences) != 1 || string(r.Differences[0].Verdict) != verdict || r.Differences[0].Calls[0].Subject != "example.com:443" {
+			t.Errorf("%s: %+v, want that example.com is %s", profile, r.Differences, verdict)
+		}
+	}
+}
+
+func TestTheTextShowsFiveCallsOfADifference(t *testing.T) {
+	job := &jobUsage{id: "a"}
+	for range 7 {
+		job.calls = append(job.calls, recordedCall("bash", `{"command": "echo \u001b[31m`+strings.Repeat("a", 500)+`"}`, "deny", "bash: deny"))
+	}
+	var out bytes.Buffer
+	if err := again(t, "full", job).print(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, "    bash echo") != mostShown || !strings.Contains(text, "and 2 more") || strings.Contains(text, "\x1b") || out.Len() > 2000 {
+		t.Errorf("%s", text)
+	}
+}

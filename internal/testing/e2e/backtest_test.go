@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/dev/nightly"
+	"github.com/millhand/millhand/internal/event"
+)
+
+// backtestRules are the rules of a profile, of which each mutant lacks or inverts one.
+func backtestRules() [][3]string {
+	return [][3]string{
+		{"bash", "*", "allow"},
+		{"bash", "git push*", "deny"},
+		{"bash", "rm *", "deny"},
+		{"bash", "go env *", "deny"},
+		{"edit", "*", "allow"},
+		{"edit", "docs/**", "deny"},
+		{"read", "*", "allow"},
+		{"read", "*.env", "deny"},
+		{"external_read", "/etc/*", "allow"},
+		{"webfetch", "https://example.com/*", "deny"},
+		{"task", "explore", "allow"},
+		{"todowrite", "*", "deny"},
+	}
+}
+
+// TestABacktestFindsEveryDifference runs the same calls under mutated rules, and compares what a backtest of each run by the
+// rules of each other one reports with what was decided when it ran: every call that was decided otherwise, and no other.
+func TestABacktestFindsEveryDifference(t *testing.T) {
+	dir := t.TempDir()
+	profiles := writeBacktest(t, dir)
+	millhandIn(t, dir, "run", "manifest.yaml", "--report-dir", "out", "-q")
+	recorded := decisionsOf(t, filepath.Join(dir, "out", "events.jsonl"))
+	if len(recorded) != len(profiles) {
+		t.Fatalf("%d jobs, want one for each of %d profiles", len(recorded), len(profiles))
+	}
+	differences := 0
+	for j, name := range profiles {
+		if !nightly.On() && j%6 != 0 {
+			continue
+		}
+		want := map[string]string{}
+		for _, other := range profiles {
+			for call, was := range recorded[other] {
+				now, decided := recorded[name][call]
+				switch {
+				case !decided:
+				case was == "deny" && now == "allow":
+					want[other+" "+call] = "newly allowed"
+				case was == "allow" && now == "deny":
+					want[other+" "+call] = "denied now"
+				}
+			}
+		}
+		var result struct {
+			Differences []struct {
+				Verdict, Now, Was string
+				Calls             []struct{ Job, ID, Tool, Subject string }
+			}
+		}
+		out := millhandIn(t, filepath.Join(dir, "shop"), "policy", "backtest", "--profile", name, "--manifest", "../manifest.yaml", "--json", "--accept", "../out")
+		if err := json.Unmarshal(out, &result); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for _, d := range result.Differences {
+			for _, c := range d.Calls {
+				if c.Tool == "network" {
+					continue
+				}
+				id := c.Job + " " + c.ID
+				if want[id] != d.Verdict {
+					t.Errorf("%s by %s: %s %q: %q (now %s, was %s), want %q", c.Job, name, c.Tool, c.Subject, d.Verdict, d.Now, d.Was, want[id])
+				}
+				delete(want, id)
+				differences++
+			}
+		}
+		for id, verdict := range want {
+			t.Errorf("%s by %s: not reported as %s", id, name, verdict)
+		}
+	}
+	t.Logf("%d profiles, %d differences", len(profiles), differences)
+	if differences < 100 {
+		t.Errorf("only %d differences: the mutants do not differ enough", differences)
+	}
+}
+
+// writeBacktest writes a repository, and a manifest with a job for each of the presets and mutants, whose names it returns.
+func writeBacktest(t *testing.T, dir string) []string {
+	t.Helper()
+	names := []string{"readonly", "review", "build", "full", "base"}
+	var mutants, jobs strings.Builder
+	write := func(name string, changed int, effect string) {
+		fmt.Fprintf(&mutants, "  %s:\n    permission:\n", name)
+		last := ""
+		for i, r := range backtestRules() {
+			if i == changed && effect == "" {
+				continue
+			}
+			if i == changed {
+				r[2] = effect
+			}
+			if r[0] != last {
+				fmt.Fprintf(&mutants, "      %s:\n", r[0])
+				last = r[0]
+			}
+			fmt.Fprintf(&mutants, "        %q: %s\n", r[1], r[2])
+		}
+	}
+	write("base", -1, "")
+	for i, r := range backtestRules() {
+		inverse := map[string]string{"allow": "deny", "deny": "allow"}[r[2]]
+		names = append(names, fmt.Sprintf("without%d", i), fmt.Sprintf("inverse%d", i))
+		write(fmt.Sprintf("without%d", i), i, "")
+		write(fmt.Sprintf("inverse%d", i), i, inverse)
+	}
+	for _, name := range names {
+		fmt.Fprintf(&jobs, "  - {id: %s, prompt: Go., profile: %s}\n", name, name)
+	}
+	for name, text := range map[string]string{
+		"shop/go.mod": "module shop\n\ngo 1.26\n", "shop/.env": "KEY=x\n", "shop/docs/a.md": "a\n", "shop/a.go": "package a\n",
+		"manifest.yaml": "version: 1\nrepos: [{path: shop}]\nmodel: script:calls.yaml\nlimits: {denials: 100}\njobs: 4\nprofiles:\n" + mutants.String() + "tasks:\n" + jobs.String(),
+		"calls.yaml":    backtestCalls,
+	} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc", filepath.Join(dir, "shop", "outside")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = filepath.Join(dir, "shop")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	return names
+}
+
+const backtestCalls = `version: 1
+turns:
+  - calls:
+      - {tool: read, args: {filePath: go.mod}}
+      - {tool: read, args: {filePath: .env}}
+      - {tool: read, args: {filePath: outside/hostname}}
+      - {tool: read, args: {filePath: /etc/hostname}}
+      - {tool: list, args: {path: docs}}
+      - {tool: glob, args: {pattern: "*.go"}}
+      - {tool: grep, args: {pattern: package, path: /etc}}
+      - {tool: todowrite, args: {todos: []}}
+      - {tool: task, args: {description: look, prompt: Look., subagent_type: explore}}
+      - {tool: webfetch, args: {url: "https://example.com/a"}}
+      - {tool: nosuch, args: {a: 1}}
+  - calls:
+      - {tool: bash, args: {command: "echo a && cat go.mod"}}
+      - {tool: bash, args: {command: "cat .env; cat outside/hostname"}}
+      - {tool: bash, args: {command: "echo x >$TMPDIR/a; cat $TMPDIR/a; ls $HOME"}}
+      - {tool: bash, args: {command: "cat /etc/hostname >docs/c.md"}}
+      - {tool: bash, args: {command: "git status && git push origin main"}}
+      - {tool: bash, args: {command: "go env GOOS || true; $(echo rm) x"}}
+      - {tool: bash, args: {command: "find . -name '*.md' -exec rm {} +", workdir: docs}}
+  - calls:
+      - {tool: write, args: {filePath: b.go, content: "package a"}}
+      - {tool: write, args: {filePath: docs/b.md, content: b}}
+      - {tool: write, args: {filePath: /etc/millhand-test, content: b}}
+      - {tool: edit, args: {filePath: a.go, oldString: package a, newString: package b}}
+      - {tool: edit, args: {filePath: docs/a.md, oldString: a, newString: b}}
+      - {tool: write, args: {filePath: .github/workflows/a.yml, content: b}}
+  - {text: Done.}
+`
+
+// decisionsOf returns the effect of each decided call of a run, by job and id.
+func decisionsOf(t *testing.T, file string) map[string]map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]string{}
+	_, err = event.Read(bytes.NewReader(text), func(e event.Event) error {
+		if e.Job != "" && all[e.Job] == nil {
+			all[e.Job] = map[string]string{}
+		}
+		if e.Type == event.CallUpdated && e.Call != nil && e.Call.Decision != nil {
+			all[e.Job][e.Call.ID] = e.Call.Decision.Effect
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// millhandIn runs the program in a directory, and returns its standard output.
+func millhandIn(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "millhand", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("millhand %v: %v: %s", args, err, stderr.Bytes())
+	}
+	return out
+}
