@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/opencode"
+	"github.com/millhand/millhand/internal/app/planned/outlook"
 	"github.com/millhand/millhand/internal/app/starter"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -48,7 +49,7 @@ func initCommand(w world.World) *cli.Command {
 				return fault.New(event.ExitUsage, "init: %w", err)
 			}
 			if o.opencode { // what it refers to may be invalid
-				return validate(in.Context, w, load.Options{Manifests: []string{filepath.Join(o.dir, load.UsualManifest)}})
+				return outlook.Validate(in.Context, w, load.Options{Manifests: []string{filepath.Join(o.dir, load.UsualManifest)}})
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/load"
 	"github.com/millhand/millhand/internal/app/option"
+	"github.com/millhand/millhand/internal/app/planned/outlook"
 	"github.com/millhand/millhand/internal/app/runs"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -61,7 +62,7 @@ func runCommand(w world.World) *cli.Command {
 				return load.NotLoaded(ctx, err)
 			}
 			if o.DryRun {
-				return showPlan(ctx, w, dry(o))
+				return outlook.Show(ctx, w, dry(o))
 			}
 			o.Invocation = startedWith(ctx)
 			return runs.Run(ctx, w, *o)
@@ -70,9 +71,9 @@ func runCommand(w world.World) *cli.Command {
 }
 
 // dry returns the options of "millhand plan" for --dry-run.
-func dry(o *runs.Options) showOptions {
+func dry(o *runs.Options) outlook.Options {
 	if o.JSON {
-		return showOptions{plan: o.Plan, format: "json", after: o.After}
+		return outlook.Options{Plan: o.Plan, Format: "json", After: o.After}
 	}
-	return showOptions{plan: o.Plan, format: "table", after: o.After}
+	return outlook.Options{Plan: o.Plan, Format: "table", After: o.After}
 }

@@ -1,4 +1,4 @@
-package command
+package outlook
 
 import (
 	"context"
@@ -32,18 +32,18 @@ type planWaves struct {
 }
 
 // plannedWaves reads the saved runs of a plan. The forge is asked only with --check.
-func plannedWaves(ctx context.Context, w world.World, o showOptions, plan *tasks.Plan) (*planWaves, error) {
-	if plan.Rollout == nil && len(o.after) == 0 {
+func plannedWaves(ctx context.Context, w world.World, o Options, plan *tasks.Plan) (*planWaves, error) {
+	if plan.Rollout == nil && len(o.After) == 0 {
 		return nil, nil
 	}
-	saved, err := runs.FindWaves(w, plan.Name, "", o.after, "")
+	saved, err := runs.FindWaves(w, plan.Name, "", o.After, "")
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if plan.Rollout == nil { // only what was named counts
 		saved.OnlyNamed()
 	}
-	r, err := runs.OpenRollout(ctx, w, plan, saved, o.check)
+	r, err := runs.OpenRollout(ctx, w, plan, saved, o.Check)
 	if err != nil {
 		return nil, err
 	}
