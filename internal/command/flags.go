@@ -30,6 +30,11 @@ func noArguments(command string, args []string) error {
 	return nil
 }
 
+// withoutArguments returns the parse function of a command without arguments, for [act].
+func withoutArguments(command string) func(args []string) error {
+	return func(args []string) error { return noArguments(command, args) }
+}
+
 // jsonFlag is the --json flag of commands that can print JSON.
 func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/toolbox"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -83,11 +84,11 @@ func TestMistakesInOptions(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"requires a NAME and --dir":                                     (&toolOptions{}).parse([]string{"read"}),
-		"the tool lsp requires --manifest, with language servers (lsp)": (&toolOptions{dir: "."}).parse([]string{"lsp"}),
+		"requires a NAME and --dir":                                     (&toolbox.Options{}).Parse([]string{"read"}),
+		"the tool lsp requires --manifest, with language servers (lsp)": (&toolbox.Options{Dir: "."}).Parse([]string{"lsp"}),
 		"requires a tool and its subject":                               parseExplain(&policies.ExplainOptions{}, []string{"bash"}),
 		"explain requires --profile":                                    parseExplain(&policies.ExplainOptions{}, []string{"bash", "ls"}),
-		"tool list accepts no arguments":                                (&toolsOptions{}).parse([]string{"x"}),
+		"tool list accepts no arguments":                                noArguments("tool list", []string{"x"}),
 		"missing RUN argument":                                          (&reportOptions{}).parse(nil),
 		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
 		"report prune requires --keep":                                  (&pruneRunsOptions{keep: -1}).parse(nil),

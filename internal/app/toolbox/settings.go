@@ -1,9 +1,10 @@
-package command
+package toolbox
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -21,9 +22,9 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// toolSettings is the configuration of tools outside of a session: a model's name, and
+// settings is the configuration of tools outside of a session: a model's name, and
 // the search, skills, agents and custom tools of a manifest.
-type toolSettings struct {
+type settings struct {
 	env    tools.Env
 	custom []tools.Tool
 	skills []string    // directories of skills, in addition to the workspace's
@@ -32,10 +33,10 @@ type toolSettings struct {
 	private *sandbox.Private // files of the system
 }
 
-// readToolSettings returns the settings for a model and a manifest. Without a model
+// readSettings returns the settings for a model and a manifest. Without a model
 // every tool is offered.
-func readToolSettings(ctx context.Context, w world.World, model string, o load.ProfileOptions) (*toolSettings, error) {
-	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
+func readSettings(ctx context.Context, w world.World, model string, o load.ProfileOptions) (*settings, error) {
+	s := &settings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}, private: sandbox.NewPrivate(w.System...)}
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
 	if o.Manifest != "" {
@@ -55,7 +56,7 @@ func readToolSettings(ctx context.Context, w world.World, model string, o load.P
 	return s, nil
 }
 
-func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o load.ProfileOptions) (*tasks.Plan, error) {
+func (s *settings) fromManifest(ctx context.Context, w world.World, o load.ProfileOptions) (*tasks.Plan, error) {
 	opts, err := load.TaskOptions(ctx, w, o.PolicyOptions)
 	if err != nil {
 		return nil, err
@@ -82,4 +83,17 @@ func (s *toolSettings) fromManifest(ctx context.Context, w world.World, o load.P
 // noSpawn is the spawn function of the task tool outside of a session.
 func noSpawn(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 	return tools.SpawnResult{}, errors.New("subagents are not supported in a single call: run a manifest")
+}
+
+// runs reports whether a tool can run commands.
+func (s *settings) runs(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
+}
+
+// granted reports whether a tool is a custom one that may write the workspace, whatever the profile allows.
+func (s *settings) granted(name string) bool {
+	return s.plan != nil && slices.ContainsFunc(s.plan.Tools, func(t tasks.CustomTool) bool {
+		return t.Workspace && strings.EqualFold(t.Name, strings.TrimSpace(name))
+	})
 }

@@ -1,4 +1,4 @@
-package command
+package toolbox
 
 import (
 	"context"
@@ -21,17 +21,17 @@ import (
 
 // serveLanguages gives a call the language servers of a manifest, which start as in a job. stop
 // ends them.
-func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (stop func(), err error) {
+func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, set *settings, end func(error), call string) (stop func(), err error) {
 	uses := []string{"lsp", "edit", "write", "apply_patch", "batch"}
-	if settings.plan == nil || settings.plan.LSP == nil || !slices.Contains(uses, strings.ToLower(strings.TrimSpace(call))) {
+	if set.plan == nil || set.plan.LSP == nil || !slices.Contains(uses, strings.ToLower(strings.TrimSpace(call))) {
 		return func() {}, nil
 	}
-	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	g, base, err := ground(ctx, w, o, mode, env, set, end)
 	if err != nil {
 		return nil, err
 	}
-	set := extension.NewLanguages(ctx, extension.LanguageConfig{
-		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
+	started := extension.NewLanguages(ctx, extension.LanguageConfig{
+		LSP: *set.plan.LSP, Root: env.Workspace.Root(), Version: w.Version, Sandbox: string(g.Level), Found: confinement.FindsProgram(w.Getenv, g.Level, g.Workspace),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile = confinement.LanguageProfile(g.Profile, s)
@@ -40,9 +40,9 @@ func serveLanguages(ctx context.Context, w world.World, o load.ProfileOptions, m
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
-	env.Languages = set.Tools()
+	env.Languages = started.Tools()
 	return func() {
-		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
+		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}, nil

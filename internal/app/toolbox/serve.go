@@ -1,4 +1,4 @@
-package command
+package toolbox
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 )
 
 // servers returns the MCP servers of the manifest.
-func (s *toolSettings) servers() []tasks.MCPServer {
+func (s *settings) servers() []tasks.MCPServer {
 	if s.plan == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (s *toolSettings) servers() []tasks.MCPServer {
 
 // scripts returns the tool files and plugins of the manifest that a call needs: plugins have hooks for
 // all calls.
-func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
+func (s *settings) scripts(call string) (of tasks.Scripts, needed bool) {
 	if s.plan == nil {
 		return of, false
 	}
@@ -69,21 +69,21 @@ func openScripts(w world.World, s tasks.Scripts, g confinement.Env, base string)
 	return p.Config(s, g, root, base, "tool@js", func(error) {}), nil
 }
 
-// serveTools starts the MCP servers, tool files and plugins of a manifest as a job would, returns
+// serve starts the MCP servers, tool files and plugins of a manifest as a job would, returns
 // their tools, and adds their hooks: for a call only the servers whose tool it can be, without a
 // call ("") all that the profile needs. stop ends them.
-func serveTools(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
-	needed := slices.DeleteFunc(slices.Clone(settings.servers()), func(s tasks.MCPServer) bool {
+func serve(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, set *settings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
+	needed := slices.DeleteFunc(slices.Clone(set.servers()), func(s tasks.MCPServer) bool {
 		return call != "" && !strings.EqualFold(call, "batch") && !strings.HasPrefix(strings.ToLower(call), strings.ToLower(s.Name)+"_")
 	})
-	of, scripted := settings.scripts(call)
+	of, scripted := set.scripts(call)
 	if len(needed) == 0 && !scripted || env.Workspace == nil {
 		return nil, func() {}, nil
 	}
 	if len(needed) > 0 && !scripted && !strings.EqualFold(call, "batch") && call != "" && !env.Profile.MayCall(call) { // the denial of a call that is never made
 		return []tools.Tool{tools.NewExternal(tools.External{Name: call, Extension: needed[0].Name})}, func() {}, nil
 	}
-	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	g, base, err := ground(ctx, w, o, mode, env, set, end)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,10 +92,10 @@ func serveTools(ctx context.Context, w world.World, o load.ProfileOptions, mode 
 		if scripts, err = openScripts(w, of, g, base); err != nil {
 			return nil, nil, errors.Join(fault.New(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
 		}
-		scripts.Load.Settings = jsprogram.Settings(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
+		scripts.Load.Settings = jsprogram.Settings(set.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
-	set, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy,
+	started, err := extension.Start(ctx, extension.Config{
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(set.custom), Version: w.Version, Sandbox: string(g.Level), Proxy: w.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile, own.Tools = confinement.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
@@ -105,7 +105,7 @@ func serveTools(ctx context.Context, w world.World, o load.ProfileOptions, mode 
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
 	stop = func() { //nolint:contextcheck // ends in any case
-		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
+		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}
@@ -113,11 +113,11 @@ func serveTools(ctx context.Context, w world.World, o load.ProfileOptions, mode 
 		stop()
 		return nil, nil, fault.New(event.ExitFailed, "%w", err)
 	}
-	env.Hooks = set.Hooks("")
-	return set.Tools("", ""), stop, nil
+	env.Hooks = started.Hooks("")
+	return started.Tools("", ""), stop, nil
 }
 
 // extends reports whether the manifest has programs that serve jobs.
-func (s *toolSettings) extends() bool {
+func (s *settings) extends() bool {
 	return s.plan != nil && s.plan.StartsProcesses()
 }

@@ -1,4 +1,4 @@
-package command
+package toolbox
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 )
 
 // hooks returns the hooks of the manifest around calls.
-func (s *toolSettings) hooks() []tasks.Hook {
+func (s *settings) hooks() []tasks.Hook {
 	if s.plan == nil {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.plan.Hooks), func(h tasks.Hook) bool { return h.On != tasks.BeforeTool && h.On != tasks.AfterTool })
 }
 
-// hookTools returns the hooks around a single call. stop releases them.
-func hookTools(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (around []tools.Hook, stop func(), err error) {
-	hooks := settings.hooks()
+// hookCalls returns the hooks around a single call. stop releases them.
+func hookCalls(ctx context.Context, w world.World, o load.ProfileOptions, mode string, env *tools.Env, set *settings, end func(error)) (around []tools.Hook, stop func(), err error) {
+	hooks := set.hooks()
 	if len(hooks) == 0 {
 		return nil, func() {}, nil
 	}
-	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	g, base, err := ground(ctx, w, o, mode, env, set, end)
 	if err != nil {
 		return nil, nil, err
 	}
 	warn := func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) }
-	set := hook.New(hook.Config{
+	started := hook.New(hook.Config{
 		Hooks: hooks, Input: hook.Input{Dir: g.Workspace}, Sandbox: string(g.Level), Redact: env.Redact,
 		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
@@ -51,8 +51,8 @@ func hookTools(ctx context.Context, w world.World, o load.ProfileOptions, mode s
 			end(errors.New(reason))
 		},
 	})
-	return set.Around("", ""), func() {
-		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
+	return started.Around("", ""), func() {
+		if err := errors.Join(started.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}, nil

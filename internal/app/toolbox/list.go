@@ -1,0 +1,73 @@
+package toolbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/millhand/millhand/internal/app/fault"
+	"github.com/millhand/millhand/internal/app/load"
+	"github.com/millhand/millhand/internal/app/world"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/tools"
+)
+
+// specDocument is one tool in `millhand tool list --json`.
+type specDocument struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters"`
+	ReadOnly    bool           `json:"read_only"`
+}
+
+// List prints the tools that a model is offered.
+func List(ctx context.Context, w world.World, o Options) error {
+	profile, err := load.Profile(ctx, w, o.ProfileOptions)
+	if err != nil {
+		return err
+	}
+	set, err := readSettings(ctx, w, o.Model, o.ProfileOptions)
+	if err != nil {
+		return err
+	}
+	env := set.env
+	env.Profile, env.Redact = profile, w.Redactor(set.plan)
+	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
+		defer space.Close()
+		env.Workspace = space
+		env.Skills = tools.FindSkills(space, set.skills)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if set.plan != nil && set.plan.LSP != nil {
+		env.Languages = &tools.Languages{} // nothing is called
+	}
+	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, "")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	registry, err := tools.For(&env, slices.Concat(set.custom, served)...)
+	if err != nil {
+		return fault.Wrap(event.ExitUsage, err)
+	}
+	docs := []specDocument{}
+	for _, s := range registry.Offer(profile) {
+		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
+	}
+	if o.JSON {
+		var text bytes.Buffer
+		if err := printable.WriteJSON(&text, docs); err != nil {
+			return err
+		}
+		_, err = w.Out.Write(env.Redact.JSON(text.Bytes()))
+		return err
+	}
+	for _, d := range docs {
+		fmt.Fprintf(w.Out, "%-11s %s\n", printable.Line(env.Redact.Text(d.Name), 100), printable.Line(env.Redact.Text(d.Description), 100))
+	}
+	return nil
+}
