@@ -2,200 +2,34 @@ package command
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
-	"github.com/millhand/millhand/internal/app/load"
-	"github.com/millhand/millhand/internal/app/opencode"
-	"github.com/millhand/millhand/internal/app/planned/outlook"
-	"github.com/millhand/millhand/internal/app/starter"
+	"github.com/millhand/millhand/internal/app/starter/scaffold"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
-	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 func initCommand(w world.World) *cli.Command {
-	var o initOptions
+	var o scaffold.Options
 	return &cli.Command{
 		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
 		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next. The model is that of Claude Code's settings for Bedrock or Vertex (CLAUDE_CODE_USE_BEDROCK), or of a provider whose key is set.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead, with --demo an example that can be run without a key; they are those of examples/.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.demo, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.opencode, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.github, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.gitlab, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.cron, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "force", Usage: "Replace existing files", Destination: &o.force, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "demo", Usage: "Write the quickstart to DIR, a new git repository: a run with a scripted model, without a key", Destination: &o.Demo, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, list what could not be converted, and validate the result", Destination: &o.OpenCode, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.GitHub, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.GitLab, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.Cron, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "force", Usage: "Replace existing files", Destination: &o.Force, EnvVars: noVariable()},
 		},
 		Action: func(in *cli.Context) error {
 			if in.NArg() > 1 {
 				return fault.New(event.ExitUsage, "init accepts one directory; see 'millhand init --help'")
 			}
-			o.dir = cmp.Or(in.Args().First(), ".")
-			write := o.run
-			if o.demo {
-				write = func(w world.World) error { return o.demonstrate(in.Context, w) }
-			}
-			if err := write(w); err != nil {
-				return fault.New(event.ExitUsage, "init: %w", err)
-			}
-			if o.opencode { // what it refers to may be invalid
-				return outlook.Validate(in.Context, w, load.Options{Manifests: []string{filepath.Join(o.dir, load.UsualManifest)}})
-			}
-			return nil
+			o.Dir = cmp.Or(in.Args().First(), ".")
+			return scaffold.Write(in.Context, w, o)
 		},
 	}
-}
-
-// initOptions are the flags of init.
-type initOptions struct {
-	dir                            string
-	opencode, github, gitlab, cron bool
-	demo, force                    bool
-}
-
-// run writes the files, all or none.
-func (o initOptions) run(w world.World) error {
-	all, next, err := o.files(w)
-	if err != nil {
-		return err
-	}
-	dir, err := files.MakeOwn(o.dir, 0o755)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	for _, f := range all {
-		if err := dir.Check(f.Path); err != nil { // the names below DIR are the repository's
-			return fmt.Errorf("%w: remove it first", err)
-		}
-		if dir.Exists(f.Path) && !o.force {
-			return fmt.Errorf("%s exists; use --force to replace it", o.path(f))
-		}
-	}
-	for _, f := range all {
-		if err := dir.Write(f.Path, f.Data, f.Mode); err != nil {
-			return err
-		}
-		fmt.Fprintf(w.Out, "wrote %s\n", printable.Text(o.path(f)))
-	}
-	fmt.Fprintln(w.Out, "next: "+printable.Text(next))
-	return nil
-}
-
-// path is the path of a file for messages.
-func (o initOptions) path(f starter.File) string {
-	return filepath.Join(o.dir, filepath.FromSlash(f.Path))
-}
-
-// files returns what to write, and what the user does next.
-func (o initOptions) files(w world.World) (all []starter.File, next string, err error) {
-	var chosen []starter.CI
-	for ci, given := range map[starter.CI]bool{starter.GitHub: o.github, starter.GitLab: o.gitlab, starter.Cron: o.cron} {
-		if given {
-			chosen = append(chosen, ci)
-		}
-	}
-	switch {
-	case len(chosen) > 1 || len(chosen) == 1 && o.opencode:
-		return nil, "", errors.New("--from-opencode, --github, --gitlab and --cron exclude each other; run it once for each")
-	case len(chosen) == 1:
-		all, err = chosen[0].Files()
-		return all, chosen[0].Next(), err
-	}
-	manifest, next := []byte(nil), ""
-	if o.opencode {
-		manifest, next, err = o.converted(w)
-	} else {
-		manifest, next, err = o.fitting(w)
-	}
-	return []starter.File{{Path: load.UsualManifest, Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
-}
-
-// converted returns a manifest that is converted from OpenCode's configuration.
-func (o initOptions) converted(w world.World) (converted []byte, next string, err error) {
-	known := opencode.Known{
-		Provider: func(name string) bool {
-			_, ok := provider.Lookup(name)
-			return ok
-		},
-		LanguageServer: manifest.KnownLanguageServer,
-	}
-	converted, notes, err := opencode.Convert(o.dir, known)
-	for _, note := range notes {
-		fmt.Fprintln(w.Err, printable.Text(note))
-	}
-	return converted, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, load.UsualManifest), err
-}
-
-// fitting returns a manifest that fits the project in the directory.
-func (o initOptions) fitting(w world.World) (manifest []byte, next string, err error) {
-	root, err := os.OpenRoot(o.dir)
-	if err != nil {
-		return nil, "", err
-	}
-	defer root.Close()
-	project, err := starter.Look(root)
-	if err != nil {
-		return nil, "", err
-	}
-	fmt.Fprintln(w.Err, printable.Text(project.Summary()))
-	cloud, clouded := starter.ClaudeCode(root, w.Getenv)
-	for _, note := range cloud.Notes {
-		fmt.Fprintln(w.Err, printable.Text("Claude Code: "+note))
-	}
-	id, key, set := firstModel(w)
-	if clouded {
-		id, set = cloud.Model, true
-	}
-	path := filepath.Join(o.dir, load.UsualManifest)
-	if next = fmt.Sprintf("edit the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n", path); !set {
-		next += fmt.Sprintf("  export %s=...\n", key)
-	}
-	next += "  millhand run " + path
-	switch {
-	case clouded:
-		next += fmt.Sprintf("\nClaude Code is set up for %s here, so the model is %s, with the login of the cloud", cloud.Provider, id)
-	case set:
-		next += fmt.Sprintf("\n%s is set, so the model is %s", key, id)
-	}
-	for _, ci := range project.CI {
-		if flag := map[string]string{"GitHub Actions": "--github", "GitLab CI": "--gitlab"}[ci]; flag != "" {
-			next += fmt.Sprintf("\nthis repository uses %s: millhand init %s writes files for it", ci, flag)
-		}
-	}
-	return project.Manifest(id, cloud.Keys()), next, nil
-}
-
-// firstModels are models for a first manifest by their providers, the usual ones first.
-func firstModels() []string {
-	return []string{
-		"openai/gpt-5-mini", "anthropic/claude-haiku-4-5", "google/gemini-2.5-flash", "openrouter/openai/gpt-5-mini", "mistral/devstral-latest", "groq/openai/gpt-oss-120b",
-		"deepseek/deepseek-v4-flash", "xai/grok-code-fast-1", "together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "fireworks/accounts/fireworks/models/deepseek-v4-flash", "cerebras/gpt-oss-120b",
-		"bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0",
-	}
-}
-
-// firstModel returns the model of a first manifest, of a provider whose key is set if there is
-// one, the variable with the key, and whether it is set.
-func firstModel(w world.World) (id, key string, set bool) {
-	for _, id := range firstModels() {
-		name, _, _ := strings.Cut(id, "/")
-		kind, _ := provider.Lookup(name)
-		for _, key := range kind.KeyEnv {
-			if w.Getenv(key) != "" {
-				return id, key, true
-			}
-		}
-	}
-	return firstModels()[0], "OPENAI_API_KEY", false
 }

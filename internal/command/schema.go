@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -65,18 +64,6 @@ func writeSchema(out io.Writer, doc map[string]any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(doc)
-}
-
-// releaseVersion is the version of a build from a tag.
-var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
-
-// schemaLine is the comment by which editors find the schema of a manifest.
-func schemaLine() string {
-	ref := version()
-	if !releaseVersion.MatchString(ref) {
-		ref = "main"
-	}
-	return "# yaml-language-server: $schema=https://raw.githubusercontent.com/millhand/millhand/" + ref + "/docs/manifest.schema.json\n"
 }
 
 func explainCommand(w world.World) *cli.Command {

@@ -1,4 +1,4 @@
-package command
+package scaffold
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 
 // demonstrate writes the quickstart to the directory, which must be missing or empty, as a
 // git repository with one commit.
-func (o initOptions) demonstrate(ctx context.Context, w world.World) error {
-	if o.opencode || o.github || o.gitlab || o.cron || o.force {
+func (o Options) demonstrate(ctx context.Context, w world.World) error {
+	if o.OpenCode || o.GitHub || o.GitLab || o.Cron || o.Force {
 		return errors.New("--demo excludes the other flags; it writes to a new directory")
 	}
-	if entries, err := os.ReadDir(o.dir); len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(err, fmt.Errorf("%s is not empty: name a new directory", o.dir))
+	if entries, err := os.ReadDir(o.Dir); len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fmt.Errorf("%s is not empty: name a new directory", o.Dir))
 	}
 	all, err := starter.Demo()
 	if err != nil {
@@ -39,10 +39,10 @@ func (o initOptions) demonstrate(ctx context.Context, w world.World) error {
 			return err
 		}
 	}
-	if _, err := gitops.CopyDirectory(ctx, written.Path(), o.dir, w.GitEnv()); err != nil {
+	if _, err := gitops.CopyDirectory(ctx, written.Path(), o.Dir, w.GitEnv()); err != nil {
 		return err
 	}
-	dir := printable.Text(o.dir)
+	dir := printable.Text(o.Dir)
 	fmt.Fprintf(w.Out, "wrote %s, a git repository with %d files\nnext: cd %[1]s && millhand run\n", dir, len(all))
 	return nil
 }
