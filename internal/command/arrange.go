@@ -1,21 +1,14 @@
 package command
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/tasks/form"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // commandLine are arguments in the order that urfave/cli requires: what follows the first argument of
@@ -111,157 +104,9 @@ func split(all []cli.Flag, args []string) (flags, others []string, complete bool
 	return flags, others, true
 }
 
-// The errors of package flag.
-var (
-	undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
-	missingValue  = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
-	invalidValue  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]*): (.*)$`)
-	})
-)
-
-// usageError returns the error for flags that the library refuses, with the fix.
-func usageError(in *cli.Context, err error, _ bool) error {
-	c, text := in.Command, err.Error()
-	if m := undefinedFlag.FindStringSubmatch(text); m != nil {
-		given := dashes(m[1])
-		if args := lineOf(in.Context).args; len(args) > 0 {
-			given = args[len(args)-1]
-		}
-		text = "unknown flag " + given + cmp.Or(commandsWith(in.App, m[1]), nearFlag(m[1], c.Flags), keyOf(m[1]))
-	} else if m := missingValue.FindStringSubmatch(text); m != nil {
-		text = "flag needs an argument: " + dashes(m[1])
-	} else if m := invalidValue().FindStringSubmatch(text); m != nil {
-		by, ok := lineOf(in.Context).variables[m[2]]
-		if !ok {
-			by = dashes(m[2])
-		}
-		text = fmt.Sprintf("invalid value %s for %s: %s", m[1], by, m[3])
-	}
-	return fault.New(event.ExitUsage, "%s; see '%s --help'", text, c.HelpName)
-}
-
-func dashes(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
-// commandsWith names the commands that have a flag; "" if none has it.
-func commandsWith(app *cli.App, flag string) string {
-	var list []string
-	var look func(path string, commands []*cli.Command)
-	look = func(path string, commands []*cli.Command) {
-		for _, c := range commands {
-			if !c.Hidden {
-				name := path + " " + c.Name
-				if slices.ContainsFunc(c.VisibleFlags(), func(f cli.Flag) bool { return f.Names()[0] == flag }) {
-					list = append(list, "'"+name+"'")
-				}
-				look(name, c.Subcommands)
-			}
-		}
-	}
-	look(app.Name, app.Commands)
-	if len(list) == 0 {
-		return ""
-	}
-	return ", which is a flag of " + strings.Join(list, ", ")
-}
-
-// keyOf names the key of manifests that an unknown flag stands for; "" if it does for none.
-func keyOf(flag string) string {
-	found := form.MatchKeys(manifest.EveryKey(), strings.ReplaceAll(flag, "-", "_"))
-	if len(found) == 0 || strings.ContainsAny(flag, "*?[.") {
-		return ""
-	}
-	at := slices.MinFunc(found, func(a, b form.Key) int { return cmp.Compare(strings.Count(a.Path, "."), strings.Count(b.Path, ".")) })
-	return ", which is the key " + strings.ReplaceAll(at.Path, "[]", "") + " of a manifest"
-}
-
-// noVariable is EnvVars of a flag that no environment variable can set.
-func noVariable() []string { return []string{} }
-
-// variable returns the name of the environment variable that sets a flag. An empty
-// variable doesn't, because a CI passes omitted inputs as empty variables. EnvVars has none of these names,
-// because the library would read the environment of the process.
-func variable(f cli.Flag) string {
-	d, ok := f.(cli.DocGenerationFlag)
-	switch {
-	case ok && len(d.GetEnvVars()) > 0:
-		return d.GetEnvVars()[0]
-	case ok && d.GetEnvVars() != nil:
-		return ""
-	}
-	return "MILLHAND_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
-}
-
 func acceptsValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
 	return ok && d.TakesValue()
-}
-
-// nearFlag and nearCommand suggest what the library does, if it is similar: it always has a suggestion.
-func nearFlag(name string, flags []cli.Flag) string {
-	suggested := strings.TrimLeft(cli.SuggestFlag(flags, name, true), "-")
-	if letters := strings.TrimRight(name, "0123456789"); letters != "" && strings.HasPrefix(suggested, letters) { // -j3, --out
-		return "; did you mean --" + suggested + "?"
-	}
-	if best := near(name, []string{suggested}); best != "" {
-		return "; did you mean --" + suggested + "?"
-	}
-	return ""
-}
-
-func nearCommand(name string, commands []*cli.Command) string {
-	var suggested string
-	if _, err := fmt.Sscanf(cli.SuggestCommand(commands, name), cli.SuggestDidYouMeanTemplate, &suggested); err != nil {
-		return ""
-	}
-	return near(name, []string{suggested})
-}
-
-// near returns "; did you mean X?" for the name most similar to the word, or "" if
-// none is similar.
-func near(word string, names []string) string {
-	best, distance := "", min(len(word)/3+2, 4) // one edit of two letters, two of three, three of six
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(word, n); d < distance {
-			best, distance = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// misspeltVariables returns warnings about variables whose names are similar to those that
-// set flags. Others that start with MILLHAND_ may be those of another program.
-func misspeltVariables(app *cli.App, names []string) []string {
-	var known []string
-	for _, v := range variableDocs() {
-		known = append(known, v.names...)
-	}
-	for _, c := range append(all(app.Commands), &cli.Command{Flags: app.Flags}) {
-		for _, f := range c.Flags {
-			known = append(known, variable(f))
-		}
-	}
-	var list []string
-	for _, name := range names {
-		if !strings.HasPrefix(name, "MILLHAND_") || slices.Contains(known, name) {
-			continue
-		}
-		for _, k := range known {
-			if levenshtein.ComputeDistance(name, k) <= 2 {
-				list = append(list, fmt.Sprintf("the variable %s sets nothing; did you mean %s?", name, k))
-				break
-			}
-		}
-	}
-	return list
 }
 
 // all returns commands with those below them.

@@ -10,7 +10,6 @@ import (
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/tasks/manifest"
 )
 
 // The scripts ask the library for candidates. Its own for bash evaluates the words of the command
@@ -65,13 +64,4 @@ func printValues(in *cli.Context, values []string) {
 	for _, v := range values {
 		fmt.Fprintln(in.App.Writer, v)
 	}
-}
-
-// keyPaths returns the names of the keys of manifests.
-func keyPaths() []string {
-	var list []string
-	for _, k := range manifest.EveryKey() {
-		list = append(list, strings.ReplaceAll(k.Path, "[]", ""))
-	}
-	return list
 }

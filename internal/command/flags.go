@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -33,6 +34,17 @@ func noArguments(command string, args []string) error {
 // withoutArguments returns the parse function of a command without arguments, for [act].
 func withoutArguments(command string) func(args []string) error {
 	return func(args []string) error { return noArguments(command, args) }
+}
+
+// oneArgument returns the parse function of a command with one argument, for [act].
+func oneArgument(to *string, missing string) func(args []string) error {
+	return func(args []string) error {
+		if len(args) != 1 {
+			return errors.New(missing)
+		}
+		*to = args[0]
+		return nil
+	}
 }
 
 // jsonFlag is the --json flag of commands that can print JSON.

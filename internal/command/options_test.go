@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/app/option"
 	"github.com/millhand/millhand/internal/app/policies"
 	"github.com/millhand/millhand/internal/app/runs"
+	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/toolbox"
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
@@ -89,7 +90,7 @@ func TestMistakesInOptions(t *testing.T) {
 		"requires a tool and its subject":                               parseExplain(&policies.ExplainOptions{}, []string{"bash"}),
 		"explain requires --profile":                                    parseExplain(&policies.ExplainOptions{}, []string{"bash", "ls"}),
 		"tool list accepts no arguments":                                noArguments("tool list", []string{"x"}),
-		"missing RUN argument":                                          (&reportOptions{}).parse(nil),
+		"missing RUN argument":                                          (&shown.ReportOptions{}).Parse(nil),
 		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
 		"report prune requires --keep":                                  (&pruneRunsOptions{keep: -1}).parse(nil),
 		"--older-than -1ns: must not be n":                              (&pruneRunsOptions{olderThan: -1}).parse(nil),

@@ -43,20 +43,6 @@ func TestSchemaOfTheDocs(t *testing.T) {
 	}
 }
 
-func TestSchemasAreJSON(t *testing.T) {
-	for _, name := range schemas() {
-		exit, out := command(t, "schema", name)
-		var doc struct{ Title string }
-		if err := json.Unmarshal([]byte(out), &doc); exit != 0 || err != nil || doc.Title != "millhand "+name {
-			t.Errorf("%s: exit code %d, %v, title %q", name, exit, err, doc.Title)
-		}
-	}
-	if exit, out := command(t, "schema", "manifset"); exit != 2 || !strings.Contains(out, "did you mean manifest?") {
-		t.Errorf("exit code %d, %s", exit, out)
-	}
-}
-
-// The lines of real streams match the schema of events.
 func TestSchemaOfEvents(t *testing.T) {
 	s, err := schema.Compile(parsedSchema(t, "events"))
 	if err != nil {
@@ -107,37 +93,6 @@ func parsedSchema(t *testing.T, name string) map[string]any {
 		t.Fatal(err)
 	}
 	return doc.(map[string]any)
-}
-
-func TestExplainKey(t *testing.T) {
-	for line, want := range map[string]string{
-		"limits.turns":         "limits.turns (integer, default 100)\n  Model requests of a job\n",
-		"tasks.id":             "tasks[].id (string, required)\n  Unique name",
-		"verify":               "tasks[].verify (list of string or mapping or string)\n  Commands that must succeed",
-		"tasks[].verify":       "    tasks[].verify[].name  Name in reports",
-		"vars.region":          "vars (map of string)\n  Variables for",
-		"profiles.careful.env": "profiles.NAME.env (list of string)\n",
-		"tasks":                "below it; see 'millhand explain tasks.*'",
-		"author.*":             "Email address of the author\n",
-		"version":              "a file of at most 1 MiB",
-		"tool_output":          "    tool_output.lines  Lines; longer output is truncated and saved to a file (default 2000)\n",
-		"--policy hosts":       "hosts (list of string)\n  Hosts that may be reached",
-	} {
-		exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...)
-		if exit != 0 || !strings.Contains(out, want) {
-			t.Errorf("%s: exit code %d\n%swant %s", line, exit, out, want)
-		}
-	}
-	for line, want := range map[string]string{
-		"tasks.verfiy": "unknown key tasks.verfiy; did you mean tasks.verify?; docs/manifest.md lists all keys",
-		"limits.x":     "unknown key limits.x",
-		"notify":       "unknown key notify",
-		"":             "explain requires a key",
-	} {
-		if exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...); exit != 2 || !strings.Contains(out, want) {
-			t.Errorf("%s: exit code %d, %s", line, exit, out)
-		}
-	}
 }
 
 // The scripts of the tests and the examples match the schema of scripts, and so does the page about them.

@@ -1,6 +1,15 @@
 package command
 
-import "github.com/millhand/millhand/internal/gitops/signing"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/gitops/signing"
+	"github.com/millhand/millhand/tasks/problem"
+)
 
 // variableDoc documents environment variables that set no flag.
 type variableDoc struct {
@@ -33,4 +42,45 @@ func variableDocs() []variableDoc {
 		{[]string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"}, "Print no colours, or print them also where the output is not a terminal."},
 		{[]string{"PAGER"}, "Program that shows conversations on a terminal (default: less)."},
 	}
+}
+
+// noVariable is EnvVars of a flag that no environment variable can set.
+func noVariable() []string { return []string{} }
+
+// variable returns the name of the environment variable that sets a flag. An empty
+// variable doesn't, because a CI passes omitted inputs as empty variables. EnvVars has none of these names,
+// because the library would read the environment of the process.
+func variable(f cli.Flag) string {
+	d, ok := f.(cli.DocGenerationFlag)
+	switch {
+	case ok && len(d.GetEnvVars()) > 0:
+		return d.GetEnvVars()[0]
+	case ok && d.GetEnvVars() != nil:
+		return ""
+	}
+	return "MILLHAND_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+}
+
+// misspeltVariables returns warnings about variables whose names are similar to those that
+// set flags. Others that start with MILLHAND_ may be those of another program.
+func misspeltVariables(app *cli.App, names []string) []string {
+	var known []string
+	for _, v := range variableDocs() {
+		known = append(known, v.names...)
+	}
+	for _, c := range append(all(app.Commands), &cli.Command{Flags: app.Flags}) {
+		for _, f := range c.Flags {
+			known = append(known, variable(f))
+		}
+	}
+	var list []string
+	for _, name := range names {
+		if !strings.HasPrefix(name, "MILLHAND_") || slices.Contains(known, name) {
+			continue
+		}
+		if k := problem.Nearest(name, known, 2); k != "" {
+			list = append(list, fmt.Sprintf("the variable %s sets nothing; did you mean %s?", name, k))
+		}
+	}
+	return list
 }

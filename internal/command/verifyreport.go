@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,17 +20,6 @@ func verifyReportCommand(w world.World) *cli.Command {
 			&cli.StringFlag{Name: "allowed-signers", Destination: &o.Signers, Usage: "Require a signature by a key in `FILE`, which has the format of ssh-keygen's allowed signers"},
 			jsonFlag(&o.JSON, "Print one JSON document"),
 		},
-		Action: act(oneDirectory(&o.Dir), func(ctx context.Context) error { return audit.Verify(ctx, w, *o) }),
-	}
-}
-
-// oneDirectory returns the parse function of a command whose argument is a report directory.
-func oneDirectory(to *string) func(args []string) error {
-	return func(args []string) error {
-		if len(args) != 1 {
-			return errors.New("missing DIR argument: the report directory of a run")
-		}
-		*to = args[0]
-		return nil
+		Action: act(oneArgument(&o.Dir, "missing DIR argument: the report directory of a run"), func(ctx context.Context) error { return audit.Verify(ctx, w, *o) }),
 	}
 }

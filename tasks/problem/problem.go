@@ -164,6 +164,14 @@ func Suggestion(word string, known []string) string {
 	return ""
 }
 
+// DidYouMean returns "; did you mean X?" for the known name that is most similar to a word of a command line, or "".
+func DidYouMean(word string, known []string) string {
+	if best := Nearest(word, known, min(len(word)/3+2, 4)-1); best != "" { // one edit of two letters, two of three, three of six
+		return fmt.Sprintf("; did you mean %s?", best)
+	}
+	return ""
+}
+
 // Nearest returns the known name that is the fewest edits away from name, the
 // first of several, or "" if all take more than a number of edits.
 func Nearest(name string, known []string, edits int) string {
