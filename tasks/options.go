@@ -44,7 +44,8 @@ type Options struct {
 	RunID     string                                 // for ${{ run.id }} and ${{ run.date }}; "" for an unknown run
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 
-	Root string // directory with all inputs of a queued plan, see [Below]; "" for no limit
+	Names []string // of the manifests in the plan; nil for their paths
+	Root  string   // directory with all inputs of a queued plan, see [Below]; "" for no limit
 }
 
 // Below returns manifests and options for expand.Load that use what [Materialize] has written
@@ -62,7 +63,7 @@ func Below(root string, manifests []string, o Options) ([]string, Options) {
 		below[i] = moved(path)
 	}
 	o.Dir, o.Event, o.Overrides.Profile = filepath.Join(root, o.Dir), moved(o.Event), moved(o.Overrides.Profile)
-	o.Root = root
+	o.Root, o.Names = root, manifests
 	getenv := o.Getenv
 	o.Getenv = func(name string) string {
 		if getenv == nil || slices.Contains(EventVariables(), name) {

@@ -122,29 +122,22 @@ func (f *Fork) Write(dir *files.Dir, run string, clean func(line []byte) []byte)
 	return err
 }
 
-// Narrow reduces the plan of the other run to the job of a fork, which works in a worktree and
-// commits to its own branch. It changes nothing for other runs.
-func Narrow(plan *tasks.Plan, past *history.Past) error {
+// Narrow returns the plan of the other run with only the job of a fork, which works in a worktree and
+// commits to its own branch. For other runs it returns the plan.
+func Narrow(plan *tasks.Plan, past *history.Past) (*tasks.Plan, error) {
 	from := past.ForkedFrom()
 	if from == nil {
-		return nil
+		return plan, nil
 	}
 	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == from.Job })
 	if at < 0 {
-		return fmt.Errorf("job %s is not in the plan any more: restore the manifest", from.Job)
+		return nil, fmt.Errorf("job %s is not in the plan any more: restore the manifest", from.Job)
 	}
 	j := plan.Jobs[at]
-	commit := tasks.Commit{}
-	if j.Commit != nil {
-		commit = *j.Commit
-	}
 	if from.Branch == "" {
 		from.Branch = forkBranch(j, 1)
 	}
-	commit.Branch, commit.IfExists = from.Branch, tasks.FailIfExists
-	j.Commit, j.Needs = &commit, nil
-	plan.Jobs, plan.Elsewhere, plan.Shard = []tasks.Job{j}, nil, tasks.Shard{}
-	return nil
+	return plan.Fork(j, from.Branch), nil
 }
 
 // forkBranch returns the name of a branch for the n-th fork of a job.
@@ -159,24 +152,21 @@ func forkBranch(j tasks.Job, n int) string {
 // maxForks is the maximum number of forks of a branch that get a name without being asked.
 const maxForks = 99
 
-// NextBranch gives the job of a starting fork another branch if its preflight was refused
-// because the branch exists. It returns false if it can't.
-func (f *Fork) NextBranch(plan *tasks.Plan, refused error) bool {
+// NextBranch returns the plan of a starting fork with another branch if its preflight was refused
+// because the branch exists; false if it can't.
+func (f *Fork) NextBranch(plan *tasks.Plan, refused error) (next *tasks.Plan, ok bool) {
 	if f == nil || f.named {
-		return false
+		return nil, false
 	}
 	exists := slices.ContainsFunc(preflight.Refusals(refused), func(r *preflight.Refusal) bool { return r.Code == event.CodeBranchExists })
-	j := &plan.Jobs[0]
+	j := plan.Jobs[0]
 	prefix, number, found := cutLast(j.Commit.Branch, "-fork-")
 	n, err := strconv.Atoi(number)
 	if !exists || !found || err != nil || n >= maxForks {
-		return false
+		return nil, false
 	}
 	f.from.Branch = prefix + "-fork-" + strconv.Itoa(n+1)
-	commit := *j.Commit
-	commit.Branch = f.from.Branch
-	j.Commit = &commit
-	return true
+	return plan.Fork(j, f.from.Branch), true
 }
 
 // cutLast cuts a text around the last separator.

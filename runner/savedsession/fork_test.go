@@ -118,7 +118,8 @@ func TestAForkHasABranchOfItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := &tasks.Plan{Jobs: []tasks.Job{{ID: "b"}, {ID: "a", Commit: c.commit, Needs: []string{"b"}}}}
-		if err := Narrow(plan, past); err != nil {
+		plan, err := Narrow(plan, past)
+		if err != nil {
 			t.Fatal(err)
 		}
 		j := plan.Jobs[0]
@@ -133,7 +134,7 @@ func TestAForkHasABranchOfItsOwn(t *testing.T) {
 	if err := gone.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ForkedFrom: &event.Fork{Job: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Narrow(&tasks.Plan{}, gone); err == nil {
+	if _, err := Narrow(&tasks.Plan{}, gone); err == nil {
 		t.Error("a job that is not in the plan was found")
 	}
 }
@@ -144,18 +145,26 @@ func TestAForkTakesTheNextFreeBranch(t *testing.T) {
 		return &tasks.Plan{Jobs: []tasks.Job{{ID: "a", Commit: &tasks.Commit{Branch: branch}}}}
 	}
 	p := plan("a-fork-2-fork-9")
-	if f := (&Fork{}); !f.NextBranch(p, taken) || p.Jobs[0].Commit.Branch != "a-fork-2-fork-10" || f.from.Branch != "a-fork-2-fork-10" {
-		t.Errorf("%+v", p.Jobs[0].Commit)
+	f := &Fork{}
+	if next, ok := f.NextBranch(p, taken); !ok || next.Jobs[0].Commit.Branch != "a-fork-2-fork-10" || f.from.Branch != "a-fork-2-fork-10" {
+		t.Errorf("%+v", next)
+	}
+	if p.Jobs[0].Commit.Branch != "a-fork-2-fork-9" {
+		t.Error("the plan that was refused is changed")
 	}
 	other := errors.Join(&preflight.Refusal{Job: "a", Code: event.CodeBase, Err: errors.New("gone")})
-	for name, took := range map[string]bool{
-		"a given name":   (&Fork{named: true}).NextBranch(plan("a-fork-1"), taken),
-		"another reason": (&Fork{}).NextBranch(plan("a-fork-1"), other),
-		"too many":       (&Fork{}).NextBranch(plan("a-fork-99"), taken),
-		"no fork":        (*Fork)(nil).NextBranch(plan("a-fork-1"), taken),
+	for name, c := range map[string]struct {
+		fork    *Fork
+		branch  string
+		refused error
+	}{
+		"a given name":   {&Fork{named: true}, "a-fork-1", taken},
+		"another reason": {&Fork{}, "a-fork-1", other},
+		"too many":       {&Fork{}, "a-fork-99", taken},
+		"no fork":        {nil, "a-fork-1", taken},
 	} {
-		if took {
-			t.Errorf("%s: took the next", name)
+		if next, ok := c.fork.NextBranch(plan(c.branch), c.refused); ok {
+			t.Errorf("%s: took the next, %+v", name, next)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (b *builder) assemble(paths []string, drafts []*draft) *tasks.Plan {
 	for _, policy := range b.Options.Policies {
 		maps.Copy(p.Prices, policy.Prices)
 	}
+	if b.Options.Names != nil {
+		p.Manifests = slices.Clone(b.Options.Names)
+	}
 	o := b.Options.Overrides
 	p.Parallel = cmp.Or(o.Parallel, p.Parallel, b.defaults.Parallel)
 	p.Clones = cmp.Or(p.Clones, b.defaults.Clones)

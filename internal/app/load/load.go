@@ -119,7 +119,7 @@ func loader(ctx context.Context, w world.World, o Options) (func(lists []tasks.L
 		case err != nil:
 			return nil, NotLoaded(ctx, err)
 		}
-		return plan, Lower(ctx, plan, o.PolicyOptions, opts)
+		return Lower(ctx, plan, o.PolicyOptions, opts)
 	}, nil
 }
 
@@ -141,10 +141,10 @@ func NotLoaded(ctx context.Context, err error) error {
 	return fault.Wrap(event.ExitUsage, err)
 }
 
-// Lower limits every profile of a plan to --max-profile.
-func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Options) error {
+// Lower returns a plan whose profiles are limited to --max-profile.
+func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Options) (*tasks.Plan, error) {
 	if o.MaxProfile == "" || o.Untrusted { // with --untrusted a policy does it
-		return nil
+		return plan, nil
 	}
 	most, err := manifest.LoadProfile(ctx, o.MaxProfile, "", opts)
 	if _, noFile := os.Stat(o.MaxProfile); err != nil && noFile != nil { // a profile never replaces an unreadable file
@@ -153,12 +153,9 @@ func Lower(ctx context.Context, plan *tasks.Plan, o PolicyOptions, opts tasks.Op
 		}
 	}
 	if err != nil {
-		return fault.New(event.ExitUsage, "--max-profile %s: %w", o.MaxProfile, err)
+		return nil, fault.New(event.ExitUsage, "--max-profile %s: %w", o.MaxProfile, err)
 	}
-	for i, j := range plan.Jobs {
-		plan.Jobs[i].Profile = j.Profile.Under(most)
-	}
-	return nil
+	return plan.Under(most), nil
 }
 
 // TaskOptions returns the options for loading a manifest: properties of the process,

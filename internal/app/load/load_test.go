@@ -76,17 +76,17 @@ func TestWhatNamesTheProfileLimitsIt(t *testing.T) {
 	w := in(t, map[string]string{"p.yaml": "rules: not rules\n"})
 	for max, want := range map[string]string{"nothing": "--max-profile nothing", "p.yaml": "--max-profile p.yaml"} {
 		plan := &tasks.Plan{Jobs: []tasks.Job{{}}}
-		err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: max}, tasks.Options{Getenv: w.Getenv})
+		_, err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: max}, tasks.Options{Getenv: w.Getenv})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", max, err)
 		}
 	}
 	// A profile of the manifest can be named, but not instead of a file that is unreadable.
 	plan := &tasks.Plan{Jobs: []tasks.Job{{}}, Profiles: []permission.Profile{{Name: "nothing"}, {Name: "p.yaml"}}}
-	if err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: "nothing"}, tasks.Options{Getenv: w.Getenv}); err != nil {
+	if _, err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: "nothing"}, tasks.Options{Getenv: w.Getenv}); err != nil {
 		t.Error(err)
 	}
-	if err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: "p.yaml"}, tasks.Options{Getenv: w.Getenv}); err == nil {
+	if _, err := Lower(t.Context(), plan, PolicyOptions{MaxProfile: "p.yaml"}, tasks.Options{Getenv: w.Getenv}); err == nil {
 		t.Error("a profile has replaced an unreadable file")
 	}
 }

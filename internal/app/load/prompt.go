@@ -145,15 +145,15 @@ func (o *Prompt) outputInManifest(untrusted bool) string {
 	return rel
 }
 
-// Deliver sets the file for the final message: the path is the user's own, unlike one of a manifest. The policies were
-// checked with those of other flags.
-func (o *Prompt) Deliver(plan *tasks.Plan, untrusted bool) error {
+// Deliver returns a plan with the file for the final message: the path is the user's own, unlike one of a manifest. The
+// policies were checked with those of other flags.
+func (o *Prompt) Deliver(plan *tasks.Plan, untrusted bool) (*tasks.Plan, error) {
 	if o.Output == "" {
-		return nil
+		return plan, nil
 	}
 	here, rel, err := below(o.Output)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	to := tasks.OutputFile{Dir: here, Path: cmp.Or(rel, o.Output), Own: o.Output}
 	if !filepath.IsAbs(o.Output) {
@@ -164,19 +164,16 @@ func (o *Prompt) Deliver(plan *tasks.Plan, untrusted bool) error {
 		to, err = tasks.OutputBelow(here, filepath.ToSlash(rel)) // checkFlagPaths has refused others
 	case rel == "":
 		if info, notFound := os.Stat(filepath.Dir(to.Own)); notFound != nil || !info.IsDir() {
-			return fmt.Errorf("--output-file: directory %s not found", filepath.Dir(to.Own))
+			return nil, fmt.Errorf("--output-file: directory %s not found", filepath.Dir(to.Own))
 		}
 		fallthrough
 	default:
 		err = files.Own(to.Own).Check()
 	}
 	if err != nil {
-		return fmt.Errorf("--output-file: %w; nothing was run", err)
+		return nil, fmt.Errorf("--output-file: %w; nothing was run", err)
 	}
-	for i := range plan.Jobs {
-		plan.Jobs[i].Output = to
-	}
-	return nil
+	return plan.WithOutput(to), nil
 }
 
 // checkBelow returns an error unless the path below a directory is that of a regular file, or can be, without a symlink.

@@ -23,8 +23,7 @@ func TestJobsFitTheMachine(t *testing.T) {
 		{8, many, 0, 1, "only 1 of 8"},
 		{many, 16, 0, 1, "only 1 of 8 jobs run concurrently, for which the machine has enough processes"},
 	} {
-		plan := &tasks.Plan{Parallel: 8, MCP: make([]tasks.MCPServer, test.servers)}
-		FitJobs(plan, test.files, test.processes)
+		plan := FitJobs(&tasks.Plan{Parallel: 8, MCP: make([]tasks.MCPServer, test.servers)}, test.files, test.processes)
 		if got := strings.Join(plan.Notes, "\n"); plan.Parallel != test.want || !strings.HasPrefix(got, test.note) || test.note == "" && got != "" {
 			t.Errorf("%d files, %d processes: %d jobs, %q", test.files, test.processes, plan.Parallel, got)
 		}

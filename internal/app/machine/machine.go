@@ -46,9 +46,9 @@ const (
 	ownProcesses, jobProcesses      = 16, 8
 )
 
-// FitJobs lowers the number of jobs that run concurrently to what the machine has for them,
-// with a note: a job that lacks something when it starts a command ends.
-func FitJobs(plan *tasks.Plan, openFiles, processes uint64) {
+// FitJobs returns a plan with the number of jobs that run concurrently lowered to what the machine has for
+// them, with a note: a job that lacks something when it starts a command ends.
+func FitJobs(plan *tasks.Plan, openFiles, processes uint64) *tasks.Plan {
 	servers := len(plan.MCP)
 	if plan.LSP != nil {
 		servers += len(plan.LSP.Servers)
@@ -65,10 +65,10 @@ func FitJobs(plan *tasks.Plan, openFiles, processes uint64) {
 			most = int(min((have.limit-have.own)/have.each, math.MaxInt32)) //nolint:gosec // it fits
 		}
 		if jobs := max(plan.Parallel, 1); jobs > most {
-			plan.Parallel = most
-			plan.Notes = append(plan.Notes, fmt.Sprintf("only %d of %d jobs run concurrently, for which the machine has enough %s", most, jobs, have.fix))
+			plan = plan.WithParallel(most, fmt.Sprintf("only %d of %d jobs run concurrently, for which the machine has enough %s", most, jobs, have.fix))
 		}
 	}
+	return plan
 }
 
 // OpenFiles is how many files the process may have open.

@@ -73,7 +73,7 @@ func (m *Set) Logins() []Login {
 	var list []Login
 	for _, c := range m.named() {
 		prefix, _, _ := strings.Cut(c.id, "/")
-		if _, kind, err := m.endpoint(c.id); err != nil || !m.logsIn(kind, m.plan.Providers[prefix]) {
+		if _, kind, err := m.endpoint(c.id); err != nil || !m.logsIn(kind, m.Plan.Providers[prefix]) {
 			continue
 		}
 		_, err := m.open(c.id, c.name, "", "")
@@ -245,7 +245,7 @@ func (m *Set) login(own tasks.Provider) login.Options {
 // regionOf returns the region of the requests to a model of a cloud.
 func (m *Set) regionOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "/")
-	own := m.plan.Providers[prefix]
+	own := m.Plan.Providers[prefix]
 	variables := []string{"AWS_REGION", "AWS_DEFAULT_REGION"}
 	if cmp.Or(own.Kind, prefix) == "vertex" {
 		variables = []string{"CLOUD_ML_REGION", "GOOGLE_CLOUD_LOCATION"}

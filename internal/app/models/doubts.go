@@ -24,7 +24,7 @@ func (m *Set) doubts() []string {
 	var list []string
 	capped := false
 	for _, c := range m.named() {
-		if _, fixed := m.plan.Prices[c.name]; fixed || !c.capped || m.free(c.id) {
+		if _, fixed := m.Plan.Prices[c.name]; fixed || !c.capped || m.free(c.id) {
 			continue
 		}
 		known := m.known(c.id)
@@ -40,8 +40,8 @@ func (m *Set) doubts() []string {
 		list = append(list, fmt.Sprintf("the price table is %d days old (%s), so the cost limit may be exceeded: run millhand models --refresh", int(age.Hours()/24), m.table.Latest()))
 	}
 	seen := map[string]bool{}
-	for _, j := range m.plan.Jobs {
-		limit := minUSD(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
+	for _, j := range m.Plan.Jobs {
+		limit := minUSD(some(j.Limits.CostUSD), some(m.Plan.Budget.CostUSD))
 		price := m.maxPrice([]tasks.Model{{ID: j.Model, Name: j.ModelName}})
 		if limit == nil || price == nil || price(smallest) <= *limit {
 			continue

@@ -91,7 +91,7 @@ func (m *Set) atWorst(id string, usd money.USD) money.USD {
 // manifest serves the models of its kind.
 func (m *Set) inTable(id string) string {
 	prefix, bare, _ := strings.Cut(id, "/")
-	kind := cmp.Or(m.plan.Providers[prefix].Kind, prefix)
+	kind := cmp.Or(m.Plan.Providers[prefix].Kind, prefix)
 	if kind == "responses" {
 		kind = "openai"
 	}
@@ -116,7 +116,7 @@ func (m *Set) known(id string) prices.Model {
 // providers.
 func (m *Set) declared(id string) (tasks.ModelFacts, bool) {
 	prefix, bare, _ := strings.Cut(id, "/")
-	declared, ok := m.plan.Providers[prefix].Models[bare]
+	declared, ok := m.Plan.Providers[prefix].Models[bare]
 	return declared, ok
 }
 
@@ -153,7 +153,7 @@ func KnownPrice(table *prices.Table, now func() time.Time) func(model string) (m
 
 // price returns the price of a model in the manifest, or else in the price table.
 func (m *Set) price(id, written string) (pricing, bool) {
-	if p, ok := m.plan.Prices[written]; ok {
+	if p, ok := m.Plan.Prices[written]; ok {
 		return fixed(p), true
 	}
 	known := m.known(id)
@@ -175,12 +175,12 @@ func (m *Set) free(id string) bool { return scripted(id) || m.local(id) }
 // a key for Ollama may be one for its cloud.
 func (m *Set) local(id string) bool {
 	prefix, _, _ := strings.Cut(id, "/")
-	own, defined := m.plan.Providers[prefix]
+	own, defined := m.Plan.Providers[prefix]
 	kind := cmp.Or(own.Kind, prefix)
 	if _, key := m.first([]string{"OLLAMA_API_KEY", own.KeyEnv}); kind == "ollama" && key != "" {
 		return false
 	}
-	return slices.Contains(local, kind) && (!defined || !m.plan.Policies.States(policy.Budget))
+	return slices.Contains(local, kind) && (!defined || !m.Plan.Policies.States(policy.Budget))
 }
 
 // stated is a model of which the manifest states facts that requests depend on. Models that

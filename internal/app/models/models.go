@@ -41,8 +41,9 @@ type Set struct {
 	// Accounts are shared with other Sets of this process. It is set before use; New gives a
 	// Set its own.
 	Accounts *Accounts
+	// Plan is that of New, or one that was made of it before Begin.
+	Plan *tasks.Plan
 
-	plan   *tasks.Plan
 	getenv func(string) string
 	now    func() time.Time
 	proxy  func(*http.Request) (*url.URL, error)
@@ -73,7 +74,7 @@ type wired struct {
 // others. New opens nothing.
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
-		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
+		Accounts: newAccounts(model.DefaultLimitPolicy(now), nil), Plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
 		scripts: map[string]*script.Script{}, wires: map[string]wired{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
 	}
 }
@@ -97,7 +98,7 @@ func (m *Set) MayRecord(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, j := range m.plan.Jobs {
+	for _, j := range m.Plan.Jobs {
 		if slices.Contains(have.Jobs(), j.ID) {
 			return fmt.Errorf("recording %s already has job %s, and can't be replayed with two runs of it: remove it, or choose another file", path, j.ID)
 		}
@@ -134,9 +135,9 @@ func (m *Set) named() []callable {
 		}
 		list[at].capped = list[at].capped || capped
 	}
-	budget := m.plan.Budget.CostUSD > 0
+	budget := m.Plan.Budget.CostUSD > 0
 	anywhere := budget // any job may start any agent
-	for _, j := range m.plan.Jobs {
+	for _, j := range m.Plan.Jobs {
 		capped := budget || j.Limits.CostUSD > 0
 		anywhere = anywhere || capped
 		add(j.Model, j.ModelName, capped)
@@ -144,7 +145,7 @@ func (m *Set) named() []callable {
 			add(f.ID, f.Name, capped)
 		}
 	}
-	for _, a := range m.plan.Agents {
+	for _, a := range m.Plan.Agents {
 		if a.Model != nil {
 			add(a.Model.ID, a.Model.Name, anywhere)
 		}
@@ -182,7 +183,7 @@ func (m *Set) Check() error {
 // refused reports jobs whose output schema a provider refuses.
 func (m *Set) refused() (errs []error) {
 	said := map[string]bool{}
-	for _, j := range m.plan.Jobs {
+	for _, j := range m.Plan.Jobs {
 		if j.Schema == nil || said[j.Task] {
 			continue
 		}
@@ -204,7 +205,7 @@ func (m *Set) refused() (errs []error) {
 func (m *Set) Unpriced() error {
 	var errs []error
 	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
+		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.Plan.AllowUnknownPrice && !recorded(c.id) {
 			instead := ":"
 			if meant := m.suggestion(c.id); meant != "" { // the advice alone would lead to requests that the provider refuses
 				instead = meant + " Otherwise"
@@ -245,7 +246,7 @@ func (m *Set) Notes() []string {
 // and the same provider, or with the longest one that the name starts with; "" for a model of the manifest's own providers, or if none is similar.
 func (m *Set) suggestion(id string) string {
 	prefix, name, ok := strings.Cut(id, "/")
-	_, own := m.plan.Providers[prefix]
+	_, own := m.Plan.Providers[prefix]
 	if _, known := provider.Lookup(prefix); own || !ok || !known {
 		return ""
 	}
@@ -402,7 +403,7 @@ func (m *Set) open(id, written, child, name string) (runner.Conversation, error)
 // the environment.
 func (m *Set) endpoint(id string) (provider.Config, provider.Kind, error) {
 	prefix, bare, _ := strings.Cut(id, "/")
-	own := m.plan.Providers[prefix]
+	own := m.Plan.Providers[prefix]
 	kindName := prefix
 	if own.Kind != "" {
 		kindName = own.Kind
@@ -427,7 +428,7 @@ func (m *Set) endpoint(id string) (provider.Config, provider.Kind, error) {
 // openWire opens the wire to a provider's model.
 func (m *Set) openWire(id, written string) (wired, error) {
 	prefix, _, _ := strings.Cut(id, "/")
-	own, defined := m.plan.Providers[prefix]
+	own, defined := m.Plan.Providers[prefix]
 	conf, kind, err := m.endpoint(id)
 	if err != nil {
 		return wired{}, err
@@ -435,7 +436,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	conf.MaxOutput, conf.HTTPClient = m.Facts(id).MaxOutput, m.Accounts.client
 	if conf.BaseURL == "" {
 		_, conf.BaseURL = m.first(kind.BaseEnv)
-		if err := checkEndpoint(m.plan.Policies, strings.Join(kind.BaseEnv, " or "), conf.BaseURL); err != nil {
+		if err := checkEndpoint(m.Plan.Policies, strings.Join(kind.BaseEnv, " or "), conf.BaseURL); err != nil {
 			return wired{}, err
 		}
 	}

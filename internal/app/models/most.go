@@ -12,7 +12,7 @@ import (
 // tokens give no bound, because they don't include subagents and failed requests.
 func (m *Set) MaxCost(j tasks.Job) *money.USD {
 	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
-	for _, a := range m.plan.Agents {
+	for _, a := range m.Plan.Agents {
 		if a.Model != nil && !j.Profile.Hides("task") {
 			chain = append(chain, *a.Model)
 		}
@@ -28,14 +28,14 @@ func (m *Set) MaxCost(j tasks.Job) *money.USD {
 	if !costs {
 		return new(money.USD)
 	}
-	return minUSD(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
+	return minUSD(some(j.Limits.CostUSD), some(m.Plan.Budget.CostUSD))
 }
 
 // MaxRunCost returns the maximum cost of a run, of the jobs for which runs is true.
 func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
 	var sum money.Total
-	budget := some(m.plan.Budget.CostUSD)
-	for _, j := range m.plan.Jobs {
+	budget := some(m.Plan.Budget.CostUSD)
+	for _, j := range m.Plan.Jobs {
 		if !runs(j) {
 			continue
 		}

@@ -20,7 +20,7 @@ const (
 // whether there is another model to fall back to.
 func (m *Set) patience(id string, more bool) time.Duration {
 	prefix, _, _ := strings.Cut(id, "/")
-	own := m.plan.Providers[prefix].Retry
+	own := m.Plan.Providers[prefix].Retry
 	wait := cmp.Or(own.MaxWait, defaultMaxWait)
 	if more {
 		wait = min(wait, cmp.Or(own.FallbackAfter, defaultFallbackAfter))

@@ -13,7 +13,7 @@ import (
 // names only, the same wherever it is called.
 func (m *Set) Requires(j tasks.Job) [][]string {
 	chain := append([]tasks.Model{{ID: j.Model}}, j.Fallback...)
-	for _, a := range m.plan.Agents {
+	for _, a := range m.Plan.Agents {
 		if a.Model != nil {
 			chain = append(chain, *a.Model)
 		}
@@ -33,7 +33,7 @@ func (m *Set) required(id string) [][]string {
 		return nil
 	}
 	prefix, _, _ := strings.Cut(id, "/")
-	own := m.plan.Providers[prefix]
+	own := m.Plan.Providers[prefix]
 	var all [][]string
 	switch {
 	case own.Key != nil:

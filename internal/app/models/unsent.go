@@ -19,12 +19,12 @@ func (m *Set) unsent() []string {
 			}
 		}
 	}
-	for _, j := range m.plan.Jobs {
+	for _, j := range m.Plan.Jobs {
 		for _, of := range append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...) {
 			add(of, j.Sampling)
 		}
 	}
-	for _, a := range m.plan.Agents {
+	for _, a := range m.Plan.Agents {
 		if a.Model != nil {
 			add(*a.Model, a.Sampling)
 		}

@@ -146,6 +146,7 @@ func (p *Publishing) plan() (pending []int) {
 // open checks the policies, and finds the credentials for the remotes.
 func (p *Publishing) open(plan *tasks.Plan) error {
 	var remotes []string
+	servers := slices.Clone(plan.Forges)
 	for _, i := range p.pending {
 		row := p.rows[i]
 		if by, refused := plan.Policies.Refuses(policy.Publish, string(row.Mode)); refused {
@@ -161,8 +162,9 @@ func (p *Publishing) open(plan *tasks.Plan) error {
 			}
 		}
 		remotes = append(remotes, row.Remote)
-		plan.Forges = withKind(plan.Forges, row.Remote, p.state.jobs[row.Job].Forge())
+		servers = withKind(servers, row.Remote, p.state.jobs[row.Job].Forge())
 	}
+	plan = plan.WithForges(servers)
 	p.known = p.world.Redactor(plan)
 	hosts := forges.Hosts(p.world, plan, p.known.Hold)
 	auth, err := hosts.ForRemotes(remotes)

@@ -36,9 +36,9 @@ type days struct {
 	before   money.USD // spent by earlier processes of the run, which is recorded in their files
 }
 
-// openDays reserves money of the daily budgets for a run, and lowers the run's
-// budget to the remaining amount.
-func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) (days, error) {
+// openDays reserves money of the daily budgets for a run, and returns a plan whose
+// budget is the remaining amount.
+func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) (*tasks.Plan, days, error) {
 	all, name := days{before: s.History.Past.Spent()}, s.ID
 	if past := s.History.Past; past != nil {
 		name = fmt.Sprintf("%s-%d", s.ID, past.Last.Seq)
@@ -53,7 +53,7 @@ func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) 
 		}
 		dir, err := w.StateDir()
 		if err != nil {
-			return all, errors.Join(err, all.close())
+			return nil, all, errors.Join(err, all.close())
 		}
 		dir = filepath.Join(dir, "spend", OutputsOf(p.Path))
 		most := plan.Budget.CostUSD
@@ -67,20 +67,16 @@ func openDays(ctx context.Context, w world.World, plan *tasks.Plan, s Starting) 
 				exit = event.ExitBudget
 			}
 			all.close() //nolint:errcheck // the run does not start
-			return all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
+			return nil, all, fault.New(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
 		all.reserved = append(all.reserved, r)
 		if s.Queued == nil {
-			plan.Budget.CostUSD = r.Limit.Add(all.before)
+			plan = plan.WithCost(r.Limit.Add(all.before))
 			continue
 		}
-		for i := range plan.Jobs { // the budget is that of all workers, the day that of this machine
-			if limit := &plan.Jobs[i].Limits.CostUSD; *limit == 0 || r.Limit < *limit {
-				*limit = r.Limit
-			}
-		}
+		plan = plan.WithJobCost(r.Limit, func(string) bool { return true }) // the budget is that of all workers, the day that of this machine
 	}
-	return all, nil
+	return plan, all, nil
 }
 
 // set records the cost of the run so far.

@@ -11,19 +11,20 @@ import (
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/forge/credentials"
+	"github.com/millhand/millhand/internal/gitops/signing"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/tasks"
 )
 
 // Preflight checks the repositories of a run's plan, reserves the run's branches and logs
-// the progress of fetching.
-func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*preflight.Result, error) {
-	plan := c.Plan
+// the progress of fetching. It returns the plan, with another branch if the run is a fork and its branch exists.
+func Preflight(ctx context.Context, w world.World, plan *tasks.Plan, key *signing.Key, s Starting, quiet bool, known *redact.Redactor, pulls *forges.Clients) (*tasks.Plan, *preflight.Result, error) {
 	look := Look(w, pulls.Hosts)
 	look.Forge = pulls.Open
-	look.Signing = signs(w, c.Key)
+	look.Signing = signs(w, key)
 	look.Run, look.History = s.ID, s.History
 	if s.Queued == nil { // a queue delivers a job to one worker at a time, and to the next one if that hangs
 		look.Reserve = filepath.Join(w.CacheDir(), "branches")
@@ -39,22 +40,26 @@ func Preflight(ctx context.Context, w world.World, c Checked, s Starting, quiet 
 		}
 	}
 	ready, err := preflight.Check(ctx, plan, look)
-	for s.fork != nil && err != nil && s.fork.NextBranch(plan, err) {
+	for s.fork != nil && err != nil {
+		next, ok := s.fork.NextBranch(plan, err)
+		if !ok {
+			break
+		}
+		plan = next
 		ready, err = preflight.Check(ctx, plan, look)
 	}
-	plan.Notes = append(plan.Notes, pulls.Warnings()...)
 	var interrupt ending.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):
-		return nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
+		return plan, nil, fault.New(interrupt.Exit, "%w; nothing was run", interrupt)
 	case ctx.Err() != nil:
-		return nil, fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
+		return plan, nil, fault.New(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
 	case err != nil && s.Queued != nil:
-		return nil, err
+		return plan, nil, err
 	case err != nil:
-		return nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+		return plan, nil, fault.New(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
-	return ready, nil
+	return plan, ready, nil
 }
 
 // Look returns the options of a preflight.

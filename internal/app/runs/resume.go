@@ -76,9 +76,11 @@ func resume(ctx context.Context, w world.World, o Options, log *view.Log) (err e
 	if err := SameWave(ctx, w, o, &c, past.Run, o.FollowUp == FollowUp{}); err != nil {
 		return err
 	}
-	if err := savedsession.Narrow(c.Plan, past); err != nil {
+	narrowed, err := savedsession.Narrow(c.Plan, past)
+	if err != nil {
 		return fault.New(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
 	}
+	c = c.With(narrowed)
 	except, err := Compare(past, c.Plan, o.acceptChanges)
 	if err != nil {
 		return fault.Wrap(event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err))
@@ -93,10 +95,11 @@ func resume(ctx context.Context, w world.World, o Options, log *view.Log) (err e
 	if o.onlyFailed {
 		order.Do = history.Start{}
 	}
-	continued, err := o.FollowUp.apply(past, c.Plan, order)
+	plan, continued, err := o.FollowUp.apply(past, c.Plan, order)
 	if err != nil {
 		return err
 	}
+	c = c.With(plan)
 	started = true
 	return Start(ctx, w, o, c, Starting{ID: past.Run.ID, Log: log, History: continued.Settle(), Claim: func() (*rundir.Dir, error) { return out, nil }})
 }
@@ -116,18 +119,18 @@ type Following struct {
 }
 
 // apply returns a run that continues one job with another prompt, if there is one, and otherwise
-// follows the order.
-func (f FollowUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (history.Run, error) {
+// follows the order; and the plan, with the limit of that prompt.
+func (f FollowUp) apply(past *history.Past, plan *tasks.Plan, order history.Order) (*tasks.Plan, history.Run, error) {
 	order.KeepDescriptions = f.By != nil
 	if f.Job == "" && f.Prompt == "" {
-		return history.Decide(past, order)
+		continued, err := history.Decide(past, order)
+		return plan, continued, err
 	}
 	if f.Job == "" && len(plan.Jobs) == 1 {
 		f.Job = plan.Jobs[0].ID
 	}
-	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.Job })
-	if at < 0 {
-		return history.Run{}, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.Job)
+	if !slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == f.Job }) {
+		return nil, history.Run{}, fault.New(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.Job)
 	}
 	prompt := history.FollowUp{Prompt: f.Prompt}
 	if order.Do, order.Job = prompt, f.Job; f.By != nil && f.By.Onto {
@@ -135,15 +138,12 @@ func (f FollowUp) apply(past *history.Past, plan *tasks.Plan, order history.Orde
 	}
 	continued, err := history.Decide(past, order)
 	if err != nil {
-		return continued, fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
+		return nil, continued, fault.Wrap(event.ExitUsage, fmt.Errorf("%w; nothing was run", err))
 	}
-	if limits := &plan.Jobs[at].Limits; f.By != nil && f.By.CostUSD > 0 {
-		most := past.SpentBy(f.Job).Add(f.By.CostUSD)
-		if limits.CostUSD == 0 || most < limits.CostUSD {
-			limits.CostUSD = most
-		}
+	if f.By != nil && f.By.CostUSD > 0 {
+		plan = plan.WithJobCost(past.SpentBy(f.Job).Add(f.By.CostUSD), func(id string) bool { return id == f.Job })
 	}
-	return continued, nil
+	return plan, continued, nil
 }
 
 // Resumed returns the options of a run that is resumed: those that it was started with,

@@ -122,7 +122,7 @@ func TestAFollowUpNamesAJobOfThePlan(t *testing.T) {
 		{"the only job, which has not ended", FollowUp{Prompt: "more", By: &Following{CostUSD: money.Dollar}}, plan("a"), "has no session that has ended"},
 		{"nothing", FollowUp{}, plan("a"), ""},
 	} {
-		_, err := test.f.apply(&history.Past{Run: &event.Run{}}, test.plan, history.Order{Do: history.Resume{}})
+		_, _, err := test.f.apply(&history.Past{Run: &event.Run{}}, test.plan, history.Order{Do: history.Resume{}})
 		if (err == nil) != (test.refuse == "") || err != nil && !strings.Contains(err.Error(), test.refuse) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.refuse)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/forges"
@@ -129,7 +128,7 @@ func (r reopened) plan(ctx context.Context, w world.World, o Options) (*tasks.Pl
 	if err != nil {
 		return nil, err
 	}
-	if err := savedsession.Narrow(plan, r.Past); err != nil {
+	if plan, err = savedsession.Narrow(plan, r.Past); err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	if _, err := Compare(r.Past, plan, false); err != nil {
@@ -149,21 +148,20 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	if err != nil {
 		return done, err
 	}
-	only := *plan
-	only.Jobs = slices.DeleteFunc(slices.Clone(plan.Jobs), func(j tasks.Job) bool { return j.ID != to.Only() })
-	key, err := signingKey(ctx, w, &only)
+	only := plan.Only(func(id string) bool { return id == to.Only() })
+	key, err := signingKey(ctx, w, only)
 	if err != nil {
 		return done, err
 	}
 	known := w.Redactor(plan, key.Secret())
 	at := Look(w, forges.Hosts(w, plan, known.Hold))
 	at.Local, at.History, at.Signing = true, to, signs(w, key)
-	ready, err := preflight.Check(ctx, &only, at)
+	ready, err := preflight.Check(ctx, only, at)
 	if err != nil {
 		return done, fault.New(event.ExitUsage, "%s; nothing was changed", known.Text(err.Error()))
 	}
 	defer ready.Close()
-	trees := ready.Trees(&only)
+	trees := ready.Trees(only)
 	savedrun.Prove(ctx, r.Out, plan.Evidence, key)
 	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
 		return done, fault.Wrap(event.ExitUsage, err)

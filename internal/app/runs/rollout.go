@@ -171,7 +171,7 @@ func nextWave(ctx context.Context, w world.World, o Options, c *Checked) (again 
 	if err != nil {
 		return "", err
 	}
-	SelectWave(c.Plan, c.rollout)
+	*c = c.With(c.Plan.Wave(c.rollout.Selects))
 	return "", nil
 }
 
@@ -190,7 +190,7 @@ func SameWave(ctx context.Context, w world.World, o Options, c *Checked, run *ev
 		return err
 	}
 	r.Resume(run.Jobs)
-	SelectWave(c.Plan, r)
+	*c = c.With(c.Plan.Wave(r.Selects))
 	if c.Plan.Rollout != nil { // it may have been removed
 		c.rollout = r
 	}
@@ -212,16 +212,6 @@ func OpenRollout(ctx context.Context, w world.World, plan *tasks.Plan, waves *sa
 		h.Pulls(pulls)
 	}
 	return rollout.New(plan, h, w.Now), nil
-}
-
-// SelectWave reduces a plan to the jobs that a rollout selects. They need only one another:
-// other jobs have passed.
-func SelectWave(plan *tasks.Plan, r *rollout.Rollout) {
-	plan.Jobs = slices.DeleteFunc(plan.Jobs, func(j tasks.Job) bool { return !r.Selects(j.ID) })
-	for i := range plan.Jobs {
-		j := &plan.Jobs[i]
-		j.Needs = slices.DeleteFunc(slices.Clone(j.Needs), func(id string) bool { return !r.Selects(id) })
-	}
 }
 
 // again returns the options that resume a run of a rollout, with the flags of this invocation

@@ -70,8 +70,8 @@ type Options struct {
 	After         []string // runs of earlier waves, in addition to those that are found
 	Invocation    *event.Invocation
 
-	Change   func(context.Context, *tasks.Plan) error // changes the plan before it is checked; nil for none
-	Accounts *models.Accounts                         // shared with other runs of this process; nil for none
+	Change   func(context.Context, *tasks.Plan) (*tasks.Plan, error) // returns another plan, which is run instead; nil for none
+	Accounts *models.Accounts                                        // shared with other runs of this process; nil for none
 }
 
 // LogFields are the options of the output.
@@ -158,8 +158,15 @@ type Checked struct {
 	probe   *Probe           // nil before it has started
 }
 
-// Settle waits for the end of the probe.
-func (c Checked) Settle() {
+// With returns what is checked of a plan that was made of this one.
+func (c Checked) With(plan *tasks.Plan) Checked {
+	c.Plan, c.Models.Plan = plan, plan
+	return c
+}
+
+// Settle waits for the end of the probe. Its receiver is a pointer, because the one of a deferred call would
+// hold another plan.
+func (c *Checked) Settle() {
 	if c.probe != nil {
 		c.probe.End()
 	}
@@ -183,15 +190,13 @@ func CheckRun(ctx context.Context, w world.World, o Options) (c Checked, err err
 // CheckPlan checks everything that a run of a plan needs except repositories and the level of
 // the sandbox.
 func CheckPlan(ctx context.Context, w world.World, o Options, plan *tasks.Plan, probe *Probe) (c Checked, err error) {
-	c.Plan, c.probe = plan, probe
-	machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses())
-	if err := o.Prompt.Deliver(c.Plan, o.Plan.Untrusted); err != nil {
-		return c, fault.Wrap(event.ExitUsage, err)
+	c.probe = probe
+	c.Plan, err = o.Prompt.Deliver(machine.FitJobs(plan, machine.OpenFiles(), sandbox.FreeProcesses()), o.Plan.Untrusted)
+	if err == nil && o.Change != nil {
+		c.Plan, err = o.Change(ctx, c.Plan)
 	}
-	if o.Change != nil {
-		if err := o.Change(ctx, c.Plan); err != nil {
-			return c, fault.Wrap(event.ExitUsage, err)
-		}
+	if err != nil {
+		return c, fault.Wrap(event.ExitUsage, err)
 	}
 	if err := policies.CheckExamples(w, c.Plan); err != nil {
 		return c, err
@@ -285,11 +290,11 @@ type Starting struct {
 // Start runs a plan and writes the reports.
 func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting) error {
 	proc.SetIdle(ctx, false)
-	plan := c.Plan
-	day, err := openDays(ctx, w, plan, s)
+	plan, day, err := openDays(ctx, w, c.Plan, s)
 	if err != nil {
 		return err
 	}
+	c = c.With(plan)
 	defer func() {
 		if err := day.close(); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
@@ -309,7 +314,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	clients := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = Preflight(ctx, w, c, s, o.Log.Quiet, known, clients)
+		plan, ready, err = Preflight(ctx, w, plan, c.Key, s, o.Log.Quiet, known, clients)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
@@ -358,7 +363,7 @@ func Start(ctx context.Context, w world.World, o Options, c Checked, s Starting)
 	return execute(ctx, w, out, plan, clients, runner.Options{
 		RunID: s.ID, About: runner.About{Version: w.Version, Prices: c.Models.PriceTable(), StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation}, Keep: o.Keep, NoBaseline: o.NoBaseline, Git: w.GitEnv(), Preflight: ready, Private: out.Private(trees), Level: level, Sandbox: state,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.Models.Open, Facts: c.Models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy, System: cmp.Or(s.Private, sandbox.NewPrivate(w.System...))}, Stops: runner.Stops{MaxFailures: o.MaxFailures, Rollout: c.rollout}, FailOn: o.FailOn, Costs: runner.Costs{Spent: day.set, Ledger: ledger}, History: s.History,
-	}, s.Log, print, slices.Concat(plan.Notes, warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
+	}, s.Log, print, slices.Concat(plan.Notes, clients.Warnings(), warnOnRunner(w, plan), c.Models.Warnings(), ready.Warnings()))
 }
 
 // join makes a job of a queue store its events there, and share the run's budget.
@@ -458,7 +463,8 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
 	exit := runner.Run(ctx, plan, o)
 	if len(plan.Jobs) >= report.ManyJobs { // the reports need memory instead
-		*plan, o.History = tasks.Plan{}, history.Run{}
+		plan.Release()
+		o.History = history.Run{}
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}

@@ -78,43 +78,31 @@ func (d *distillery) makeScript(ctx context.Context) error {
 	return nil
 }
 
-// askFor makes the only job of a plan one that asks for the script, in the repository of the
-// first example.
-func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) error {
+// askFor returns a plan whose only job asks for the script, in the repository of the first example.
+func (d *distillery) askFor(ctx context.Context, plan *tasks.Plan) (*tasks.Plan, error) {
 	first := d.examples[0]
 	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == first.Job })
 	if at < 0 {
-		return fmt.Errorf("job %s of the run is not in its manifest any more", first.Job)
+		return nil, fmt.Errorf("job %s of the run is not in its manifest any more", first.Job)
 	}
 	opts, err := load.TaskOptions(ctx, d.world, d.options.Plan.PolicyOptions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	readonly, err := manifest.LoadProfile(ctx, "readonly", "", opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	j := onBase(plan.Jobs[at], first)
+	j := plan.Jobs[at].OnBase(first.Base, branch)
 	var verify []string
 	for _, v := range j.Verify {
 		verify = append(verify, v.Run)
 	}
-	j.Prompt, j.Mentions = distill.Prompt(j.Prompt, verify, d.examples), nil
-	j.ID, j.Schema, j.Findings, j.Profile = "distill", distill.Schema(), false, readonly.Under(j.Profile)
-	j.Setup, j.SetupEnv, j.Verify, j.Attempts, j.Script, j.Change = nil, nil, nil, 1, nil, tasks.Change{}
-	plan.Jobs = []tasks.Job{j}
-	plan.MCP, plan.Scripts, plan.Tools, plan.LSP, plan.Hooks = nil, tasks.Scripts{}, nil, nil, nil
-	return nil
+	return plan.Question(j.Asking("distill", distill.Prompt(j.Prompt, verify, d.examples), distill.Schema(), readonly.Under(j.Profile))), nil
 }
 
-// onBase returns a job that starts from the base of an accepted patch, whatever is true of its
-// repository now, and whose changes are only saved as a patch.
-func onBase(j tasks.Job, e distill.Example) tasks.Job {
-	j.Repo.Ref, j.Repo.Depth = e.Base, 0
-	j.Commit, j.Publish, j.Pull, j.Comment = &tasks.Commit{Branch: "millhand/distill"}, tasks.PublishPatch, nil, nil
-	j.Output, j.Needs, j.Skip, j.If, j.RequireChanges = tasks.OutputFile{}, nil, "", nil, false
-	return j
-}
+// branch is that of jobs on the bases of accepted patches.
+const branch = tasks.BranchPrefix + "distill"
 
 // try runs the script, and only it, on the bases of the examples.
 func (d *distillery) try(ctx context.Context) error {
@@ -125,7 +113,7 @@ func (d *distillery) try(ctx context.Context) error {
 		dir = filepath.Join(d.reports, "trial")
 	}
 	main := d.reports
-	rep, err := d.execute(ctx, o, dir, func(_ context.Context, plan *tasks.Plan) error { return d.tryIn(plan) })
+	rep, err := d.execute(ctx, o, dir, func(_ context.Context, plan *tasks.Plan) (*tasks.Plan, error) { return d.tryIn(plan) })
 	if err != nil {
 		return err
 	}
@@ -148,28 +136,21 @@ func (d *distillery) try(ctx context.Context) error {
 	return nil
 }
 
-// tryIn makes the jobs of a plan those of the examples, which run only the script.
-func (d *distillery) tryIn(plan *tasks.Plan) error {
+// tryIn returns a plan with the jobs of the examples, which run only the script.
+func (d *distillery) tryIn(plan *tasks.Plan) (*tasks.Plan, error) {
 	var jobs []tasks.Job
 	for _, e := range d.examples {
 		at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == e.Job })
 		if at < 0 {
-			return fmt.Errorf("job %s of the run is not in its manifest any more", e.Job)
+			return nil, fmt.Errorf("job %s of the run is not in its manifest any more", e.Job)
 		}
-		planned := plan.Jobs[at]
-		script := *d.script
-		script.MustChange, script.Alone = planned.RequireChanges || planned.If != nil, true
-		j := onBase(planned, e)
-		j.Script, j.Schema, j.Findings = &script, nil, false
-		jobs = append(jobs, j)
+		jobs = append(jobs, plan.Jobs[at].RunningOnly(*d.script).OnBase(e.Base, branch))
 	}
-	plan.Jobs = jobs
-	plan.Hooks = slices.DeleteFunc(plan.Hooks, func(h tasks.Hook) bool { return h.On != tasks.JobStart && h.On != tasks.BeforeCommit })
-	return nil
+	return plan.Trial(jobs), nil
 }
 
-// execute runs a plan that is changed before, and returns its report.
-func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, change func(context.Context, *tasks.Plan) error) (*report.Report, error) {
+// execute runs the plan that change returns, and returns its report.
+func (d *distillery) execute(ctx context.Context, o runs.Options, dir string, change func(context.Context, *tasks.Plan) (*tasks.Plan, error)) (*report.Report, error) {
 	log, err := view.New(d.world.Err, o.Log, d.world.Getenv)
 	if err != nil {
 		return nil, fault.Wrap(event.ExitUsage, err)

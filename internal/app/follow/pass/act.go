@@ -23,7 +23,6 @@ import (
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/publish"
 	"github.com/millhand/millhand/runner/savedsession"
-	"github.com/millhand/millhand/tasks"
 )
 
 // stop leaves the pull request to people.
@@ -182,20 +181,20 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	if err := runs.SameWave(ctx, p.World, o, &c, r.Past.Run, false); err != nil {
 		return done, err
 	}
-	narrowed := savedsession.Narrow(c.Plan, r.Past)
-	_, changed := runs.Compare(r.Past, c.Plan, false)
-	if err := errors.Join(narrowed, changed); err != nil {
+	plan, err := savedsession.Narrow(c.Plan, r.Past)
+	if err == nil {
+		_, err = runs.Compare(r.Past, plan, false)
+	}
+	if err != nil {
 		return done, fmt.Errorf("follow %s: %w; nothing was changed", p.Dir, err)
 	}
-	only := *c.Plan
-	only.Jobs = slices.DeleteFunc(slices.Clone(c.Plan.Jobs), func(j tasks.Job) bool { return j.ID != p.job.ID })
+	c = c.With(plan)
+	only := plan.Only(func(id string) bool { return id == p.job.ID })
 	known := p.World.Redactor(c.Plan, c.Key.Secret())
-	one := c
-	one.Plan = &only
 	pulls := &forges.Clients{World: p.World, Hosts: forges.Hosts(p.World, c.Plan, known.Hold), Notify: p.note}
 	var ready *preflight.Result
 	level, state, err := c.Confine(ctx, func(ctx context.Context) (err error) {
-		ready, err = runs.Preflight(ctx, p.World, one, runs.Starting{ID: r.Past.Run.ID, History: rebased}, true, known, pulls)
+		_, ready, err = runs.Preflight(ctx, p.World, only, c.Key, runs.Starting{ID: r.Past.Run.ID, History: rebased}, true, known, pulls)
 		return err
 	})
 	defer func() { ready.Close() }() // may be nil
@@ -205,7 +204,7 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	if err := savedrun.ProveAgain(ctx, p.World, r.Out, r.Past.Run); err != nil {
 		return done, err
 	}
-	trees := ready.Trees(&only)
+	trees := ready.Trees(only)
 	if err := r.Out.Begin(r.Past.Run.ID, level, trees, 1); err != nil {
 		return done, err
 	}

@@ -92,10 +92,10 @@ func jobJSON(j tasks.Job) jobDocument {
 		Publish: string(j.Publish), Baseline: some(string(j.Baseline)),
 	}
 	if j.Commit != nil {
-		doc.Branch = &j.Commit.Branch
+		doc.Branch = new(j.Commit.Branch)
 	}
 	if j.Script != nil {
-		doc.Script = &j.Script.File
+		doc.Script = new(j.Script.File)
 	}
 	for _, v := range j.Verify {
 		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, limitOf(v.Time)})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/app/fault"
@@ -55,10 +54,7 @@ func (p *planWaves) next(plan *tasks.Plan) *tasks.Plan {
 	if p == nil || !p.waves {
 		return plan
 	}
-	next := *plan
-	next.Jobs = slices.Clone(plan.Jobs)
-	runs.SelectWave(&next, p.rollout)
-	return &next
+	return plan.Wave(p.rollout.Selects)
 }
 
 // note notes the jobs that the next run does not execute.

@@ -93,17 +93,17 @@ func accessOf(ctx context.Context, w world.World, dir string, po load.PolicyOpti
 	if err != nil {
 		return nil, err
 	}
-	plan := &tasks.Plan{Policies: opts.Policies}
+	var hosts []tasks.Forge
 	if unreadable == nil && slices.Contains(own.Plan.Manifests, "-") {
 		unreadable = errors.New("one was standard input")
 	}
 	if unreadable == nil {
-		plan.Forges, unreadable = manifest.LoadForges(ctx, own.Plan.Manifests, opts)
+		hosts, unreadable = manifest.LoadForges(ctx, own.Plan.Manifests, opts)
 	}
 	if unreadable != nil {
 		fmt.Fprintln(w.Err, printable.Text(w.Redactor(nil).Text(fmt.Sprintf("millhand: warning: can't read the manifests of the run: %v; using only credentials of the environment", unreadable))))
 	}
-	return plan, nil
+	return &tasks.Plan{Policies: opts.Policies, Forges: hosts}, nil
 }
 
 // Invoked returns the options that a run was started with, and changes to the directory

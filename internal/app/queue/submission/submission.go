@@ -66,7 +66,7 @@ func Submit(ctx context.Context, w world.World, o Options) error {
 		return err
 	}
 	defer q.Close()
-	if err := submitPreflight(ctx, w, plan, set, id, o.Quiet); err != nil {
+	if err := submitPreflight(ctx, w, plan, id, o.Quiet); err != nil {
 		return err
 	}
 	r, contents, err := queueRun(w, o, plan, set, id)
@@ -106,10 +106,10 @@ func queueRefused(err error) error {
 }
 
 // submitPreflight checks the repositories.
-func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, set *models.Set, id string, quiet bool) error {
+func submitPreflight(ctx context.Context, w world.World, plan *tasks.Plan, id string, quiet bool) error {
 	known := w.Redactor(plan)
 	pulls := &forges.Clients{World: w, Hosts: forges.Hosts(w, plan, known.Hold), Notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
-	ready, err := runs.Preflight(ctx, w, runs.Checked{Plan: plan, Models: set}, runs.Starting{ID: id}, quiet, known, pulls)
+	_, ready, err := runs.Preflight(ctx, w, plan, nil, runs.Starting{ID: id}, quiet, known, pulls)
 	if err != nil {
 		return err
 	}

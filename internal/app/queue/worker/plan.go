@@ -163,21 +163,14 @@ func (k *worker) plan(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	return p.plan, p.err
 }
 
-// jobPlan returns the plan of a run for one of its jobs, as a shard with that job. It has no lists of
-// repositories, which planText has: the events of thousands of jobs would repeat them.
+// jobPlan returns the plan of a run for one of its jobs, as a shard with that job. Its lists of
+// repositories are in planText.
 func jobPlan(plan *tasks.Plan, claim *queue.Claim, now time.Time) (*tasks.Plan, error) {
 	i := claim.Run.Index(claim.Job.Key)
 	if i < 0 || i >= len(plan.Jobs) || plan.Jobs[i].ID != claim.Job.ID {
 		return nil, fmt.Errorf("job %s is not in the plan", claim.Job.ID)
 	}
-	own, j := *plan, plan.Jobs[i]
-	j.Needs = nil // they have passed
-	own.Jobs, own.Elsewhere, own.Sources, own.Parallel = []tasks.Job{j}, nil, nil, 1
-	own.Shard = tasks.Shard{Index: i + 1, Total: len(plan.Jobs)}
-	if own.Budget.Time > 0 {
-		own.Budget.Time = max(claim.Run.Submitted.Add(own.Budget.Time).Sub(now), time.Nanosecond)
-	}
-	return &own, nil
+	return plan.OneJob(i, claim.Run.Submitted.Add(plan.Budget.Time).Sub(now)), nil
 }
 
 // refusal is what others may know of why the plan of a run can't be loaded. A mistake in a file
@@ -264,10 +257,9 @@ func (k *worker) load(ctx context.Context, r *queue.Run) (*tasks.Plan, error) {
 	if outside := plan.Outside(root); len(outside) > 0 {
 		return nil, problem.List{{File: outside[0], What: "it is read, but is not an input of the run"}}
 	}
-	if err := load.Lower(ctx, plan, po, opts); err != nil {
+	if plan, err = load.Lower(ctx, plan, po, opts); err != nil {
 		return nil, err
 	}
-	plan.Manifests = r.Manifests
 	if plan.Hash != r.Start.PlanHash {
 		return plan, errors.New("the plan differs from the submitted one: this worker has another version of millhand, or other values of variables")
 	}
