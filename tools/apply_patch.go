@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/patch"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed apply_patch.md
@@ -28,7 +29,7 @@ type applyPatchInput struct {
 }
 
 func applyPatchTool() Tool {
-	return Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Writes: true, Deadline: 2 * time.Minute}, prepareApplyPatch)
+	return tool.Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Writes: true, Deadline: 2 * time.Minute}, prepareApplyPatch)
 }
 
 // patching is a patch with its resolved paths.
@@ -214,9 +215,9 @@ func (j patching) result(writes []patch.Write) Result {
 		if w.Delete && w.To != "" {
 			continue // counted with its target
 		}
-		meta.count(string(j.before(w, writes)), string(w.Content))
+		meta.CountLines(string(j.before(w, writes)), string(w.Content))
 		if w.Lost {
-			meta.count(string(w.Before), "")
+			meta.CountLines(string(w.Before), "")
 		}
 	}
 	list := patch.Summary(writes)

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/shell"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed bash.md
@@ -33,7 +34,7 @@ type bashInput struct {
 }
 
 func bashTool() Tool {
-	return Define(Spec{Name: "bash", Description: bashDescription, Tail: true}, prepareBash)
+	return tool.Define(Spec{Name: "bash", Description: bashDescription, Tail: true}, prepareBash)
 }
 
 func prepareBash(env *Env, in bashInput) (Pending, error) {
@@ -63,15 +64,15 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	do := func(ctx context.Context) (Result, error) { return runBash(ctx, env, dir, in) }
+	p := Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (Result, error) { return runBash(ctx, env, dir, in) }}
 	if line != in.Command {
 		in.Command = line
-		do = noting("the command had CRLF line endings and was run with LF", do)
+		p.Note("the command had CRLF line endings and was run with LF")
 	}
 	if in.Timeout > 0 && in.Timeout < minBashTimeout {
-		do = warning(fmt.Sprintf("timeout is in milliseconds: %g was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)), do)
+		p.Warn(fmt.Sprintf("timeout is in milliseconds: %g was read as seconds, and the command ran with a timeout of %s", in.Timeout, bashTimeout(env, in.Timeout)))
 	}
-	return Pending{Title: title, Needs: needs, Do: do}, nil
+	return p, nil
 }
 
 // unixLines returns a command line with the line endings that bash reads. Models write CRLF
@@ -255,7 +256,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	res, err := proc.Run(ctx, proc.Command{
 		Args:    []string{"bash", "-c", in.Command},
 		Dir:     dir.Abs,
-		Env:     env.environ(ctx, dir.Abs),
+		Env:     env.Hooks.Environ(ctx, env.ChildEnv, dir.Abs),
 		Timeout: timeout,
 		Output:  out,
 		Confine: env.Commands.Confine,

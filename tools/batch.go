@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed batch.md
@@ -43,7 +44,7 @@ type batchCall struct {
 
 // batchTool returns the batch tool for the tools of a registry.
 func batchTool(r *Registry) Tool {
-	return Define(Spec{Name: "batch", Description: batchDescription, Internal: true}, func(env *Env, in batchInput) (Pending, error) {
+	return tool.Define(Spec{Name: "batch", Description: batchDescription, Internal: true}, func(env *Env, in batchInput) (Pending, error) {
 		if len(in.Calls) == 0 {
 			return Pending{}, errors.New("tool_calls is empty; specify at least one call")
 		}
@@ -78,7 +79,7 @@ func notInBatch(c batchCall, why string) Outcome {
 
 // nested runs one call of a batch through Dispatch, like any other call.
 func (r *Registry) nested(ctx context.Context, env *Env, i int, c batchCall) Outcome {
-	call := Call{ID: fmt.Sprintf("%s.%d", callID(ctx), i+1), Name: c.Tool, Input: string(c.Parameters.RawMessage)}
+	call := Call{ID: fmt.Sprintf("%s.%d", tool.CallID(ctx), i+1), Name: c.Tool, Input: string(c.Parameters.RawMessage)}
 	if env.Nested != nil {
 		return env.Nested(ctx, call)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/terminal"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 // Status is the final status of a call.
@@ -79,22 +80,22 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 			return fail(Outcome{Tool: call.Name, Status: Failed}, err)
 		}
 	}
-	tool, ok := r.lookup(call.Name)
+	t, ok := r.lookup(call.Name)
 	if !ok {
 		return r.unknown(env, call)
 	}
-	out := Outcome{Tool: tool.Spec().Name, Extension: tool.Spec().Extension, Status: Failed}
+	out := Outcome{Tool: t.Spec().Name, Extension: t.Spec().Extension, Status: Failed}
 	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
 		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
 	}
-	before, refused := env.before(ctx, tool.Spec().Name, call)
+	before, refused := env.Hooks.Before(ctx, hookCall(t.Spec().Name, call))
 	if out.Input = before; before != "" {
 		call.Input = before
 	}
 	if refused != nil {
 		return deny(out, *refused)
 	}
-	pending, err := prepare(tool, env, call)
+	pending, err := prepare(t, env, call)
 	if err != nil {
 		return fail(out, err)
 	}
@@ -102,7 +103,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	d := env.Profile.DecideAll(pending.Needs)
 	out.Decision = &d
 	if d.Allowed() {
-		d = env.ask(ctx, out.Tool, call, d, pending.Needs)
+		d = env.Hooks.Ask(ctx, hookCall(out.Tool, call), d, pending.Needs)
 	}
 	if !d.Allowed() {
 		return deny(out, d)
@@ -110,8 +111,8 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if running != nil {
 		running(out.Title)
 	}
-	out = env.cached(tool.Spec(), call.Input, d, func() Outcome {
-		res, err := perform(context.WithValue(ctx, callKey{}, call.ID), tool.Spec(), pending)
+	out = env.cached(t.Spec(), call.Input, d, func() Outcome {
+		res, err := perform(tool.WithCallID(ctx, call.ID), t.Spec(), pending)
 		if err != nil {
 			out = fail(out, err)
 		} else {
@@ -124,15 +125,6 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	})
 	out.Input = before // also of a result from the cache
 	return env.after(ctx, call, out)
-}
-
-// callKey is the context key of the running call's id.
-type callKey struct{}
-
-// callID returns the id of the running call.
-func callID(ctx context.Context) string {
-	id, _ := ctx.Value(callKey{}).(string)
-	return id
 }
 
 // prepare lets a tool read its arguments.

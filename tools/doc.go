@@ -6,7 +6,7 @@
 // [Registry.Dispatch] takes a call as the model wrote it and
 //
 //  1. looks up the tool; the case of the name does not matter;
-//  2. lets hooks replace the arguments or deny the call ([Hook]);
+//  2. lets hooks replace the arguments or deny the call ([tool.Hook]);
 //  3. decodes the arguments strictly, against the schema that the model was shown;
 //  4. lets the tool prepare: read the arguments, resolve paths, analyze a
 //     command line, and list the permissions needed, without side effects;
@@ -17,7 +17,7 @@
 //  7. truncates the result, saves the full text to a file, redacts known secrets,
 //     and lets hooks change it.
 //
-// Only Dispatch calls [Pending].Do, so nothing runs without a decision. A
+// Only Dispatch calls [tool.Pending].Do, so nothing runs without a decision. A
 // failure of any step becomes an error result for the model, with a status for
 // the report; Dispatch itself never fails.
 //
@@ -25,10 +25,10 @@
 //
 //  1. Create NAME.go with a struct of its arguments, tagged for JSON.
 //  2. Describe the tool to the model in NAME.md beside it.
-//  3. Write a constructor that returns [Define] of the two.
+//  3. Write a constructor that returns [tool.Define] of the two.
 //  4. In prepare, resolve every path with the workspace and list every permission
 //     needed ([needFile] does both for a file).
-//  5. Return a [Pending] whose Do accesses only those paths.
+//  5. Return a [tool.Pending] whose Do accesses only those paths.
 //  6. Make errors say what to do next; the reader is a model.
 //  7. Add it to [For] in registry.go, with the condition under which a session has it.
 //  8. Test it through Dispatch, including denied calls: they must change nothing.

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools/edit"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed edit.md
@@ -28,7 +29,7 @@ type editInput struct {
 }
 
 func editTool() Tool {
-	return Define(Spec{Name: "edit", Description: editDescription, Writes: true, Deadline: time.Minute}, prepareEdit)
+	return tool.Define(Spec{Name: "edit", Description: editDescription, Writes: true, Deadline: time.Minute}, prepareEdit)
 }
 
 func prepareEdit(env *Env, in editInput) (Pending, error) {
@@ -92,7 +93,7 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 		return Result{}, err
 	}
 	meta := Metadata{Matcher: res.Matcher}
-	meta.count(before, res.Text)
+	meta.CountLines(before, res.Text)
 	output := fmt.Sprintf("Edit applied successfully to %s (%s).", p, figures.Count(res.Count, "replacement"))
 	if res.Differs != "" {
 		output += fmt.Sprintf(" oldString did not match exactly (different: %s). Unchanged text stays as it is in the file, and new text was adapted to it. The file now has:\n%s", res.Differs, res.Shown)

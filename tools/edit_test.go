@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/tool"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -115,7 +116,7 @@ func TestEditCountsLines(t *testing.T) {
 		{"CRLF", "one\r\ntwo\r\nthree\r\n", tooltest.Args{"oldString": "two\n", "newString": "2\n2\n"}, 2, 1},
 		{"all of it", "one\n", tooltest.Args{"oldString": "one\n", "newString": ""}, 0, 1},
 		{"lines that look like a diff", "-- a\n++ b\n", tooltest.Args{"oldString": "++ b", "newString": "-- c\n++ d"}, 2, 1},
-		{"a large file", strings.Repeat("x\n", tools.MaxDiff) + "a\nb\n", tooltest.Args{"oldString": "a\n", "newString": ""}, 0, 1},
+		{"a large file", strings.Repeat("x\n", tool.MaxDiff) + "a\nb\n", tooltest.Args{"oldString": "a\n", "newString": ""}, 0, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

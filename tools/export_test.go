@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/millhand/millhand/internal/files/workspace"
@@ -16,9 +15,6 @@ const (
 	MaxBatch       = maxBatch
 	MaxCached      = maxCached
 	MaxCounted     = maxCounted
-	MaxCustom      = maxCustom
-	MaxCustomDepth = maxCustomDepth
-	MaxDiff        = maxDiff
 	MaxEdit        = maxEdit
 	MaxErrors      = maxErrors
 	MaxImage       = maxImage
@@ -54,8 +50,6 @@ func (c *Cache) Put(key string, changes int64, out Outcome) { c.put(key, changes
 func (c *Cache) Len() int { return len(c.results) }
 
 func (e encoding) Encode(text string) []byte { return e.encode(text) }
-
-func (m *Metadata) SetCustom(text json.RawMessage) { m.custom(text) }
 
 func (env *Env) ReadableIn(dir string, relative bool) func(rel string) bool {
 	return env.readableIn(dir, relative)

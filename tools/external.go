@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 // maxExternalText is the maximum length of an external tool's description in bytes, without the dots.
@@ -78,14 +79,14 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 		decide := func(r permission.Request) permission.Decision {
 			d := env.Profile.Decide(r)
 			if d.Allowed() {
-				d = env.ask(ctx, t.Name, Call{ID: callID(ctx), Name: t.Name, Input: string(given)}, d, []permission.Request{r})
+				d = env.Hooks.Ask(ctx, HookCall{ID: tool.CallID(ctx), Tool: t.Name, Input: given}, d, []permission.Request{r})
 			}
 			return d
 		}
-		res, err := t.Call(ctx, ExternalCall{callID(ctx), given, decide})
+		res, err := t.Call(ctx, ExternalCall{tool.CallID(ctx), given, decide})
 		if err != nil {
 			out := Result{Title: res.Title}
-			out.Metadata.custom(res.Metadata)
+			out.Metadata.SetCustom(res.Metadata)
 			return out, err
 		}
 		return t.result(env, res)
@@ -96,7 +97,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 // are named.
 func (t external) result(env *Env, from ExternalResult) (Result, error) {
 	out := Result{Title: from.Title, Terminal: true}
-	out.Metadata.custom(from.Metadata)
+	out.Metadata.SetCustom(from.Metadata)
 	texts := []string{from.Text}
 	for i, image := range from.Images {
 		attachment, note, err := fitExternal(env, image)

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/search"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed glob.md
@@ -24,7 +25,7 @@ type globInput struct {
 }
 
 func globTool() Tool {
-	return Define(Spec{Name: "glob", Description: globDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareGlob)
+	return tool.Define(Spec{Name: "glob", Description: globDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareGlob)
 }
 
 func prepareGlob(env *Env, in globInput) (Pending, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/search"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed grep.md
@@ -25,7 +26,7 @@ type grepInput struct {
 }
 
 func grepTool() Tool {
-	return Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Cached: true, Deadline: 2 * time.Minute}, prepareGrep)
+	return tool.Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Cached: true, Deadline: 2 * time.Minute}, prepareGrep)
 }
 
 func prepareGrep(env *Env, in grepInput) (Pending, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/search"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed list.md
@@ -24,7 +25,7 @@ type listInput struct {
 }
 
 func listTool() Tool {
-	return Define(Spec{Name: "list", Description: listDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareList)
+	return tool.Define(Spec{Name: "list", Description: listDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareList)
 }
 
 func prepareList(env *Env, in listInput) (Pending, error) {

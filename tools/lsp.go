@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed lsp.md
@@ -58,7 +59,7 @@ type lspInput struct {
 }
 
 func lspTool() Tool {
-	return Define(Spec{Name: "lsp", Description: lspDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareLSP)
+	return tool.Define(Spec{Name: "lsp", Description: lspDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareLSP)
 }
 
 // lspNeeds lists the permissions for asking about a file, which includes reading it.

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed read.md
@@ -39,7 +40,7 @@ type readInput struct {
 type span struct{ offset, limit int } // first line, from 1, and maximum number of lines
 
 func readTool() Tool {
-	return Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
+	return tool.Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
 }
 
 func prepareRead(env *Env, in readInput) (Pending, error) {

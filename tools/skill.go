@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/text/frontmatter"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed skill.md
@@ -38,7 +39,7 @@ func skillTool(env *Env) Tool {
 	if len(env.skills()) == 0 {
 		text.WriteString("\n(none)")
 	}
-	return Define(Spec{Name: "skill", Description: text.String() + "\n", ReadOnly: true, Deadline: time.Minute}, prepareSkill)
+	return tool.Define(Spec{Name: "skill", Description: text.String() + "\n", ReadOnly: true, Deadline: time.Minute}, prepareSkill)
 }
 
 // skills lists the skills that the profile allows.

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed task.md
@@ -57,8 +58,8 @@ func taskTool(env *Env) Tool {
 	for _, a := range env.agents() {
 		fmt.Fprintf(&text, "\n- %s: %s", a.Name, textcut.OneLine(a.Description))
 	}
-	tool := Define(Spec{Name: "task", Description: text.String() + "\n", Parallel: true, Internal: true}, prepareTask)
-	return chooser{tool, named(tool.Spec(), agentNames(env.agents()))}
+	all := tool.Define(Spec{Name: "task", Description: text.String() + "\n", Parallel: true, Internal: true}, prepareTask)
+	return chooser{all, named(all.Spec(), agentNames(env.agents()))}
 }
 
 // chooser is the task tool with the names of agents in its offered schema. Validation does
@@ -125,7 +126,7 @@ func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 		return Result{}, errors.New("no subagents can be started in this session; do the work yourself")
 	}
 	res, err := env.Spawn(ctx, SpawnRequest{
-		Call: callID(ctx), Agent: in.Subagent, Description: in.Description, Prompt: in.Prompt, TaskID: in.TaskID,
+		Call: tool.CallID(ctx), Agent: in.Subagent, Description: in.Description, Prompt: in.Prompt, TaskID: in.TaskID,
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("start agent %s: %w", in.Subagent, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed todowrite.md
@@ -51,7 +52,7 @@ type todoWriteInput struct {
 }
 
 func todoWriteTool() Tool {
-	return Define(Spec{Name: "todowrite", Description: todoWriteDescription, Internal: true, Deadline: time.Minute}, prepareTodoWrite)
+	return tool.Define(Spec{Name: "todowrite", Description: todoWriteDescription, Internal: true, Deadline: time.Minute}, prepareTodoWrite)
 }
 
 func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {
@@ -62,7 +63,7 @@ func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {
 }
 
 func todoReadTool() Tool {
-	return Define(Spec{Name: "todoread", Description: todoReadDescription, ReadOnly: true, Deadline: time.Minute}, prepareTodoRead)
+	return tool.Define(Spec{Name: "todoread", Description: todoReadDescription, ReadOnly: true, Deadline: time.Minute}, prepareTodoRead)
 }
 
 func prepareTodoRead(env *Env, _ struct{}) (Pending, error) {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/millhand/millhand/internal/files"
@@ -11,61 +10,21 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/tools/tool"
 )
 
-// Spec describes a tool.
-type Spec struct {
-	Name        string
-	Description string
-	Schema      map[string]any // JSON Schema of the arguments
-	ReadOnly    bool           // has no side effects: such calls of one turn may run in parallel
-	Parallel    bool           // may run in parallel with others of its turn although it has side effects
-	Writes      bool           // changes nothing but the files that it reports to [Tree]
-	Internal    bool           // affects only the session's state, or acts through nested calls
-	Tail        bool           // truncate the output to its tail, not its head
-	Cached      bool           // the result stays the same until a file is written or a command run
-	Deadline    time.Duration  // timeout of a call; 0 if the tool sets its own
-	Extension   string         // name of the program that runs its calls, such as an MCP server; "" for none
-}
-
-// Tool is a tool that a model can call.
-type Tool interface {
-	Spec() Spec
-	// Prepare reads the arguments, which are valid by the Spec's schema, and
-	// lists the permissions that the call needs. It has no side effects. An
-	// error means a failed call; its text is for the model.
-	Prepare(env *Env, input json.RawMessage) (Pending, error)
-}
-
-// Pending is a prepared call that is not yet allowed.
-type Pending struct {
-	Title string               // short text for people: a path, a command
-	Needs []permission.Request // all of them must be allowed
-	Do    func(context.Context) (Result, error)
-}
-
-// Result is the result of a call. If there is an error, too, the call failed,
-// and the model gets the error's text.
-type Result struct {
-	Title    string // replaces the Pending's if set
-	Output   string
-	Metadata Metadata
-	// Attachments are sent to the model in addition to Output.
-	Attachments []Attachment
-	Tail        bool   // truncate Output to its tail, not its head
-	Terminal    bool   // Output may be written for a terminal: the model gets what one would show
-	Bounded     bool   // the tool truncated Output itself; it is not truncated again
-	Cut         bool   // with Bounded: something was omitted
-	Bytes       int64  // size of the full output if Output is truncated
-	Extension   string // name of the program that ran the call, if the tool has several; see [Spec]
-}
-
-// Attachment is a file sent to the model unchanged.
-type Attachment struct {
-	Name string
-	MIME string // image/png, application/pdf, ...
-	Data []byte
-}
+// The definitions that this package shares with the implementations of tools.
+type (
+	Tool       = tool.Tool[*Env]
+	Spec       = tool.Spec
+	Pending    = tool.Pending
+	Result     = tool.Result
+	Metadata   = tool.Metadata
+	Attachment = tool.Attachment
+	Hook       = tool.Hook
+	HookCall   = tool.HookCall
+	HookResult = tool.HookResult
+)
 
 // Env is the environment of the tools of one session.
 type Env struct {
@@ -101,7 +60,7 @@ type Env struct {
 	// for concurrent use.
 	Nested func(context.Context, Call) Outcome
 	// Hooks are called in their order around each call, also of batch and of prompts.
-	Hooks []Hook
+	Hooks tool.Hooks
 	// Languages are the language servers; nil: none, and no tool lsp.
 	Languages *Languages
 	// Tree is shared by all sessions in one workspace. nil: calls never run in

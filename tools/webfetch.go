@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 	"github.com/millhand/millhand/tools/web"
 )
 
@@ -33,7 +34,7 @@ type webfetchInput struct {
 }
 
 func webfetchTool() Tool {
-	return Define(Spec{Name: "webfetch", Description: webfetchDescription, ReadOnly: true, Cached: true}, prepareWebfetch)
+	return tool.Define(Spec{Name: "webfetch", Description: webfetchDescription, ReadOnly: true, Cached: true}, prepareWebfetch)
 }
 
 func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {

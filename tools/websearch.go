@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed websearch.md
@@ -39,7 +40,7 @@ func websearchTool(env *Env) Tool {
 	if env.Now != nil {
 		description = strings.TrimSpace(description) + fmt.Sprintf(" The current year is %d: use it in queries for recent information.\n", env.Now().UTC().Year())
 	}
-	return Define(Spec{Name: "websearch", Description: description, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
+	return tool.Define(Spec{Name: "websearch", Description: description, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
 }
 
 func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
@@ -61,7 +62,7 @@ type codesearchInput struct {
 }
 
 func codesearchTool() Tool {
-	return Define(Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTimeout}, prepareCodesearch)
+	return tool.Define(Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTimeout}, prepareCodesearch)
 }
 
 func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/tool"
 )
 
 //go:embed write.md
@@ -22,7 +23,7 @@ type writeInput struct {
 }
 
 func writeTool() Tool {
-	return Define(Spec{Name: "write", Description: writeDescription, Writes: true, Deadline: time.Minute}, prepareWrite)
+	return tool.Define(Spec{Name: "write", Description: writeDescription, Writes: true, Deadline: time.Minute}, prepareWrite)
 }
 
 func prepareWrite(env *Env, in writeInput) (Pending, error) {
@@ -65,7 +66,7 @@ func doWrite(ctx context.Context, env *Env, p workspace.Path, content string) (R
 		return Result{}, err
 	}
 	var meta Metadata
-	meta.count(before, content)
+	meta.CountLines(before, content)
 	if existed && before == content {
 		return Result{Output: p.String() + " already has this content; nothing changed.", Metadata: meta}, nil
 	}

@@ -1,4 +1,4 @@
-package tools
+package tool
 
 import (
 	"bytes"
@@ -35,35 +35,35 @@ func (m *Metadata) IsZero() bool { return reflect.ValueOf(*m).IsZero() }
 
 // Limits of what a tool file or a plugin makes of a report.
 const (
-	maxCustom      = 64 << 10
-	maxCustomDepth = 100
+	MaxCustom      = 64 << 10
+	MaxCustomDepth = 100
 )
 
-// custom sets what a tool file or a plugin reported. What is no object is ignored.
-func (m *Metadata) custom(text json.RawMessage) {
+// SetCustom sets what a tool file or a plugin reported. What is no object is ignored.
+func (m *Metadata) SetCustom(text json.RawMessage) {
 	m.Custom, m.CustomOmitted = nil, 0
 	var object map[string]json.RawMessage
 	var compact bytes.Buffer
 	if json.Unmarshal(text, &object) != nil || len(object) == 0 || json.Compact(&compact, text) != nil {
 		return
 	}
-	if compact.Len() > maxCustom || jsontext.Depth(text) > maxCustomDepth {
+	if compact.Len() > MaxCustom || jsontext.Depth(text) > MaxCustomDepth {
 		m.CustomOmitted = compact.Len()
 		return
 	}
 	m.Custom = compact.Bytes()
 }
 
-// maxDiff is the maximum size of two texts together whose diff is made, in bytes.
+// MaxDiff is the maximum size of two texts together whose diff is made, in bytes.
 // Otherwise the order of lines is ignored.
-const maxDiff = 256 << 10
+const MaxDiff = 256 << 10
 
-// count adds the lines that differ between two versions of a file.
-func (m *Metadata) count(before, after string) {
+// CountLines adds the lines that differ between two versions of a file.
+func (m *Metadata) CountLines(before, after string) {
 	if m.Added == nil {
 		m.Added, m.Removed = new(int), new(int)
 	}
-	if len(before)+len(after) > maxDiff {
+	if len(before)+len(after) > MaxDiff {
 		added, removed := countsUnordered(before, after)
 		*m.Added, *m.Removed = *m.Added+added, *m.Removed+removed
 		return

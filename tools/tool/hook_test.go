@@ -1,4 +1,4 @@
-package tools_test
+package tool_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/tool"
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/redact"
@@ -109,7 +110,7 @@ func TestHooksChangeResults(t *testing.T) {
 }
 
 func TestReportedMetadata(t *testing.T) {
-	wide, deep := `{"a": "`+strings.Repeat("x", tools.MaxCustom)+`"}`, `{"a": `+strings.Repeat("[", tools.MaxCustomDepth)+strings.Repeat("]", tools.MaxCustomDepth)+`}`
+	wide, deep := `{"a": "`+strings.Repeat("x", tool.MaxCustom)+`"}`, `{"a": `+strings.Repeat("[", tool.MaxCustomDepth)+strings.Repeat("]", tool.MaxCustomDepth)+`}`
 	for _, tt := range []struct {
 		tool, hook, want string
 		omitted          int
@@ -122,8 +123,8 @@ func TestReportedMetadata(t *testing.T) {
 		{`[1]`, `"text"`, "", 0},
 		{`{"a": "of sesame-4711-4711"}`, "", `{"a":"of [redacted]"}`, 0},
 		{"", `{"sesame-4711-4711": ["sesame-4711-4711"]}`, `{"[redacted]":["[redacted]"]}`, 0},
-		{wide, "", "", tools.MaxCustom + 8},
-		{"", wide, "", tools.MaxCustom + 8},
+		{wide, "", "", tool.MaxCustom + 8},
+		{"", wide, "", tool.MaxCustom + 8},
 		{deep, "", "", len(deep) - 1},
 		{wide, `{"a": 2}`, `{"a":2}`, 0},
 	} {
@@ -159,7 +160,7 @@ func FuzzReportedMetadata(f *testing.F) {
 		if m.Custom == nil {
 			return
 		}
-		if m.CustomOmitted != 0 || len(m.Custom) > tools.MaxCustom || !json.Valid(m.Custom) || m.Custom[0] != '{' {
+		if m.CustomOmitted != 0 || len(m.Custom) > tool.MaxCustom || !json.Valid(m.Custom) || m.Custom[0] != '{' {
 			t.Errorf("%q: %+v", text, m)
 		}
 	})
