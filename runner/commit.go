@@ -23,7 +23,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // landed is what has become of the changes of a site: a patch, a commit and a push.
@@ -176,7 +176,7 @@ func (l *landed) keepPatch(ctx context.Context, leaks []landing.Leak) error {
 	err = write()
 	if files.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
-		if gone := tools.GiveUpOutputs(l.job.opts.Dir.Sub("outputs")); gone == nil {
+		if gone := outputs.GiveUp(l.job.opts.Dir.Sub("outputs")); gone == nil {
 			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
 		}

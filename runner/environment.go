@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // toolEnv returns the environment for the tools of a session.
@@ -31,7 +32,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
 		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), confinement.ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
-		Limits: tools.OutputLimits(w.job.plan.Output),
+		Limits: outputs.Limits(w.job.plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
 		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),

@@ -251,8 +251,8 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		return Result{}, fmt.Errorf("workdir: directory not found: %s", dir)
 	}
 	timeout := bashTimeout(env, in.Timeout)
-	out := newCapture(env, "bash")
-	defer out.close()
+	out := env.outputs().Capture("bash")
+	defer out.Close()
 	res, err := proc.Run(ctx, proc.Command{
 		Args:    []string{"bash", "-c", in.Command},
 		Dir:     dir.Abs,
@@ -262,10 +262,10 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		Confine: env.Commands.Confine,
 		Monitor: env.Commands.Monitor,
 	})
-	text := out.text()
+	text := out.Text()
 	result := Result{
-		Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut,
-		Metadata: Metadata{OutputPath: text.path},
+		Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut,
+		Metadata: Metadata{OutputPath: text.Path},
 	}
 	if err != nil {
 		return result, err

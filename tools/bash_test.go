@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -220,7 +221,7 @@ func TestBashTruncatesLongOutputAndSavesIt(t *testing.T) {
 	out := s.Call("bash", tooltest.Args{"command": "seq 1 100000"})
 	saved := out.Metadata.OutputPath
 	s.Want(out, tools.Completed, "(output truncated: only the tail of 588895 bytes is shown; full output saved to "+saved+": use read with offset and limit, or grep)\n\n", "\n99999\n100000\n")
-	if !out.Truncated || out.Bytes != 588895 || cut.Size(out.Output) > tools.DefaultBytes+500 {
+	if !out.Truncated || out.Bytes != 588895 || cut.Size(out.Output) > outputs.DefaultBytes+500 {
 		t.Errorf("truncated %v, %d bytes, shown %d", out.Truncated, out.Bytes, len(out.Output))
 	}
 	before := s.Tree()
@@ -263,7 +264,7 @@ func TestHugeOutputUsesLittleMemory(t *testing.T) {
 		t.Errorf("it took %d MiB", got>>20)
 	}
 	saved := out.Metadata.OutputPath
-	if st, err := os.Stat(saved); err != nil || st.Size() > tools.MaxSpill || out.Bytes != 300_000_000 {
+	if st, err := os.Stat(saved); err != nil || st.Size() > outputs.MaxSpill || out.Bytes != 300_000_000 {
 		t.Errorf("kept %v of %d bytes, %v", st, out.Bytes, err)
 	}
 }
@@ -360,7 +361,7 @@ func TestTruncatedBashOutputIsValidUTF8(t *testing.T) {
 	for _, unit := range nightly.Sample([]string{"é", "日本", "🙂x", `\377`, `\001"`, `\302`}, 3, 0) {
 		out := s.Call("bash", tooltest.Args{"command": "for i in {1..20000}; do printf '" + unit + "'; done"})
 		s.Want(out, tools.Completed)
-		if !utf8.ValidString(out.Output) || cut.Size(out.Output) > tools.DefaultBytes+500 {
+		if !utf8.ValidString(out.Output) || cut.Size(out.Output) > outputs.DefaultBytes+500 {
 			t.Errorf("%s: %d bytes, valid: %v", unit, len(out.Output), utf8.ValidString(out.Output))
 		}
 	}

@@ -109,8 +109,8 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 			completed++
 		}
 	}
-	room := fairShare(sizes, env.sizeLimit()-300-len(texts)*400)
-	rows := fairShare(heights, env.lineLimit()-10-len(texts)*5)
+	room := fairShare(sizes, env.outputs().Bytes()-300-len(texts)*400)
+	rows := fairShare(heights, env.outputs().Lines()-10-len(texts)*5)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d of %d calls were successful.\n", completed, len(outcomes))
 	for i, text := range texts {

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -45,7 +46,7 @@ func TestBatchLimits(t *testing.T) {
 	}
 	for _, name := range []string{"large.txt", "long.txt"} {
 		out = s.Call("batch", tooltest.BatchOf(tooltest.Batched("read", tooltest.Args{"filePath": name}), tooltest.Batched("read", tooltest.Args{"filePath": "small.txt"}), tooltest.Batched("read", tooltest.Args{"filePath": name}), tooltest.Batched("read", tooltest.Args{"filePath": "small.txt"})))
-		if cut.Size(out.Output) > tools.DefaultBytes || cut.LineCount(out.Output) > tools.DefaultLines || !out.Truncated {
+		if cut.Size(out.Output) > outputs.DefaultBytes || cut.LineCount(out.Output) > outputs.DefaultLines || !out.Truncated {
 			t.Errorf("%s: %d bytes, %d lines, cut %v", name, cut.Size(out.Output), cut.LineCount(out.Output), out.Truncated)
 		}
 		if n := strings.Count(out.Output, "1: small\n"); n != 2 || strings.Count(out.Output, "result truncated: make this call separately") != 2 {
@@ -123,7 +124,7 @@ func TestABatchKeepsTheTailOfCommandOutput(t *testing.T) {
 	command := tooltest.Batched("bash", tooltest.Args{"command": "seq 1 3000; echo FATAL; exit 9"})
 	out := s.Call("batch", tooltest.BatchOf(command))
 	s.Want(out, tools.Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(result truncated, only the tail is shown: more of it is saved to "+s.Env.Outputs.Path())
-	if !out.Truncated || cut.Size(out.Output) > tools.DefaultBytes || cut.LineCount(out.Output) > tools.DefaultLines {
+	if !out.Truncated || cut.Size(out.Output) > outputs.DefaultBytes || cut.LineCount(out.Output) > outputs.DefaultLines {
 		t.Errorf("cut %v, %d bytes, %d lines", out.Truncated, cut.Size(out.Output), cut.LineCount(out.Output))
 	}
 	s.Want(s.Call("batch", tooltest.BatchOf(tooltest.Batched("deploy", tooltest.Args{}))), tools.Completed, "Error: tool deploy failed with exit code 3: why\n\n(result truncated", "\n3000\nLAST\n\n</call>")

@@ -96,8 +96,8 @@ func (t custom) run(ctx context.Context, env *Env, input []byte) (Result, error)
 	if err := dir.WriteNew("input.json", input); err != nil {
 		return Result{}, fmt.Errorf("write tool input: %w", err)
 	}
-	out := newCapture(env, t.Name)
-	defer out.close()
+	out := env.outputs().Capture(t.Name)
+	defer out.Close()
 	confine := env.Commands.Confine
 	if t.Writes && env.Commands.Granted != nil {
 		confine = env.Commands.Granted
@@ -106,8 +106,8 @@ func (t custom) run(ctx context.Context, env *Env, input []byte) (Result, error)
 		Args: slices.Concat([]string{"bash", "-c", `in=$1 err=$2; shift 2; exec "$@" <"$in" 2>"$err"`, "bash", stdin, stderr}, t.Command),
 		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: confine, Monitor: env.Commands.Monitor,
 	})
-	text := out.text()
-	result := Result{Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut, Metadata: Metadata{OutputPath: text.path}}
+	text := out.Text()
+	result := Result{Output: text.Text, Bytes: out.Total(), Bounded: true, Cut: text.Cut, Metadata: Metadata{OutputPath: text.Path}}
 	if err != nil {
 		return result, err
 	}

@@ -188,10 +188,10 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 		if res.Terminal {
 			shown = terminal.Text(shown)
 		}
-		b := bound(env, shown, out.Output, res.Tail)
-		out.Output, out.Truncated = b.text, b.cut || res.Cut
-		if b.path != "" {
-			out.Metadata.OutputPath = b.path
+		b := env.outputs().Bound(shown, out.Output, res.Tail)
+		out.Output, out.Truncated = b.Text, b.Cut || res.Cut
+		if b.Path != "" {
+			out.Metadata.OutputPath = b.Path
 		}
 	}
 	return out

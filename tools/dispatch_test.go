@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/millhand/millhand/internal/permission"
 )
@@ -281,7 +282,7 @@ func FuzzDispatch(f *testing.F) {
 		if !maps.Equal(before, after) {
 			t.Errorf("changed outside: %v, was %v", after, before)
 		}
-		if !utf8.ValidString(out.Text()) || cut.Size(out.Text()) > tools.DefaultBytes+cut.MaxMessage+1000 {
+		if !utf8.ValidString(out.Text()) || cut.Size(out.Text()) > outputs.DefaultBytes+cut.MaxMessage+1000 {
 			t.Errorf("a text of %d bytes: %.100q", len(out.Text()), out.Text())
 		}
 		if strings.Contains(out.Text(), "s3cret-key") || strings.Contains(out.Output, "s3cret\n") {

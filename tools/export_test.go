@@ -10,8 +10,6 @@ import (
 // What tests of the package from outside use of its inside.
 const (
 	ByteOrderMark  = byteOrderMark
-	DefaultBytes   = defaultBytes
-	DefaultLines   = defaultLines
 	MaxBatch       = maxBatch
 	MaxCached      = maxCached
 	MaxCounted     = maxCounted
@@ -20,7 +18,6 @@ const (
 	MaxImage       = maxImage
 	MaxOtherFiles  = maxOtherFiles
 	MaxSkillSample = maxSkillSample
-	MaxSpill       = maxSpill
 	MinBashTimeout = minBashTimeout
 	PDF            = pdf
 )

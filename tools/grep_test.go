@@ -7,6 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -67,7 +68,7 @@ func TestGrepOutputIsTruncated(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
 	out := s.Call("grep", tooltest.Args{"pattern": "needle"})
 	s.Want(out, tools.Completed, "Found 100 matches\n", "full output saved to "+s.Env.Outputs.Path())
-	if cut.Size(out.Output) > tools.DefaultBytes+500 || !out.Truncated || out.Metadata.OutputPath == "" {
+	if cut.Size(out.Output) > outputs.DefaultBytes+500 || !out.Truncated || out.Metadata.OutputPath == "" {
 		t.Errorf("%d bytes, %v", cut.Size(out.Output), out.Metadata)
 	}
 }

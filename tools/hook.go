@@ -32,10 +32,10 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 			start = seen.Output
 		}
 		added = strings.ToValidUTF8(added, "\uFFFD")
-		b := bound(env, terminal.Text(added), added, false)
-		out.Output, out.Truncated = start+b.text, b.cut || out.Truncated
-		if b.path != "" && out.Metadata.OutputPath == "" {
-			out.Metadata.OutputPath = b.path
+		b := env.outputs().Bound(terminal.Text(added), added, false)
+		out.Output, out.Truncated = start+b.Text, b.Cut || out.Truncated
+		if b.Path != "" && out.Metadata.OutputPath == "" {
+			out.Metadata.OutputPath = b.Path
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -26,8 +27,7 @@ import (
 var readDescription string
 
 const (
-	readLines    = 2000 // default limit
-	readLineSize = 2000 // maximum characters of a line
+	readLines = 2000 // default limit
 )
 
 type readInput struct {
@@ -135,7 +135,7 @@ func isMissing(err error) bool {
 
 // pageBytes returns the size limit of the lines, without the text around them.
 func pageBytes(env *Env, name string) int {
-	return max(env.sizeLimit()-cut.Size(name)-256, 512)
+	return max(env.outputs().Bytes()-cut.Size(name)-256, 512)
 }
 
 // page is a range of lines of a file, formatted for a model.
@@ -227,7 +227,7 @@ func nextLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		component, err := in.ReadSlice('\n')
-		if len(line) <= readLineSize*utf8.UTFMax {
+		if len(line) <= outputs.MaxLine*utf8.UTFMax {
 			line = append(line, component...)
 		}
 		switch {
@@ -255,7 +255,7 @@ func clipLine(line []byte) (string, int) {
 		if !bad || !before { // a run of such bytes is shown as one U+FFFD
 			n++
 		}
-		if n > readLineSize {
+		if n > outputs.MaxLine {
 			return strings.ToValidUTF8(string(line[:i]), "\uFFFD") + "... (line truncated)", wrong
 		}
 		before = bad

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -86,7 +87,7 @@ func TestReadContinuesAtTheOffset(t *testing.T) {
 			for offset, pages := 1, 0; ; pages++ {
 				out := s.Call("read", tooltest.Args{"filePath": "f.txt", "offset": offset})
 				s.Want(out, tools.Completed)
-				if size := cut.Size(out.Output); size > tools.DefaultBytes {
+				if size := cut.Size(out.Output); size > outputs.DefaultBytes {
 					t.Fatalf("a page of %d bytes", size)
 				}
 				_, page, _ := strings.Cut(out.Output, "<content>\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -40,7 +41,7 @@ type Env struct {
 	Commands Commands
 	Outputs  *files.Dir // where truncated outputs are saved in full; nil: nowhere
 	Private  []string   // absolute report directories, inaccessible to calls except for reading saved outputs; and private files of the system
-	Limits   OutputLimits
+	Limits   outputs.Limits
 	Redact   *redact.Redactor // redacts secrets in results and records; nil: none are known
 	Now      func() time.Time
 
@@ -83,9 +84,7 @@ type Commands struct {
 	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
 }
 
-// OutputLimits limits the output that one call returns to the model. The zero
-// value means the defaults, 2,000 lines and 50 KiB.
-type OutputLimits struct {
-	Lines int
-	Bytes int
+// outputs returns what truncates and saves outputs.
+func (env *Env) outputs() outputs.Store {
+	return outputs.Store{Dir: env.Outputs, Limits: env.Limits, Redact: env.Redact}
 }

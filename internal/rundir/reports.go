@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/report/patterns"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // Files returns the directory that the run writes to.
@@ -50,8 +50,8 @@ func (d *Dir) Log() *EventLog {
 func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
 	failpoint.Hit(failpoint.RunFinishing, "")
 	defer failpoint.Hit(failpoint.RunFinished, "")
-	tools.PruneOutputs(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
-	d.dir.Remove("outputs")                               //nolint:errcheck // removed only if empty
+	outputs.Prune(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
+	d.dir.Remove("outputs")                         //nolint:errcheck // removed only if empty
 	d.reserve.Close()
 	// Complete events are enough to write the reports later.
 	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Final())) }
@@ -122,7 +122,7 @@ func (d *Dir) freeSpace(err error) bool {
 		return false
 	}
 	before := d.dir.Free()
-	if tools.GiveUpOutputs(d.dir.Sub("outputs")) != nil || d.dir.Free() <= before {
+	if outputs.GiveUp(d.dir.Sub("outputs")) != nil || d.dir.Free() <= before {
 		return false
 	}
 	d.gaveUp = true

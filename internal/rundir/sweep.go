@@ -19,7 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // OutputRetention is the retention time of tool outputs that were too long for a model.
@@ -29,14 +29,14 @@ const OutputRetention = 7 * 24 * time.Hour
 func (d *Dir) prune() {
 	for base, pattern := range map[string]string{".": filepath.Join(".millhand", "runs", "*", "outputs"), d.path: filepath.Join("earlier", "*", "outputs")} {
 		found, _ := filepath.Glob(filepath.Join(base, pattern))
-		for _, outputs := range found {
-			rel, err := filepath.Rel(base, outputs)
+		for _, saved := range found {
+			rel, err := filepath.Rel(base, saved)
 			if err != nil {
 				continue
 			}
 			// The next run retries what can't be removed.
 			if dir, err := files.Enter(base, rel); err == nil {
-				tools.PruneOutputs(dir, d.now().Add(-OutputRetention)) //nolint:errcheck // see above
+				outputs.Prune(dir, d.now().Add(-OutputRetention)) //nolint:errcheck // see above
 				dir.Close()
 			}
 		}

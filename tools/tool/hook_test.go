@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -84,7 +85,7 @@ func TestHooksDeny(t *testing.T) {
 
 func TestHooksChangeResults(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"a.txt": "first\n"})
-	s.Env.Limits = tools.OutputLimits{Lines: 10}
+	s.Env.Limits = outputs.Limits{Lines: 10}
 	calls := 0
 	add := ""
 	s.Env.Hooks = []tools.Hook{{After: func(_ context.Context, _ tools.HookCall, r tools.HookResult) tools.HookResult {

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // callDocument is what `millhand tool` prints.
@@ -108,10 +109,10 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	}
 	defer restore()
 	env := set.env
-	if outputs, err := openOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
-		defer outputs.Close()
-		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
-		env.Outputs = outputs.Sub(runs.OutputsOf(space.Dir()))
+	if saved, err := openOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
+		defer saved.Close()
+		outputs.Prune(saved, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
+		env.Outputs = saved.Sub(runs.OutputsOf(space.Dir()))
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)

@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 )
 
 // settings is the configuration of tools outside of a session: a model's name, and
@@ -70,7 +71,7 @@ func (s *settings) fromManifest(ctx context.Context, w world.World, o load.Profi
 		return nil, fault.Wrap(event.ExitUsage, err)
 	}
 	s.env.Batch = s.env.Batch || plan.Batch
-	s.env.Limits = tools.OutputLimits(plan.Output)
+	s.env.Limits = outputs.Limits(plan.Output)
 	s.env.Search = tools.SearchConfig{Backend: plan.Search.Backend, URL: plan.Search.URL}
 	if plan.Search.KeyEnv != "" {
 		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))

@@ -1,4 +1,4 @@
-package tools
+package outputs
 
 import (
 	"bytes"
@@ -12,20 +12,20 @@ import (
 
 // captured writes pieces into a capture, and returns what the model is given
 // and the files that are kept.
-func captured(t *testing.T, env *Env, chunks ...string) (bounded, []string) {
+func captured(t *testing.T, s Store, chunks ...string) (Text, []string) {
 	t.Helper()
-	c := newCapture(env, "bash")
+	c := s.Capture("bash")
 	for _, p := range chunks {
 		if n, err := c.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
 	}
-	b := c.text()
-	c.close()
-	if env.Outputs == nil {
+	b := c.Text()
+	c.Close()
+	if s.Dir == nil {
 		return b, nil
 	}
-	saved, err := filepath.Glob(filepath.Join(env.Outputs.Path(), "*"))
+	saved, err := filepath.Glob(filepath.Join(s.Dir.Path(), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,21 +33,21 @@ func captured(t *testing.T, env *Env, chunks ...string) (bounded, []string) {
 }
 
 func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
-	limit := defaultBytes
-	small := OutputLimits{Lines: 3, Bytes: 100}
+	limit := DefaultBytes
+	small := Limits{Lines: 3, Bytes: 100}
 	tests := []struct {
 		name   string
-		limits OutputLimits
+		limits Limits
 		chunks []string
 		shown  string // the end that the model is given
 		cut    bool
 	}{
-		{"nothing", OutputLimits{}, nil, "", false},
-		{"a little", OutputLimits{}, []string{"one\n"}, "one\n", false},
-		{"above half of the limit", OutputLimits{}, []string{strings.Repeat("x", limit/2+1)}, strings.Repeat("x", limit/2+1), false},
-		{"exactly the limit", OutputLimits{}, []string{strings.Repeat("x", limit)}, strings.Repeat("x", limit), false},
-		{"one above", OutputLimits{}, []string{strings.Repeat("x", limit), "y"}, strings.Repeat("x", limit-1) + "y", true},
-		{"many times the limit", OutputLimits{}, []string{strings.Repeat("x", 10*limit), "y", strings.Repeat("z", limit)}, strings.Repeat("z", limit), true},
+		{"nothing", Limits{}, nil, "", false},
+		{"a little", Limits{}, []string{"one\n"}, "one\n", false},
+		{"above half of the limit", Limits{}, []string{strings.Repeat("x", limit/2+1)}, strings.Repeat("x", limit/2+1), false},
+		{"exactly the limit", Limits{}, []string{strings.Repeat("x", limit)}, strings.Repeat("x", limit), false},
+		{"one above", Limits{}, []string{strings.Repeat("x", limit), "y"}, strings.Repeat("x", limit-1) + "y", true},
+		{"many times the limit", Limits{}, []string{strings.Repeat("x", 10*limit), "y", strings.Repeat("z", limit)}, strings.Repeat("z", limit), true},
 		{"byte by byte", small, strings.Split(strings.Repeat("x", 150)+"y", ""), strings.Repeat("x", 99) + "y", true},
 		{"exactly the lines", small, []string{"1\n2\n3\n"}, "1\n2\n3\n", false},
 		{"exactly the lines, the last without its end", small, []string{"1\n2\n3"}, "1\n2\n3", false},
@@ -62,14 +62,14 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
-			b, saved := captured(t, env, tt.chunks...)
-			note, shown := "", b.text
+			s := Store{Dir: outputsIn(t, t.TempDir()), Limits: tt.limits}
+			b, saved := captured(t, s, tt.chunks...)
+			note, shown := "", b.Text
 			if tt.cut {
-				note, shown, _ = strings.Cut(b.text, "\n\n")
+				note, shown, _ = strings.Cut(b.Text, "\n\n")
 			}
-			if shown != tt.shown || b.cut != tt.cut || (b.path != "") != tt.cut || strings.Contains(note, "full output saved to") != tt.cut {
-				t.Errorf("cut %v, %q, note %q, shown %.200q", b.cut, b.path, note, shown)
+			if shown != tt.shown || b.Cut != tt.cut || (b.Path != "") != tt.cut || strings.Contains(note, "full output saved to") != tt.cut {
+				t.Errorf("cut %v, %q, note %q, shown %.200q", b.Cut, b.Path, note, shown)
 			}
 			if !tt.cut {
 				if len(saved) > 0 {
@@ -77,7 +77,7 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 				}
 				return
 			}
-			if data, err := os.ReadFile(b.path); err != nil || string(data) != strings.Join(tt.chunks, "") || len(saved) != 1 {
+			if data, err := os.ReadFile(b.Path); err != nil || string(data) != strings.Join(tt.chunks, "") || len(saved) != 1 {
 				t.Errorf("kept %d files: %d bytes, %v", len(saved), len(data), err)
 			}
 		})
@@ -91,27 +91,27 @@ func TestCaptureWithoutAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, outputs := range map[string]*files.Dir{"none is wanted": nil, "none can be made": outputsIn(t, dir)} {
-		env := &Env{Outputs: outputs}
-		b, _ := captured(t, env, flood[:100], flood[100:])
-		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(output truncated: only the tail of 500000 bytes is shown; narrow the command to produce less output)\n\n") || !strings.HasSuffix(b.text, "line\n") {
-			t.Errorf("%s: %v %q %.200q", name, b.cut, b.path, b.text)
+		s := Store{Dir: outputs}
+		b, _ := captured(t, s, flood[:100], flood[100:])
+		if !b.Cut || b.Path != "" || !strings.HasPrefix(b.Text, "(output truncated: only the tail of 500000 bytes is shown; narrow the command to produce less output)\n\n") || !strings.HasSuffix(b.Text, "line\n") {
+			t.Errorf("%s: %v %q %.200q", name, b.Cut, b.Path, b.Text)
 		}
 	}
 }
 
 func TestSavedOutputIsLimited(t *testing.T) {
-	env := &Env{Outputs: outputsIn(t, t.TempDir())}
-	c := newCapture(env, "bash")
+	s := Store{Dir: outputsIn(t, t.TempDir())}
+	c := s.Capture("bash")
 	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
-	for range maxSpill/len(block) + 2 {
+	for range MaxSpill/len(block) + 2 {
 		c.Write(block)
 	}
-	b := c.text()
-	c.close()
-	if st, err := os.Stat(b.path); err != nil || st.Size() != maxSpill {
+	b := c.Text()
+	c.Close()
+	if st, err := os.Stat(b.Path); err != nil || st.Size() != MaxSpill {
 		t.Errorf("kept %v, %v", st, err)
 	}
-	if !strings.Contains(b.text, "shown; the first 64 MiB of the output saved to "+b.path+": use read") {
-		t.Errorf("the model reads %.300q", b.text)
+	if !strings.Contains(b.Text, "shown; the first 64 MiB of the output saved to "+b.Path+": use read") {
+		t.Errorf("the model reads %.300q", b.Text)
 	}
 }

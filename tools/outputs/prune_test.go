@@ -1,4 +1,4 @@
-package tools_test
+package outputs_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,7 +37,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := tools.PruneOutputs(dir, now.Add(-7*24*time.Hour)); err != nil {
+	if err := outputs.Prune(dir, now.Add(-7*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"kept/job/bash-7.txt", "kept/job/notes.txt", "kept/job/output-4.log", "kept/output-6.txt", "kept/output-link.txt", "secret"}
@@ -49,7 +49,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 			t.Errorf("the empty directory %s is left", dir)
 		}
 	}
-	if err := tools.GiveUpOutputs(dir); err != nil {
+	if err := outputs.GiveUp(dir); err != nil {
 		t.Fatal(err)
 	}
 	want = slices.DeleteFunc(want, func(name string) bool { return slices.Contains(young, strings.TrimPrefix(name, "kept/")) })
@@ -65,7 +65,7 @@ func TestDirectoriesOfGivenUpOutputsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := tools.GiveUpOutputs(dir); err != nil {
+	if err := outputs.GiveUp(dir); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(filepath.Join(s.Dir, "job")); err != nil || len(left) != 0 {

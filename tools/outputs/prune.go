@@ -1,4 +1,4 @@
-package tools
+package outputs
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/millhand/millhand/internal/files"
 )
 
-// PruneOutputs removes saved outputs below a directory that were last written
+// Prune removes saved outputs below a directory that were last written
 // before a time, then the directories left empty. It does not touch other
 // files.
-func PruneOutputs(dir *files.Dir, before time.Time) error {
+func Prune(dir *files.Dir, before time.Time) error {
 	dirs, err := pruneFiles(dir, before)
 	for i := len(dirs) - 1; i > 0; i-- {
 		dir.Remove(dirs[i]) //nolint:errcheck // fails for one that is not empty
@@ -22,9 +22,9 @@ func PruneOutputs(dir *files.Dir, before time.Time) error {
 	return err
 }
 
-// GiveUpOutputs removes all saved outputs below a directory, for example because the disk
+// GiveUp removes all saved outputs below a directory, for example because the disk
 // is full. The directories stay: jobs in progress use them.
-func GiveUpOutputs(dir *files.Dir) error {
+func GiveUp(dir *files.Dir) error {
 	_, err := pruneFiles(dir, time.Unix(1<<40, 0))
 	return err
 }
