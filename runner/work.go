@@ -17,14 +17,14 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/landing"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 )
 
 // work is the session phase of one job: its sessions, and what they share.
 type work struct {
 	job        *job
 	site       *site
-	tree       *tools.Tree
+	tree       *change.Tracker
 	budget     *money.Budget // of the job
 	sessions   sessions
 	baseline   []event.Baseline     // of the verify commands, before the agent started
@@ -50,7 +50,7 @@ type work struct {
 const searchMemory = 4 << 20
 
 func newWork(j *job, s *site) *work {
-	w := &work{job: j, site: s, tree: tools.NewTree(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
+	w := &work{job: j, site: s, tree: change.New(searchMemory / max(j.run.plan.Parallel, 1)), budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
 	s.diff.Tree = w.tree
 	if s.opening != nil {
 		w.tree.Written() // nothing has run in it so far

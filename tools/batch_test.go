@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/outputs"
 
@@ -108,7 +109,7 @@ func TestConcurrentEditsOfOneFileLoseNothing(t *testing.T) {
 		calls = append(calls, tooltest.Batched(tool, in))
 	}
 	s := tooltest.SetUp(t, "edit", map[string]string{"a.txt": text.String()})
-	s.Equip(func(env *tools.Env) { env.Batch, env.Tree = true, &tools.Tree{} })
+	s.Equip(func(env *tools.Env) { env.Batch, env.Tree = true, &change.Tracker{} })
 	s.Want(s.Call("batch", tooltest.BatchOf(calls...)), tools.Completed, "25 of 25 calls were successful")
 	if got, want := s.Content("a.txt"), strings.NewReplacer("<", "(", ">", ")").Replace(text.String()); got != want {
 		t.Errorf("the file holds %s", got)

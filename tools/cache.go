@@ -30,13 +30,13 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 	if env.Tree == nil || env.Cache == nil || !spec.Cached {
 		return run()
 	}
-	now, key := env.Tree.count(), spec.Name+" "+jsontext.Canonical(input)
+	now, key := env.Tree.Count(), spec.Name+" "+jsontext.Canonical(input)
 	if out, ok := env.Cache.get(key, now); ok {
 		out.Decision, out.Cached = &d, true
 		return out
 	}
 	out := run()
-	if out.Status == Completed && len(out.Attachments) == 0 && out.Metadata.Loaded == nil && env.Tree.count() == now {
+	if out.Status == Completed && len(out.Attachments) == 0 && out.Metadata.Loaded == nil && env.Tree.Count() == now {
 		env.Cache.put(key, now, out)
 	}
 	return out

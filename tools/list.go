@@ -67,13 +67,13 @@ func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), e
 		return scope, nil, notFound(env, p)
 	}
 	if !p.Outside {
-		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.readableIn(env.Workspace.Dir(), true), Cache: env.Tree.cache()}, func() {}, nil
+		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.readableIn(env.Workspace.Dir(), true), Cache: env.Tree.Searches()}, func() {}, nil
 	}
 	root, base, err := env.Workspace.OpenOutside(p)
 	if err != nil {
 		return scope, nil, err
 	}
-	scope = search.Scope{Root: root, Base: base, Cache: env.Tree.cache()}
+	scope = search.Scope{Root: root, Base: base, Cache: env.Tree.Searches()}
 	if !env.isSavedOutput(p) {
 		scope.Visible = env.readableIn(root.Name(), false)
 	}

@@ -192,7 +192,7 @@ func (env *Env) opened(p workspace.Path) {
 // checked runs a change of files, and appends the errors that language servers find after it.
 func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func() (Result, error)) (Result, error) {
 	if env.Languages == nil {
-		return env.Tree.change(paths, change)
+		return env.Tree.Do(paths, change)
 	}
 	var edited []string
 	for _, p := range paths {
@@ -202,7 +202,7 @@ func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func
 	}
 	slices.Sort(edited)
 	after := env.Languages.Edit(ctx, edited)
-	res, err := env.Tree.change(paths, change)
+	res, err := env.Tree.Do(paths, change)
 	if err == nil {
 		res.Output += env.errorsText(after(ctx), len(edited))
 	}

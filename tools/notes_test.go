@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 )
 
 func TestNotesOfDirectories(t *testing.T) {
@@ -48,7 +49,7 @@ func TestNotesOfDirectories(t *testing.T) {
 // does not use them up.
 func TestNotesComeOnce(t *testing.T) {
 	s := tooltest.SetUp(t, "readonly", map[string]string{"api/AGENTS.md": "Use tabs.", "api/x.go": "package x\n"})
-	s.Env.Notes, s.Env.Cache, s.Env.Tree = &tools.Notes{}, &tools.Cache{}, &tools.Tree{}
+	s.Env.Notes, s.Env.Cache, s.Env.Tree = &tools.Notes{}, &tools.Cache{}, &change.Tracker{}
 	s.Want(s.Call("read", tooltest.Args{"filePath": "api/x.go", "offset": 9}), tools.Failed)
 	for i, cached := range []bool{false, false, true} {
 		out := s.Call("read", tooltest.Args{"filePath": "api/x.go"})

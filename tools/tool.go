@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -66,7 +67,7 @@ type Env struct {
 	Languages *Languages
 	// Tree is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
-	Tree *Tree
+	Tree *change.Tracker
 	// Cache caches this session's results; it needs Tree. nil: no cache.
 	Cache *Cache
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 )
 
 // Differences are what differs in the workspace of a job since its start, and who made it. Files that
@@ -23,8 +23,8 @@ type Differences struct {
 	At      *WorkTree
 	Include []string // see tasks.Commit
 	Emit    func(event.Event)
-	found   *Found      // at the end of the last attempt; nil if files can have changed since
-	Tree    *tools.Tree // of the sessions; nil before them
+	found   *Found          // at the end of the last attempt; nil if files can have changed since
+	Tree    *change.Tracker // of the sessions; nil before them
 	watched watched
 
 	files map[string]leftover    // that others than the agent left

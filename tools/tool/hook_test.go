@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 
@@ -96,7 +97,7 @@ func TestHooksChangeResults(t *testing.T) {
 		r.Output += add
 		return r
 	}}}
-	s.Env.Tree, s.Env.Cache = &tools.Tree{}, &tools.Cache{}
+	s.Env.Tree, s.Env.Cache = &change.Tracker{}, &tools.Cache{}
 	if out := s.Call("read", tooltest.Args{"filePath": "a.txt"}); out.Title != "other" || out.Output != "all new" || out.Status != tools.Completed {
 		t.Errorf("%+v", out)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -120,7 +121,7 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	if env.Skills = tools.FindSkills(space, set.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
-	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, w.Redactor(set.plan, known...)
+	env.Tree, env.Cache, env.Redact = &change.Tracker{}, &tools.Cache{}, w.Redactor(set.plan, known...)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	served, stop, err := serve(ctx, w, o.ProfileOptions, o.Sandbox, &env, set, end, o.Name)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -304,7 +305,9 @@ func Batched(tool string, in Args) Args { return Args{"tool": tool, "parameters"
 func WithBatch(env *tools.Env) { env.Batch = true }
 
 // WithCache makes results cached, and enables the batch tool.
-func WithCache(env *tools.Env) { env.Tree, env.Cache, env.Batch = &tools.Tree{}, &tools.Cache{}, true }
+func WithCache(env *tools.Env) {
+	env.Tree, env.Cache, env.Batch = &change.Tracker{}, &tools.Cache{}, true
+}
 
 // WithCustom gives a stage a custom tool of the name deploy.
 func (s *Stage) WithCustom(c tools.Custom) {

@@ -1,4 +1,6 @@
-package tools
+// Package change serializes and counts the changes that the sessions of one workspace make to its files. It makes none
+// itself, and does not look at files.
+package change
 
 import (
 	"maps"
@@ -7,13 +9,14 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/tools/search"
+	"github.com/millhand/millhand/tools/tool"
 )
 
-// Tree is shared by the sessions of one workspace. It serializes changes of
+// Tracker is shared by the sessions of one workspace. It serializes changes of
 // files, so that concurrent edits of a file don't lose each other, and counts
 // changes to invalidate cached results. The zero value is ready to use. It is
 // safe for concurrent use.
-type Tree struct {
+type Tracker struct {
 	writing  sync.Mutex
 	searches *search.Cache // nil for none
 
@@ -24,30 +27,30 @@ type Tree struct {
 	only    bool            // nothing else changed since Written
 }
 
-// NewTree returns a Tree that makes repeated searches cheaper with about so many bytes of
+// New returns a Tracker that makes repeated searches cheaper with about so many bytes of
 // memory at most.
-func NewTree(memory int) *Tree { return &Tree{searches: search.NewCache(memory)} }
+func New(memory int) *Tracker { return &Tracker{searches: search.NewCache(memory)} }
 
-// cache returns the cache for searches, nil for none.
-func (t *Tree) cache() *search.Cache {
+// Searches returns the cache for searches, nil for none.
+func (t *Tracker) Searches() *search.Cache {
 	if t == nil {
 		return nil
 	}
 	return t.searches
 }
 
-// change runs a function that reads and writes files, one at a time.
-func (t *Tree) change(paths []workspace.Path, do func() (Result, error)) (Result, error) {
+// Do runs a function that reads and writes files, one at a time.
+func (t *Tracker) Do(paths []workspace.Path, change func() (tool.Result, error)) (tool.Result, error) {
 	if t == nil {
-		return do()
+		return change()
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	defer t.wrote(paths)
-	return do()
+	return change()
 }
 
-func (t *Tree) wrote(paths []workspace.Path) {
+func (t *Tracker) wrote(paths []workspace.Path) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.written == nil {
@@ -60,7 +63,7 @@ func (t *Tree) wrote(paths []workspace.Path) {
 
 // Written returns the absolute paths of the files that built-in tools changed since the last
 // call, and reports whether no other call can have changed the workspace since then.
-func (t *Tree) Written() (files []string, only bool) {
+func (t *Tracker) Written() (files []string, only bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	files, only = slices.Sorted(maps.Keys(t.written)), t.only
@@ -69,14 +72,14 @@ func (t *Tree) Written() (files []string, only bool) {
 }
 
 // Unchanged reports whether no call can have changed the workspace since Written was called.
-func (t *Tree) Unchanged() bool {
+func (t *Tracker) Unchanged() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.only && len(t.written) == 0
 }
 
 // Touch records that the workspace may have changed anywhere.
-func (t *Tree) Touch() {
+func (t *Tracker) Touch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.only = false
@@ -84,7 +87,7 @@ func (t *Tree) Touch() {
 
 // Changing notes that a call or a program may change files until done is called. Cached results
 // are invalidated then and now, because other calls may run concurrently.
-func (t *Tree) Changing(program bool) (done func()) {
+func (t *Tracker) Changing(program bool) (done func()) {
 	unread := t.searches.Changing(program)
 	t.touch(program, 1)
 	return func() {
@@ -94,22 +97,22 @@ func (t *Tree) Changing(program bool) (done func()) {
 }
 
 // Watch returns a function that reports whether a call can have changed the workspace since Watch was called.
-func (t *Tree) Watch() (changed func() bool) {
+func (t *Tracker) Watch() (changed func() bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	busy, before := t.active > 0, t.changes
-	return func() bool { return busy || t.count() != before }
+	return func() bool { return busy || t.Count() != before }
 }
 
 // Wrote reports whether a built-in tool changed a file, given by its absolute path, since Written was called.
-func (t *Tree) Wrote(file string) bool {
+func (t *Tracker) Wrote(file string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.written[file]
 }
 
 // touch counts the start or the end of a change, of a program or of a file.
-func (t *Tree) touch(program bool, active int) {
+func (t *Tracker) touch(program bool, active int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes++
@@ -117,8 +120,8 @@ func (t *Tree) touch(program bool, active int) {
 	t.only = t.only && !program
 }
 
-// count returns the number of changes.
-func (t *Tree) count() int64 {
+// Count returns the number of changes.
+func (t *Tracker) Count() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes

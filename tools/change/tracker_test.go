@@ -1,11 +1,11 @@
-package tools_test
+package change_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/change"
 )
 
 func TestWhatCallsWrite(t *testing.T) {
@@ -51,7 +51,7 @@ func TestWhatCallsWrite(t *testing.T) {
 }
 
 func TestChangesWhileWatched(t *testing.T) {
-	tree := tools.NewTree(0)
+	tree := change.New(0)
 	tree.Changing(true)()
 	quiet := tree.Watch()
 	if quiet() {
