@@ -15,19 +15,15 @@ const (
 	MaxCounted     = maxCounted
 	MaxEdit        = maxEdit
 	MaxErrors      = maxErrors
-	MaxImage       = maxImage
 	MaxOtherFiles  = maxOtherFiles
 	MaxSkillSample = maxSkillSample
 	MinBashTimeout = minBashTimeout
-	PDF            = pdf
 )
 
 var (
 	BashTimeout = bashTimeout
 	DecodeText  = decodeText
 	FairShare   = fairShare
-	FitImage    = fitImage
-	MediaOf     = mediaOf
 	MissingDirs = missingDirs
 	ReadExa     = readExa
 	ReadResults = readResults

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/arguments"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -128,16 +129,16 @@ func (t external) result(env *Env, from ExternalResult) (Result, error) {
 // fitExternal returns an image as an attachment that the session's model accepts. The type
 // is that of its first bytes, without the dots.
 func fitExternal(env *Env, image Attachment) (a Attachment, note string, err error) {
-	media := mediaOf("", image.Data)
+	kind := media.Of("", image.Data)
 	switch {
-	case media == "" || media == pdf:
+	case kind == "" || kind == media.PDF:
 		return a, "", errors.New("not a PNG, JPEG, GIF or WebP image")
 	case !env.Accepts.Images:
 		return a, "", errors.New("this model does not support images")
 	case len(image.Data) > maxExternalImage:
 		return a, "", fmt.Errorf("exceeds %d MiB", maxExternalImage>>20)
 	}
-	data, as, changed, err := fitImage(media, image.Data)
+	data, as, changed, err := media.Fit(kind, image.Data)
 	if err != nil {
 		return a, "", err
 	}

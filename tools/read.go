@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -89,8 +90,8 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	}
-	if media := mediaOf(p.Rel, head); media != "" {
-		return attach(env, p, in2, media, st.Size())
+	if kind := media.Of(p.Rel, head); kind != "" {
+		return env.Accepts.Read(p, in2, kind, st.Size())
 	}
 	enc := encoding{}
 	if marked16(head) {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,13 +155,13 @@ func TestReadAttachesSupportedMedia(t *testing.T) {
 		"logo.png": tooltest.Pixel, "logo": tooltest.Pixel, "pic.gif": "GIF89a...", "pic.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "doc.pdf": "%PDF-1.7\n", "pic.svg": "<svg/>\n",
 		"fake.png": "just text\n", "huge.png": tooltest.Pixel + strings.Repeat("x", 20<<20),
 	})
-	for name, media := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
-		s.Env.Accepts = tools.Attachments{}
-		s.Want(s.Call("read", tooltest.Args{"filePath": name}), tools.Failed, name+" is a", "("+media+", ", "which this model does not support")
-		s.Env.Accepts = tools.Attachments{Images: media != tools.PDF, PDFs: media == tools.PDF}
+	for name, kind := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
+		s.Env.Accepts = media.Accepted{}
+		s.Want(s.Call("read", tooltest.Args{"filePath": name}), tools.Failed, name+" is a", "("+kind+", ", "which this model does not support")
+		s.Env.Accepts = media.Accepted{Images: kind != media.PDF, PDFs: kind == media.PDF}
 		out := s.Call("read", tooltest.Args{"filePath": name})
-		s.Want(out, tools.Completed, "read successfully: "+name+" ("+media+", ", "is attached.")
-		if diff := cmp.Diff([]tools.Attachment{{Name: name, MIME: media, Data: []byte(s.Content(name))}}, out.Attachments); diff != "" {
+		s.Want(out, tools.Completed, "read successfully: "+name+" ("+kind+", ", "is attached.")
+		if diff := cmp.Diff([]tools.Attachment{{Name: name, MIME: kind, Data: []byte(s.Content(name))}}, out.Attachments); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -49,8 +50,8 @@ type Env struct {
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.
 	Model   string
-	Accepts Attachments // of the model
-	Batch   bool        // the batch tool is enabled
+	Accepts media.Accepted // of the model
+	Batch   bool           // the batch tool is enabled
 	Search  SearchConfig
 	Skills  Skills
 	Agents  []Agent // agents that the task tool can start, with Spawn
@@ -71,9 +72,6 @@ type Env struct {
 	// Cache caches this session's results; it needs Tree. nil: no cache.
 	Cache *Cache
 }
-
-// Attachments are the kinds of attachments that a model supports.
-type Attachments struct{ Images, PDFs bool }
 
 // Commands is how the commands of a session are run. The zero value: without a sandbox.
 type Commands struct {

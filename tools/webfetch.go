@@ -15,6 +15,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/cut"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/tool"
 	"github.com/millhand/millhand/tools/web"
 )
@@ -144,19 +145,19 @@ func statusAdvice(code int) string {
 
 // pageResult converts a page to a Result.
 func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Result, error) {
-	media := page.MediaType()
-	if kind := mediaOf(urlPath(page.URL), page.Body); kind != "" {
-		if err := env.attachable(page.URL, kind, int64(len(page.Body))); err != nil {
+	kind := page.MediaType()
+	if file := media.Of(urlPath(page.URL), page.Body); file != "" {
+		if err := env.Accepts.Check(page.URL, file, int64(len(page.Body))); err != nil {
 			return Result{}, err
 		}
-		return attached(path.Base(urlPath(page.URL)), page.URL, kind, page.Body)
+		return media.Attach(path.Base(urlPath(page.URL)), page.URL, file, page.Body)
 	}
 	text := page.Text()
-	unknown := strings.HasSuffix(media, "/octet-stream") && utf8.Valid(page.Body)
-	if !textual(media) && !unknown || binary("", []byte(text[:min(len(text), 8<<10)])) {
-		return Result{}, fmt.Errorf("%s is not text but %s (%d bytes) and can't be shown", page.URL, media, len(page.Body))
+	unknown := strings.HasSuffix(kind, "/octet-stream") && utf8.Valid(page.Body)
+	if !textual(kind) && !unknown || binary("", []byte(text[:min(len(text), 8<<10)])) {
+		return Result{}, fmt.Errorf("%s is not text but %s (%d bytes) and can't be shown", page.URL, kind, len(page.Body))
 	}
-	if media == "text/html" || media == "application/xhtml+xml" {
+	if kind == "text/html" || kind == "application/xhtml+xml" {
 		switch format {
 		case "markdown":
 			text = web.Markdown(text, page.URL)
@@ -170,7 +171,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Re
 	if strings.TrimSpace(text) == "" {
 		text = "(the page contains no text)"
 	}
-	return Result{Title: fmt.Sprintf("%s (%s)", page.URL, media), Output: text}, nil
+	return Result{Title: fmt.Sprintf("%s (%s)", page.URL, kind), Output: text}, nil
 }
 
 // textual reports whether a media type is text.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/media"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -68,7 +69,7 @@ func TestWebfetchAttachesSupportedMedia(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, at := tooltest.Site(t, tooltest.Serves(tt.contentType, tt.body))
 			s.Want(s.Call("webfetch", tooltest.Args{"url": at + "/logo"}), tools.Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model does not support")
-			s.Env.Accepts = tools.Attachments{Images: true, PDFs: true}
+			s.Env.Accepts = media.Accepted{Images: true, PDFs: true}
 			out := s.Call("webfetch", tooltest.Args{"url": at + "/logo"})
 			s.Want(out, tools.Completed, "is attached")
 			if diff := cmp.Diff([]tools.Attachment{{Name: "logo", MIME: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {

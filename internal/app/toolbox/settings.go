@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/tasks/expand"
 	"github.com/millhand/millhand/tasks/problem"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -48,7 +49,7 @@ func readSettings(ctx context.Context, w world.World, model string, o load.Profi
 		s.plan, agents = plan, plan.Agents
 	}
 	known := models.New(cmp.Or(s.plan, &tasks.Plan{}), w.Getenv, w.Now, w.Proxy, pricetable.Saved(w)).Facts(s.env.Model)
-	s.env.Accepts = tools.Attachments{Images: known.Images || s.env.Model == "", PDFs: known.PDFs || s.env.Model == ""}
+	s.env.Accepts = media.Accepted{Images: known.Images || s.env.Model == "", PDFs: known.PDFs || s.env.Model == ""}
 	for _, a := range agents {
 		if a.Description != "" {
 			s.env.Agents = append(s.env.Agents, tools.Agent{Name: a.Name, Description: a.Description})

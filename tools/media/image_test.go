@@ -1,4 +1,4 @@
-package tools_test
+package media_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/media"
 )
 
 // drawing encodes an image of a size; noise can't be compressed.
@@ -57,7 +58,7 @@ func TestLargeImagesAreDownscaled(t *testing.T) {
 		{"noise.png", drawing(t, 1100, 1100, "image/png", true), "image/jpeg", "1100 × 1100 pixels instead of 1100 × 1100", 1100, 1100},
 		{"bomb.png", string(bomb), "", "bomb.png can't be attached: it has 16384 × 16384 pixels, which is too large", 0, 0},
 		{"cut.png", drawing(t, 2500, 100, "image/png", true)[:50000], "", "cut.png can't be attached: it has 2500 × 100 pixels, and downscaling it failed", 0, 0},
-		{"unknown.png", tooltest.Pixel + strings.Repeat("x", tools.MaxImage), "", "can't be attached", 0, 0},
+		{"unknown.png", tooltest.Pixel + strings.Repeat("x", media.MaxImage), "", "can't be attached", 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestLargeImagesAreDownscaled(t *testing.T) {
 			}
 			s.Want(out, tools.Completed, tt.want)
 			a := out.Attachments[0]
-			if len(a.Data) > tools.MaxImage || a.MIME != tt.media || tools.MediaOf("", a.Data) != tt.media {
+			if len(a.Data) > media.MaxImage || a.MIME != tt.media || media.Of("", a.Data) != tt.media {
 				t.Errorf("%s of %d bytes, which begin %q", a.MIME, len(a.Data), a.Data[:8])
 			}
 			if c, _, err := image.DecodeConfig(bytes.NewReader(a.Data)); err != nil || c.Width != tt.width || c.Height != tt.height {
@@ -89,15 +90,15 @@ func FuzzFitImage(f *testing.F) {
 	f.Add([]byte(drawing(f, 4, 2100, "image/jpeg", false)))
 	f.Add([]byte("RIFF\x00\x00\x00\x00WEBPVP8 "))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		media := tools.MediaOf("", data)
-		if media == "" || media == tools.PDF {
+		kind := media.Of("", data)
+		if kind == "" || kind == media.PDF {
 			return
 		}
-		fitted, as, note, err := tools.FitImage(media, data)
+		fitted, as, note, err := media.Fit(kind, data)
 		if err != nil {
 			return
 		}
-		if len(fitted) > tools.MaxImage || (note == "") != bytes.Equal(fitted, data) || tools.MediaOf("", fitted) != as {
+		if len(fitted) > media.MaxImage || (note == "") != bytes.Equal(fitted, data) || media.Of("", fitted) != as {
 			t.Errorf("%d bytes of %s, %q", len(fitted), as, note)
 		}
 	})

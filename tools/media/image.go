@@ -1,4 +1,4 @@
-package tools
+package media
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ import (
 // refuse more than 5 MiB in base64.
 const (
 	maxDimension = 2000
-	maxImage     = 5 << 20 / 4 * 3
+	MaxImage     = 5 << 20 / 4 * 3
 )
 
 // maxDecoded limits the memory in bytes that an image needs while it is downscaled: a small
 // file can contain a very large image.
 const maxDecoded = 128 << 20
 
-// fitImage downscales an image if it exceeds the limits of providers. Images that this
+// Fit downscales an image if it exceeds the limits of providers. Images that this
 // program can't decode are returned as they are if they are small enough: the provider may
 // know more of them. The note is what was changed, "" for nothing.
-func fitImage(media string, data []byte) (fitted []byte, as, note string, err error) {
+func Fit(media string, data []byte) (fitted []byte, as, note string, err error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	large := max(config.Width, config.Height) > maxDimension
 	switch {
-	case (err != nil || !large) && len(data) <= maxImage:
+	case (err != nil || !large) && len(data) <= MaxImage:
 		return data, media, "", nil
 	case err != nil:
 		return nil, "", "", fmt.Errorf("it has %d bytes, and downscaling it failed: %w", len(data), err)
@@ -50,7 +50,7 @@ func fitImage(media string, data []byte) (fitted []byte, as, note string, err er
 		if err != nil {
 			return nil, "", "", fmt.Errorf("downscaling it failed: %w", err)
 		}
-		if len(fitted) <= maxImage {
+		if len(fitted) <= MaxImage {
 			size := small.Bounds().Size()
 			return fitted, as, fmt.Sprintf("downscaled: %d × %d pixels instead of %d × %d", size.X, size.Y, config.Width, config.Height), nil
 		}
@@ -83,7 +83,7 @@ func encodeImage(m image.Image, media string) (data []byte, as string, err error
 		if err := png.Encode(&out, m); err != nil {
 			return nil, "", err
 		}
-		if out.Len() <= maxImage {
+		if out.Len() <= MaxImage {
 			return out.Bytes(), "image/png", nil
 		}
 		out.Reset()
