@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // toolEnv returns the environment for the tools of a session.
@@ -23,7 +24,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if w.site.readable() {
 		space = w.site.space
 	}
-	skills := tools.FindSkills(space, w.job.plan.Skills)
+	skills := skill.Find(space, w.job.plan.Skills)
 	for _, p := range skills.Problems {
 		if s.parent == "" {
 			w.job.warn(p.Error())

@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // instructionFiles are the names of files with instructions for agents. If there is one with an earlier
@@ -26,7 +26,7 @@ func (s *site) waitForFiles() *ending.Stop {
 	if s.opening.own {
 		return nil
 	}
-	for _, dir := range tools.SkillDirs() {
+	for _, dir := range skill.Dirs() {
 		if found, err := s.origin.Has(s.base, dir); err != nil || found {
 			return s.settled()
 		}

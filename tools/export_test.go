@@ -16,7 +16,6 @@ const (
 	MaxEdit        = maxEdit
 	MaxErrors      = maxErrors
 	MaxOtherFiles  = maxOtherFiles
-	MaxSkillSample = maxSkillSample
 	MinBashTimeout = minBashTimeout
 )
 

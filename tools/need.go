@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // use is the access of a call to a file.
@@ -159,5 +160,14 @@ func (env *Env) readableIn(dir string, relative bool) func(rel string) bool {
 func hidden(rel string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return strings.HasPrefix(rel, dir) || rel == dir[:len(dir)-1]
+	})
+}
+
+// ofSkill reports whether a path outside the workspace is in the directory of
+// an allowed skill; its files may be read if the read rules allow it.
+func (env *Env) ofSkill(p workspace.Path) bool {
+	return p.Outside && slices.ContainsFunc(env.Skills.Allowed(env.Profile), func(s skill.Skill) bool {
+		dir, err := env.Workspace.Resolve(s.Dir)
+		return err == nil && pathtree.Within(p.Abs, dir.Abs)
 	})
 }

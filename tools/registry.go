@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // Registry is a set of tools, in the order in which models see them.
@@ -47,8 +48,8 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	if env.Search.Backend != "" {
 		add(websearchTool(env), codesearchTool())
 	}
-	if len(env.skills())+len(env.Skills.Problems) > 0 || env.Model == "" {
-		add(skillTool(env))
+	if len(env.Skills.Allowed(env.Profile))+len(env.Skills.Problems) > 0 || env.Model == "" {
+		add(skill.Tool[*Env](env.Skills, env.Profile))
 	}
 	if env.Languages != nil {
 		add(lspTool())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/skill"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -120,7 +121,7 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 		{"no search service", "x", func(e *tools.Env) { e.Search = tools.SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
 		{"no batch", "x", func(e *tools.Env) { e.Batch = false }, without("apply_patch", "batch")},
 		{"nothing that starts agents", "x", func(e *tools.Env) { e.Spawn = nil }, without("apply_patch", "task")},
-		{"no skills", "x", func(e *tools.Env) { e.Skills = tools.Skills{} }, without("apply_patch", "skill")},
+		{"no skills", "x", func(e *tools.Env) { e.Skills = skill.Set{} }, without("apply_patch", "skill")},
 		{"no skill that is allowed", "x", func(e *tools.Env) {
 			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
 		}, without("apply_patch", "skill")},

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -53,7 +54,7 @@ type Env struct {
 	Accepts media.Accepted // of the model
 	Batch   bool           // the batch tool is enabled
 	Search  SearchConfig
-	Skills  Skills
+	Skills  skill.Set
 	Agents  []Agent // agents that the task tool can start, with Spawn
 	// Spawn runs a subagent to completion; nil: no task tool. It must be safe
 	// for concurrent use.

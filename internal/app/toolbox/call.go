@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // callDocument is what `millhand tool` prints.
@@ -118,7 +119,7 @@ func Call(ctx context.Context, w world.World, o Options) error {
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignored(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
 	env.Private = append(confinement.ConcealedFromTools(profile, set.private), rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs")))
-	if env.Skills = tools.FindSkills(space, set.skills); len(env.Skills.Problems) > 0 {
+	if env.Skills = skill.Find(space, set.skills); len(env.Skills.Problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
 	env.Tree, env.Cache, env.Redact = &change.Tracker{}, &tools.Cache{}, w.Redactor(set.plan, known...)

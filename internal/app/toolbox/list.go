@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/skill"
 )
 
 // specDocument is one tool in `millhand tool list --json`.
@@ -38,7 +39,7 @@ func List(ctx context.Context, w world.World, o Options) error {
 	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
 		env.Workspace = space
-		env.Skills = tools.FindSkills(space, set.skills)
+		env.Skills = skill.Find(space, set.skills)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/skill"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -101,6 +102,17 @@ func (s *Stage) Equip(change func(*tools.Env), more ...tools.Tool) {
 	if s.Tools, err = tools.For(s.Env, more...); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// Spec returns the specification of a tool that is offered.
+func (s *Stage) Spec(name string) tools.Spec {
+	s.Helper()
+	offer := s.Tools.Offer(s.Env.Profile)
+	i := slices.IndexFunc(offer, func(spec tools.Spec) bool { return spec.Name == name })
+	if i < 0 {
+		s.Fatalf("%s is not offered", name)
+	}
+	return offer[i]
 }
 
 // Put makes a file or directory of the workspace.
@@ -400,7 +412,7 @@ func Equipped(model string) *tools.Env {
 	return &tools.Env{
 		Profile: full, Model: model, Batch: true, Search: tools.SearchConfig{Backend: "json", URL: "https://search.example.com/"},
 		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
-		Skills: tools.Skills{List: []tools.Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
+		Skills: skill.Set{List: []skill.Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
 		Agents: []tools.Agent{{Name: "explore", Description: "looks through files"}},
 		Spawn: func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 			return tools.SpawnResult{}, errors.New("not here")
@@ -416,7 +428,7 @@ func SkillFile(name, description, body string) string {
 // WithSkills finds a stage's skills, and returns what was wrong with others.
 func (s *Stage) WithSkills(dirs ...string) []string {
 	s.Helper()
-	skills := tools.FindSkills(s.Env.Workspace, dirs)
+	skills := skill.Find(s.Env.Workspace, dirs)
 	s.Equip(func(env *tools.Env) { env.Skills = skills })
 	var texts []string
 	for _, p := range skills.Problems {

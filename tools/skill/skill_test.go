@@ -1,4 +1,4 @@
-package tools_test
+package skill_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/skill"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -89,7 +90,7 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 	for i := range 30 {
 		s.Put(filepath.Join(".claude/skills/deploy/many", string(rune('a'+i))+".txt"), "")
 	}
-	if n := strings.Count(s.Call("skill", tooltest.Args{"name": "deploy"}).Output, "<file>"); n != tools.MaxSkillSample {
+	if n := strings.Count(s.Call("skill", tooltest.Args{"name": "deploy"}).Output, "<file>"); n != skill.MaxSample {
 		t.Errorf("%d files are listed", n)
 	}
 	if err := os.Remove(filepath.Join(dir, "SKILL.md")); err != nil {
@@ -104,8 +105,7 @@ func TestADeniedSkillIsHidden(t *testing.T) {
 	})
 	s.Deny("skill", "internal-*")
 	s.WithSkills()
-	tool, _ := s.Tools.Lookup("skill")
-	if text := tool.Spec().Description; !strings.Contains(text, "- b: open thing") || strings.Contains(text, "secret") {
+	if text := s.Spec("skill").Description; !strings.Contains(text, "- b: open thing") || strings.Contains(text, "secret") {
 		t.Errorf("the model reads %s", text)
 	}
 	s.Want(s.Call("skill", tooltest.Args{"name": "internal-a"}), tools.Denied, `skill: {"internal-*": deny} (m.yaml:4)`)

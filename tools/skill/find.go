@@ -1,4 +1,4 @@
-package tools
+package skill
 
 import (
 	"cmp"
@@ -18,14 +18,14 @@ import (
 
 // Limits of skills.
 const (
-	maxSkill       = 256 << 10 // bytes of a SKILL.md
-	maxSkillName   = 64        // bytes
+	maxSize        = 256 << 10 // bytes of a SKILL.md
+	maxName        = 64        // bytes
 	maxDescription = 1024      // bytes of a description
-	maxSkillListed = 400       // bytes of a description shown in the tool's description
+	maxListed      = 400       // bytes of a description shown in the tool's description
 	maxSkills      = 100
-	maxSkillDepth  = 6
-	maxSkillWalk   = 5000 // files and directories visited in one skills directory
-	maxSkillSample = 10   // files of a skill that its result lists
+	maxDepth       = 6
+	maxWalk        = 5000 // files and directories visited in one skills directory
+	maxSample      = 10   // files of a skill that its result lists
 )
 
 // Skill is a directory with a SKILL.md: instructions that a model loads when it
@@ -36,43 +36,43 @@ type Skill struct {
 	Dir         string // absolute
 }
 
-// SkillError is the error of an invalid SKILL.md.
-type SkillError struct {
+// Error is the error of an invalid SKILL.md.
+type Error struct {
 	File string // the SKILL.md
 	Err  error
 }
 
 // Error implements error.
-func (e *SkillError) Error() string { return fmt.Sprintf("skill %s: %v", e.File, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("skill %s: %v", e.File, e.Err) }
 
 // Unwrap returns Err.
-func (e *SkillError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// skillHead is the frontmatter of a SKILL.md; other keys are ignored.
-type skillHead struct {
+// head is the frontmatter of a SKILL.md; other keys are ignored.
+type head struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 }
 
-// SkillDirs returns the directories of a workspace that are searched for
+// Dirs returns the directories of a workspace that are searched for
 // skills. A skill in a later one replaces one with the same name in an earlier
 // one.
-func SkillDirs() []string {
+func Dirs() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
-// Skills are the skills of a session.
-type Skills struct {
+// Set are the skills of a session.
+type Set struct {
 	List     []Skill // by name
 	Problems []error // of invalid ones, reported to a model that loads one of them
 }
 
-// FindSkills searches a workspace's usual directories for skills, unless it is nil, then dirs,
+// Find searches a workspace's usual directories for skills, unless it is nil, then dirs,
 // which are absolute.
-func FindSkills(space *workspace.Workspace, dirs []string) Skills {
+func Find(space *workspace.Workspace, dirs []string) Set {
 	found := map[string]Skill{}
 	var problems []error
-	for _, dir := range SkillDirs() {
+	for _, dir := range Dirs() {
 		if space == nil {
 			break
 		}
@@ -92,7 +92,7 @@ func FindSkills(space *workspace.Workspace, dirs []string) Skills {
 		skills = append(skills, s)
 	}
 	slices.SortFunc(skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
-	return Skills{skills[:min(len(skills), maxSkills)], problems}
+	return Set{skills[:min(len(skills), maxSkills)], problems}
 }
 
 // skillsBelow adds the skills below one directory to found.
@@ -104,16 +104,16 @@ func skillsBelow(root *os.Root, dir string, found map[string]Skill) []error {
 		switch {
 		case err != nil: // missing or unreadable: no skills
 			return fs.SkipDir
-		case seen > maxSkillWalk:
+		case seen > maxWalk:
 			return fs.SkipAll
-		case e.IsDir() && strings.Count(name, "/")-strings.Count(dir, "/") >= maxSkillDepth:
+		case e.IsDir() && strings.Count(name, "/")-strings.Count(dir, "/") >= maxDepth:
 			return fs.SkipDir
 		case e.IsDir() || e.Name() != "SKILL.md":
 			return nil
 		}
 		skill, err := readSkill(root, name)
 		if err != nil {
-			problems = append(problems, &SkillError{File: path.Join(root.Name(), name), Err: err})
+			problems = append(problems, &Error{File: path.Join(root.Name(), name), Err: err})
 			return nil //nolint:nilerr // returned with the others
 		}
 		if other, ok := found[skill.Name]; ok {
@@ -127,36 +127,36 @@ func skillsBelow(root *os.Root, dir string, found map[string]Skill) []error {
 
 // readSkill reads the frontmatter of a SKILL.md.
 func readSkill(root *os.Root, name string) (Skill, error) {
-	text, err := readSkillText(root, name)
+	text, err := readText(root, name)
 	if err != nil {
 		return Skill{}, err
 	}
-	var head skillHead
-	if _, err := frontmatter.Parse(text, &head); err != nil {
+	var h head
+	if _, err := frontmatter.Parse(text, &h); err != nil {
 		return Skill{}, err
 	}
-	head.Name, head.Description = strings.TrimSpace(head.Name), strings.TrimSpace(head.Description)
+	h.Name, h.Description = strings.TrimSpace(h.Name), strings.TrimSpace(h.Description)
 	switch {
-	case head.Name == "":
+	case h.Name == "":
 		return Skill{}, errors.New("frontmatter has no name")
-	case !isSkillName(head.Name):
-		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", cut.Title(head.Name), maxSkillName)
-	case head.Description == "":
+	case !isName(h.Name):
+		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", cut.Title(h.Name), maxName)
+	case h.Description == "":
 		return Skill{}, errors.New("frontmatter has no description, so a model can't know when to load the skill")
-	case len(head.Description) > maxDescription:
-		return Skill{}, fmt.Errorf("description too long: %d bytes, maximum %d", len(head.Description), maxDescription)
+	case len(h.Description) > maxDescription:
+		return Skill{}, fmt.Errorf("description too long: %d bytes, maximum %d", len(h.Description), maxDescription)
 	}
-	return Skill{Name: head.Name, Description: head.Description, Dir: path.Join(root.Name(), path.Dir(name))}, nil
+	return Skill{Name: h.Name, Description: h.Description, Dir: path.Join(root.Name(), path.Dir(name))}, nil
 }
 
-func isSkillName(name string) bool {
-	return len(name) <= maxSkillName && !strings.ContainsFunc(name, func(r rune) bool {
+func isName(name string) bool {
+	return len(name) <= maxName && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 	})
 }
 
-// readSkillText reads a SKILL.md, which must be a regular file below root.
-func readSkillText(root *os.Root, name string) (string, error) {
+// readText reads a SKILL.md, which must be a regular file below root.
+func readText(root *os.Root, name string) (string, error) {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
 		return "", workspace.ErrNotRegular
 	}
@@ -165,12 +165,12 @@ func readSkillText(root *os.Root, name string) (string, error) {
 		return "", fmt.Errorf("open: %w", err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSkill+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return "", fmt.Errorf("read: %w", err)
 	}
-	if len(data) > maxSkill {
-		return "", fmt.Errorf("file exceeds %d KiB", maxSkill>>10)
+	if len(data) > maxSize {
+		return "", fmt.Errorf("file exceeds %d KiB", maxSize>>10)
 	}
 	return string(data), nil
 }

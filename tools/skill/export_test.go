@@ -1,0 +1,4 @@
+package skill
+
+// MaxSample is for tests from outside.
+const MaxSample = maxSample
