@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // confinement is what a session's commands get: the job's sandbox, or one below
@@ -88,7 +88,7 @@ func (j *job) ground(s *site, p permission.Profile) (confinement.Env, error) {
 }
 
 // expectedScratch returns the private directories of a job's commands as they are known before its files exist.
-func (s *site) expectedScratch(o *Options, job string) tools.Scratch {
+func (s *site) expectedScratch(o *Options, job string) access.Scratch {
 	work := confinement.RealPath(o.Work)
 	g := confinement.Env{Level: o.Level, Workspace: s.dir, Home: filepath.Join(work, "home", job), Tmp: filepath.Join(work, "tmp", job), Getenv: o.Getenv}
 	return g.Expected()

@@ -13,11 +13,11 @@ import (
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/session/prompt"
 	"github.com/millhand/millhand/runner/preflight"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // system returns the system prompt of one of the job's sessions.
-func (w *work) system(s sessionSpec, scratch tools.Scratch) string {
+func (w *work) system(s sessionSpec, scratch access.Scratch) string {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: cmp.Or(w.job.opts.facts(s.speaks).Like, s.speaks), Environment: prompt.Environment{
 		Dir: w.site.dir, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.spec.Repo.Name, Git: w.gitState(),

@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // Limits of what the system prompt shows of a manifest's lists.
@@ -21,7 +21,7 @@ const (
 
 // terms are the lines of a system prompt that describe what a session can't find out
 // without wasting calls: its network, its limits, and the commands that check the job.
-func (w *work) terms(s sessionSpec, scratch tools.Scratch) []string {
+func (w *work) terms(s sessionSpec, scratch access.Scratch) []string {
 	var lines []string
 	if !s.task.Profile.Hides("bash") {
 		lines = append(lines, scratchText(scratch))
@@ -40,7 +40,7 @@ func (w *work) terms(s sessionSpec, scratch tools.Scratch) []string {
 
 // scratchText describes the private directories of commands. It has no paths, which
 // would differ in each run.
-func scratchText(s tools.Scratch) string {
+func scratchText(s access.Scratch) string {
 	text := "temporary files: $TMPDIR, in bash commands only; it persists while the job lasts"
 	if len(s.Shown) > 0 {
 		text += "; /tmp is private, too, and empty for each command"

@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 func TestCommandsOfTheManifestsAuthor(t *testing.T) {
@@ -169,7 +169,7 @@ func TestTheRepositorysNotes(t *testing.T) {
 	if got := notes(denied); got != "../CLAUDE.md: not read\n" {
 		t.Errorf("without AGENTS.md: %q", got)
 	}
-	prompt := w.system(sessionSpec{task: spec, speaks: "script:x"}, tools.Scratch{})
+	prompt := w.system(sessionSpec{task: spec, speaks: "script:x"}, access.Scratch{})
 	for _, want := range []string{w.site.space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the system prompt lacks %q", want)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/patch"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -48,7 +49,7 @@ func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 	job := patching{env: env, patch: p, paths: map[string]workspace.Path{}, codes: map[string]encoding{}}
 	var needs []permission.Request
 	for _, name := range p.Paths() {
-		target, more, err := needFile(env, "edit", name, toWrite)
+		target, more, err := env.paths().Need("edit", name, access.ToWrite)
 		if err == nil {
 			err = fileName(name, target)
 		}
@@ -100,7 +101,7 @@ func (j patching) check() error {
 
 // isSymlink reports whether the last element of a path is a symlink.
 func (j patching) isSymlink(name string) bool {
-	spelled, err := j.env.spelled(name)
+	spelled, err := j.env.paths().Spelled(name)
 	if err != nil {
 		return false
 	}
@@ -116,7 +117,7 @@ func (j patching) read(name string) ([]byte, bool, error) {
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, false, errors.New("not a directory: a parent of the path is a file")
-	case isMissing(err):
+	case access.IsMissing(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("read %s: %w", p, err)
@@ -286,7 +287,7 @@ func reason(err error) error {
 func missingDirs(space *workspace.Workspace, p workspace.Path) []string {
 	var missing []string
 	for dir := path.Dir(p.Rel); !p.Outside && dir != "."; dir = path.Dir(dir) {
-		if _, err := space.Root().Lstat(dir); !isMissing(err) {
+		if _, err := space.Root().Lstat(dir); !access.IsMissing(err) {
 			break
 		}
 		missing = append(missing, dir)

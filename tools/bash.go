@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/shell"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -47,11 +48,11 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 	if in.Workdir == "" {
 		in.Workdir = "."
 	}
-	workdir, err := env.spelled(in.Workdir)
+	workdir, err := env.paths().Spelled(in.Workdir)
 	if err != nil {
 		return Pending{}, fmt.Errorf("workdir: %w", err)
 	}
-	dir, _, err := env.locate(env.Workspace.Dir(), workdir, false)
+	dir, _, err := env.paths().Locate(env.Workspace.Dir(), workdir, false)
 	if err != nil {
 		return Pending{}, fmt.Errorf("workdir: %w", err)
 	}
@@ -94,10 +95,10 @@ func bashNeeds(env *Env, dir workspace.Path, line string) ([]permission.Request,
 	}
 	var needs []permission.Request
 	switch {
-	case env.private(dir.Abs):
-		needs = append(needs, pathNeeds(env, dir)...)
-	case dir.Outside && !env.Commands.Scratch.has(dir.Abs):
-		needs = append(needs, env.external(permission.ExternalDirectory, dir))
+	case env.paths().IsPrivate(dir.Abs):
+		needs = append(needs, env.paths().LocationNeeds(dir)...)
+	case dir.Outside && !env.Commands.Scratch.Has(dir.Abs):
+		needs = append(needs, env.paths().External(permission.ExternalDirectory, dir))
 	}
 	for _, c := range analysis.Commands {
 		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{c.Plain, c.Text}, Open: c.Open, Inner: c.Inner})
@@ -167,36 +168,22 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	if !path.IsAbs(from) {
 		from = dir.Abs + "/" + from // not path.Join, which would resolve "symlink/.." lexically
 	}
-	p, private, err := env.locate(from, name, a.Write)
+	p, private, err := env.paths().Locate(from, name, a.Write)
 	switch {
 	case err != nil:
 		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("path can't be resolved (%v)", err)}}
 	case private && a.Write:
-		return withDirNames([]permission.Request{permission.Need("edit", p.Abs)})
+		return access.WithDirNames([]permission.Request{permission.Need("edit", p.Abs)})
 	case private:
-		return withDirNames([]permission.Request{permission.Need("read", p.Abs)})
+		return access.WithDirNames([]permission.Request{permission.Need("read", p.Abs)})
 	case a.Write:
-		return withDirNames(needsOf(env, "edit", p, toWrite))
-	case p.Outside && env.isSavedOutput(p):
+		return access.WithDirNames(env.paths().NeedsOf("edit", p, access.ToWrite))
+	case p.Outside && env.paths().IsSavedOutput(p):
 		return nil
-	case p.Outside && !env.ofSkill(p):
-		return []permission.Request{env.external(permission.ExternalRead, p)}
+	case p.Outside && !env.paths().OfSkill(p):
+		return []permission.Request{env.paths().External(permission.ExternalRead, p)}
 	}
-	return withDirNames(needsOf(env, "read", p, toRead))
-}
-
-// withDirNames adds each name with a slash appended. What a command names may
-// be a directory, or match files in it by a wildcard, so rules for the
-// directory's content must apply.
-func withDirNames(needs []permission.Request) []permission.Request {
-	for i, n := range needs {
-		if n.Permission == "edit" || n.Permission == "read" {
-			for _, name := range n.Subjects {
-				needs[i].Subjects = append(needs[i].Subjects, name+"/")
-			}
-		}
-	}
-	return needs
+	return access.WithDirNames(env.paths().NeedsOf("read", p, access.ToRead))
 }
 
 // expandHome replaces a leading "~" with the home directory. It returns false

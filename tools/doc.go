@@ -27,7 +27,7 @@
 //  2. Describe the tool to the model in NAME.md beside it.
 //  3. Write a constructor that returns [tool.Define] of the two.
 //  4. In prepare, resolve every path with the workspace and list every permission
-//     needed ([needFile] does both for a file).
+//     needed ([access.Paths.Need] does both for a file).
 //  5. Return a [tool.Pending] whose Do accesses only those paths.
 //  6. Make errors say what to do next; the reader is a model.
 //  7. Add it to [For] in registry.go, with the condition under which a session has it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/edit"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -33,7 +34,7 @@ func editTool() Tool {
 }
 
 func prepareEdit(env *Env, in editInput) (Pending, error) {
-	p, needs, err := needFile(env, "edit", in.FilePath, toWrite)
+	p, needs, err := env.paths().Need("edit", in.FilePath, access.ToWrite)
 	if err == nil && in.OldString == "" {
 		err = fileName(in.FilePath, p)
 	}
@@ -64,8 +65,8 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	}
 	st, err := env.Workspace.Stat(p)
 	switch {
-	case isMissing(err):
-		return Result{}, notFound(env, p)
+	case access.IsMissing(err):
+		return Result{}, env.paths().NotFound(p)
 	case err == nil && st.IsDir():
 		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p)
 	case err == nil && env.Workspace.Changed(p):

@@ -43,8 +43,4 @@ func (c *Cache) Len() int { return len(c.results) }
 
 func (e encoding) Encode(text string) []byte { return e.encode(text) }
 
-func (env *Env) ReadableIn(dir string, relative bool) func(rel string) bool {
-	return env.readableIn(dir, relative)
-}
-
 func (t *Todos) Set(list []Todo) { t.set(list) }

@@ -40,7 +40,7 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: in.Pattern, Needs: searchNeeds(env, "glob", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: in.Pattern, Needs: env.paths().SearchNeeds("glob", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
@@ -98,7 +98,7 @@ func patternBelow(env *Env, base workspace.Path, pattern string) (below string, 
 	}
 	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
 	if len(fixed) > 1 && strings.ContainsAny(fixed[:1], "~$%") || strings.HasPrefix(fixed, "file:") {
-		dir, err := env.spelled(strings.TrimSuffix(fixed, "/"))
+		dir, err := env.paths().Spelled(strings.TrimSuffix(fixed, "/"))
 		if err != nil {
 			return "", false, fmt.Errorf("glob: %w", err)
 		}

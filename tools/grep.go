@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/search"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -37,7 +38,7 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: in.Pattern, Needs: append(searchNeeds(env, "grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: in.Pattern, Needs: append(env.paths().SearchNeeds("grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
@@ -74,10 +75,10 @@ func shownLine(m search.Match) string {
 // namedNeeds lists the permissions for searching a single file given as path.
 // An unreadable file in a directory is skipped, but this one is denied.
 func namedNeeds(env *Env, p workspace.Path) []permission.Request {
-	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.isSavedOutput(p) {
+	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.paths().IsSavedOutput(p) {
 		return nil
 	}
-	return []permission.Request{permission.Need("read", names(p)...)}
+	return []permission.Request{permission.Need("read", access.Names(p)...)}
 }
 
 func grepResult(found search.GrepResult) Result {

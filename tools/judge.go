@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // Needs lists the permissions that a call of a tool would need, given only its
@@ -25,13 +26,13 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		}
 		return bashNeeds(env, dir, unixLines(subject))
 	case "edit":
-		_, needs, err := needFile(env, perm, subject, toWrite)
+		_, needs, err := env.paths().Need(perm, subject, access.ToWrite)
 		return needs, err
 	case "lsp":
 		_, needs, err := lspNeeds(env, subject)
 		return needs, err
 	case "read", "list":
-		_, needs, err := needFile(env, perm, subject, toRead)
+		_, needs, err := env.paths().Need(perm, subject, access.ToRead)
 		return needs, err
 	case "webfetch":
 		return urlNeeds(env.Profile, perm, subject), nil
@@ -40,7 +41,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", perm, err)
 		}
-		return []permission.Request{env.external(perm, p)}, nil
+		return []permission.Request{env.paths().External(perm, p)}, nil
 	}
 	return []permission.Request{permission.Need(perm, subject)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/search"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -33,7 +34,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: append(needsOf(env, "list", p, toRead), lookNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: p.Rel, Needs: append(env.paths().NeedsOf("list", p, access.ToRead), env.paths().LookNeeds(p)...), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
@@ -57,25 +58,25 @@ func searchBase(env *Env, name string) (workspace.Path, error) {
 	if name == "" {
 		name = "."
 	}
-	return env.resolve(name)
+	return env.paths().Resolve(name)
 }
 
 // searchScope opens the path where a search starts; done releases it. Files
 // that the read rules deny are not found.
 func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), err error) {
-	if _, err := env.Workspace.Stat(p); isMissing(err) {
-		return scope, nil, notFound(env, p)
+	if _, err := env.Workspace.Stat(p); access.IsMissing(err) {
+		return scope, nil, env.paths().NotFound(p)
 	}
 	if !p.Outside {
-		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.readableIn(env.Workspace.Dir(), true), Cache: env.Tree.Searches()}, func() {}, nil
+		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.paths().ReadableIn(env.Workspace.Dir(), true), Cache: env.Tree.Searches()}, func() {}, nil
 	}
 	root, base, err := env.Workspace.OpenOutside(p)
 	if err != nil {
 		return scope, nil, err
 	}
 	scope = search.Scope{Root: root, Base: base, Cache: env.Tree.Searches()}
-	if !env.isSavedOutput(p) {
-		scope.Visible = env.readableIn(root.Name(), false)
+	if !env.paths().IsSavedOutput(p) {
+		scope.Visible = env.paths().ReadableIn(root.Name(), false)
 	}
 	return scope, func() { root.Close() }, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/tool"
 )
 
@@ -64,9 +65,9 @@ func lspTool() Tool {
 
 // lspNeeds lists the permissions for asking about a file, which includes reading it.
 func lspNeeds(env *Env, name string) (workspace.Path, []permission.Request, error) {
-	p, needs, err := needFile(env, "lsp", name, toRead)
+	p, needs, err := env.paths().Need("lsp", name, access.ToRead)
 	if err == nil {
-		needs = append(needs, permission.Need("read", names(p)...))
+		needs = append(needs, permission.Need("read", access.Names(p)...))
 	}
 	return p, needs, err
 }
@@ -86,8 +87,8 @@ func prepareLSP(env *Env, in lspInput) (Pending, error) {
 func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
-	case isMissing(err):
-		return Result{}, notFound(env, p)
+	case access.IsMissing(err):
+		return Result{}, env.paths().NotFound(p)
 	case err != nil:
 		return Result{}, fmt.Errorf("open %s: %w", p, err)
 	case !st.Mode().IsRegular() || p.Outside:
@@ -151,15 +152,9 @@ func (env *Env) lineOf() func(path string, line int) string {
 func (env *Env) mayTell(result json.RawMessage) bool {
 	paths, ok := lsp.Files(result)
 	for _, path := range paths {
-		ok = ok && env.mayRead(path)
+		ok = ok && env.paths().MayRead(path)
 	}
 	return ok
-}
-
-// mayRead reports whether the rules allow reading a file, by its absolute path.
-func (env *Env) mayRead(path string) bool {
-	p, err := env.Workspace.Resolve(path)
-	return err == nil && env.Profile.DecideAll(needsOf(env, "read", p, toRead)).Allowed()
 }
 
 // mayHover returns an error if what hovering shows is from a file in the workspace that may not
@@ -174,7 +169,7 @@ func (env *Env) mayHover(ctx context.Context, q lsp.Query) error {
 	for _, r := range results {
 		paths, _ := lsp.Files(r)
 		for _, path := range paths {
-			if p, err := env.Workspace.Resolve(path); err != nil || !p.Outside && !env.mayRead(path) {
+			if p, err := env.Workspace.Resolve(path); err != nil || !p.Outside && !env.paths().MayRead(path) {
 				return fmt.Errorf("the symbol at %d:%d is defined in a file that may not be read", q.Line, q.Column)
 			}
 		}
@@ -216,7 +211,7 @@ func (env *Env) errorsText(found Found, edited int) string {
 	others := 0
 	for _, f := range found.Files {
 		p, err := env.Workspace.Resolve(f.Path)
-		if err != nil || !env.mayRead(f.Path) {
+		if err != nil || !env.paths().MayRead(f.Path) {
 			continue
 		}
 		head := "LSP errors detected in other files:"

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/millhand/millhand/tools/access"
 )
 
 // noteFiles are the names of files with instructions for agents. The first that a directory
@@ -78,7 +80,7 @@ func (env *Env) notesFor(file string) (notes string, files []string) {
 // note reads a file with instructions, if the profile allows that.
 func (env *Env) note(name string) (string, bool) {
 	p, err := env.Workspace.Resolve(name)
-	if err != nil || p.Outside || !env.Profile.Allows("read", names(p)...) {
+	if err != nil || p.Outside || !env.Profile.Allows("read", access.Names(p)...) {
 		return "", false
 	}
 	f, err := env.Workspace.OpenFile(p)

@@ -11,13 +11,13 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
@@ -58,7 +58,7 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 	case lines.limit < 1:
 		return Pending{}, fmt.Errorf("invalid limit %d: must be positive (default %d)", lines.limit, readLines)
 	}
-	p, needs, err := needFile(env, "read", in.FilePath, toRead)
+	p, needs, err := env.paths().Need("read", in.FilePath, access.ToRead)
 	if err != nil {
 		return Pending{}, err
 	}
@@ -73,8 +73,8 @@ const headSize = 8 << 10
 func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
-	case isMissing(err):
-		return Result{}, notFound(env, p)
+	case access.IsMissing(err):
+		return Result{}, env.paths().NotFound(p)
 	case err != nil:
 		return Result{}, fmt.Errorf("read %s: %w", p, err)
 	case st.IsDir():
@@ -126,12 +126,6 @@ func readText(ctx context.Context, env *Env, p workspace.Path, in *bufio.Reader,
 	}
 	env.opened(p)
 	return page.result(p, lines.offset, enc)
-}
-
-// isMissing reports whether an error means that the file does not exist, or
-// that a parent is not a directory.
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // pageBytes returns the size limit of the lines, without the text around them.
@@ -305,7 +299,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		if e.IsDir() {
 			name += "/"
 		}
-		if e.Type()&fs.ModeSymlink != 0 && env.isDir(path.Join(p.Abs, e.Name())) {
+		if e.Type()&fs.ModeSymlink != 0 && env.paths().IsDir(path.Join(p.Abs, e.Name())) {
 			name += "/"
 		}
 		lines = append(lines, name)
@@ -322,16 +316,6 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p, strings.Join(shown, "\n"), foot)
 	return Result{Output: out}, nil
-}
-
-// isDir reports whether a path resolves to a directory inside the workspace.
-func (env *Env) isDir(name string) bool {
-	p, err := env.Workspace.Resolve(name)
-	if err != nil || p.Outside {
-		return false
-	}
-	st, err := env.Workspace.Stat(p)
-	return err == nil && st.IsDir()
 }
 
 // binary reports whether a file is binary, by its extension, a NUL byte, or

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
@@ -80,11 +81,19 @@ type Commands struct {
 	Granted proc.Confine                    // the sandbox of custom tools with Writes, if it is another; nil: Confine
 	Monitor func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
 	MaxTime time.Duration                   // upper limit of timeouts; 0: no limit
-	Scratch Scratch                         // private directories
+	Scratch access.Scratch                  // private directories
 	Fault   func(error)                     // gets the error of a call that failed because the machine lacks something; may be nil
 }
 
 // outputs returns what truncates and saves outputs.
 func (env *Env) outputs() outputs.Store {
 	return outputs.Store{Dir: env.Outputs, Limits: env.Limits, Redact: env.Redact}
+}
+
+// paths returns the files that calls can name.
+func (env *Env) paths() *access.Paths {
+	return &access.Paths{
+		Workspace: env.Workspace, Profile: env.Profile, Home: proc.Value(env.ChildEnv, "HOME"),
+		Outputs: env.Outputs, Private: env.Private, Skills: env.Skills, Scratch: env.Commands.Scratch,
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/cut"
 	"github.com/millhand/millhand/tools/tool"
 )
@@ -27,7 +28,7 @@ func writeTool() Tool {
 }
 
 func prepareWrite(env *Env, in writeInput) (Pending, error) {
-	p, needs, err := needFile(env, "edit", in.FilePath, toWrite)
+	p, needs, err := env.paths().Need("edit", in.FilePath, access.ToWrite)
 	if err == nil {
 		err = fileName(in.FilePath, p)
 	}

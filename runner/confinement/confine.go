@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // Env is the input of Open: the directories, profile and limits of the
@@ -62,7 +63,7 @@ type Confinement struct {
 	guard   *guard // of files that the level can't make read-only; nil for none
 	caches  []share
 	Modules *ecosystem.Modules // see Env
-	scratch tools.Scratch
+	scratch access.Scratch
 	remove  string               // directory for build caches; "" if there are none or another owns them
 	growth  *sandbox.DiskMonitor // nil for no limit
 	denials deniedHosts
@@ -160,7 +161,7 @@ func (c *Confinement) Unopened(g Env) (all []sandbox.LeftOut) {
 }
 
 // scratch returns the private directories of the commands.
-func (g *Env) scratch() (s tools.Scratch) {
+func (g *Env) scratch() (s access.Scratch) {
 	s.Tmp = RealPath(g.Tmp)
 	if proc.Value(g.Env, "HOME") == g.Home {
 		s.Home = RealPath(g.Home)
@@ -170,7 +171,7 @@ func (g *Env) scratch() (s tools.Scratch) {
 
 // Expected returns the private directories of commands as far as they are known before the files of the
 // job exist; it is only used for the text about them.
-func (g *Env) Expected() (known tools.Scratch) {
+func (g *Env) Expected() (known access.Scratch) {
 	known.Tmp = g.Tmp
 	if g.Confines() || g.Getenv("HOME") == "" {
 		known.Home = g.Home

@@ -1,4 +1,4 @@
-package tools
+package access
 
 import (
 	"path"
@@ -24,8 +24,8 @@ type Scratch struct {
 // temporaryFiles lists where programs put temporary files if they ignore TMPDIR.
 var temporaryFiles = []string{"/tmp", "/var/tmp"}
 
-// has reports whether a path without symlinks is in a private directory.
-func (s Scratch) has(abs string) bool {
+// Has reports whether a path without symlinks is in a private directory.
+func (s Scratch) Has(abs string) bool {
 	return s.Tmp != "" && pathtree.Within(abs, s.Tmp) || s.Home != "" && pathtree.Within(abs, s.Home)
 }
 
@@ -46,35 +46,35 @@ func (s Scratch) replaces(abs string, write bool) (string, bool) {
 	return "", false
 }
 
-// locate resolves a path of a command, and reports whether it is in a private directory
+// Locate resolves a path of a command, and reports whether it is in a private directory
 // of the session's commands. What the machine has there does not matter then: commands
 // don't see it.
-func (env *Env) locate(from, name string, write bool) (p workspace.Path, private bool, err error) {
+func (a *Paths) Locate(from, name string, write bool) (p workspace.Path, private bool, err error) {
 	if !path.IsAbs(name) {
 		name = from + "/" + name // not path.Join, which would resolve "symlink/.." lexically
 	}
-	seen, replaced := env.Commands.Scratch.replaces(name, write)
+	seen, replaced := a.Scratch.replaces(name, write)
 	if replaced {
 		name = seen
 	}
-	p, err = env.Workspace.ResolveFrom(from, name)
-	return p, err == nil && p.Outside && env.Commands.Scratch.has(p.Abs), err
+	p, err = a.Workspace.ResolveFrom(from, name)
+	return p, err == nil && p.Outside && a.Scratch.Has(p.Abs), err
 }
 
 // scratchHint returns where temporary files can be, for the denial of a path that is
 // usual for them; "" for other paths.
-func (env *Env) scratchHint(abs string) string {
+func (a *Paths) scratchHint(abs string) string {
 	usual := slices.ContainsFunc(temporaryFiles, func(dir string) bool { return pathtree.Within(abs, dir) })
-	if env.Profile.Hides("bash") || env.Commands.Scratch.Tmp == "" || !usual && !env.Commands.Scratch.has(abs) {
+	if a.Profile.Hides("bash") || a.Scratch.Tmp == "" || !usual && !a.Scratch.Has(abs) {
 		return ""
 	}
 	return "paths in $TMPDIR, in bash commands only"
 }
 
-// external is the permission for a path outside the workspace. OpenCode's rules
+// External is the permission for a path outside the workspace. OpenCode's rules
 // name a directory with "/*" appended.
-func (env *Env) external(perm string, p workspace.Path) permission.Request {
+func (a *Paths) External(perm string, p workspace.Path) permission.Request {
 	r := permission.Need(perm, p.Abs, p.Abs+"/*", path.Dir(p.Abs)+"/*")
-	r.Instead = env.scratchHint(p.Abs)
+	r.Instead = a.scratchHint(p.Abs)
 	return r
 }

@@ -1,4 +1,4 @@
-package tools
+package access
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ import (
 	"github.com/millhand/millhand/internal/text/textcut"
 )
 
-// notFound returns the error for a missing file, with suggestions.
-func notFound(env *Env, p workspace.Path) error {
-	near := suggestions(env, p)
+// NotFound returns the error for a missing file, with suggestions.
+func (a *Paths) NotFound(p workspace.Path) error {
+	near := a.suggestions(p)
 	if len(near) == 0 {
 		return fmt.Errorf("file not found: %s; use glob or list to find it", p)
 	}
@@ -26,9 +26,9 @@ func notFound(env *Env, p workspace.Path) error {
 // suggestions returns up to three files in the directory of a missing file with
 // similar names, the most similar first: one name contains the other, or a few
 // letters differ. Files that the model may not read are not suggested.
-func suggestions(env *Env, p workspace.Path) []string {
+func (a *Paths) suggestions(p workspace.Path) []string {
 	dir := workspace.Path{Abs: filepath.Dir(p.Abs), Rel: path.Dir(p.Rel), Outside: p.Outside}
-	entries, err := env.Workspace.ReadDir(dir)
+	entries, err := a.Workspace.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func suggestions(env *Env, p workspace.Path) []string {
 	want := strings.ToLower(path.Base(p.Rel))
 	for _, e := range entries {
 		name := path.Join(dir.Rel, e.Name())
-		if d, ok := resemblance(want, strings.ToLower(e.Name())); ok && env.readable(name, path.Join(dir.Abs, e.Name())) {
+		if d, ok := resemblance(want, strings.ToLower(e.Name())); ok && a.Readable(name, path.Join(dir.Abs, e.Name())) {
 			near = append(near, candidate{name, d})
 		}
 	}

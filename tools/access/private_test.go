@@ -1,4 +1,4 @@
-package tools_test
+package access_test
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/access"
 )
 
 // Where a report directory lies in the workspace, no tool gets at it, whatever the
@@ -69,7 +70,7 @@ func TestReadableInATree(t *testing.T) {
 	} {
 		s.Equip(func(env *tools.Env) {
 			env.Private = []string{s.Dir + "/" + c.private}
-			if got := env.ReadableIn(s.Dir, true)(c.rel); got != c.want {
+			if got := (&access.Paths{Profile: s.Env.Profile, Private: s.Env.Private}).ReadableIn(s.Dir, true)(c.rel); got != c.want {
 				t.Errorf("%s with the private directory %s: %t, want %t", c.rel, c.private, got, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package tools_test
+package access_test
 
 import (
 	"strings"
