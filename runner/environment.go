@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
+	"github.com/millhand/millhand/tools/websearch"
 )
 
 // toolEnv returns the environment for the tools of a session.
@@ -38,7 +39,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
 		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
-		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
+		Search: websearch.Config{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}
 	env.Accepts = media.Accepted{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions

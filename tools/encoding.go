@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/patch"
 )
 
@@ -188,7 +189,7 @@ func (e encoding) replaceable(p workspace.Path, text string) error {
 	switch {
 	case e.opaque:
 		return fmt.Errorf("%s would lose its encoding: %w, or delete it first to replace it", p, errOpaque)
-	case e.unknown > 0 && !binary(p.Rel, []byte(text[:min(len(text), headSize)])):
+	case e.unknown > 0 && !media.IsBinary(p.Rel, []byte(text[:min(len(text), headSize)])):
 		return fmt.Errorf("%s is not UTF-8, and %s (shown as U+FFFD) would be lost: use edit to change a part of it, or delete it first to replace it", p, figures.Count(e.unknown, "byte"))
 	}
 	return nil
@@ -207,7 +208,7 @@ func replaceableLarge(ctx context.Context, env *Env, p workspace.Path) error {
 		return fmt.Errorf("read %s: %w", p, err)
 	}
 	enc := encoding{opaque: opaque(head)}
-	if !enc.opaque && binary(p.Rel, head) {
+	if !enc.opaque && media.IsBinary(p.Rel, head) {
 		return nil
 	}
 	for n := 0; !enc.opaque; n++ {

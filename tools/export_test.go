@@ -24,8 +24,6 @@ var (
 	DecodeText  = decodeText
 	FairShare   = fairShare
 	MissingDirs = missingDirs
-	ReadExa     = readExa
-	ReadResults = readResults
 )
 
 // PerformPatch writes the changes of a patch.

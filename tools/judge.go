@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/access"
+	"github.com/millhand/millhand/tools/webfetch"
 )
 
 // Needs lists the permissions that a call of a tool would need, given only its
@@ -35,7 +36,7 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		_, needs, err := env.paths().Need(perm, subject, access.ToRead)
 		return needs, err
 	case "webfetch":
-		return urlNeeds(env.Profile, perm, subject), nil
+		return webfetch.Needs(env.Profile, perm, subject), nil
 	case permission.ExternalDirectory, permission.ExternalRead:
 		p, err := env.Workspace.Resolve(strings.TrimSuffix(subject, "/*"))
 		if err != nil {

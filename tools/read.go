@@ -102,7 +102,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		}
 		in2, head = bufio.NewReader(strings.NewReader(text)), nil
 	}
-	if binary(p.Rel, head) {
+	if media.IsBinary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p, st.Size())
 	}
 	notes, loaded := env.notesFor(p.Rel)
@@ -316,24 +316,4 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p, strings.Join(shown, "\n"), foot)
 	return Result{Output: out}, nil
-}
-
-// binary reports whether a file is binary, by its extension, a NUL byte, or
-// many control characters.
-func binary(name string, head []byte) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".zip", ".tar", ".gz", ".exe", ".dll", ".so", ".class", ".jar", ".war", ".7z", ".doc", ".docx", ".xls", ".xlsx",
-		".ppt", ".pptx", ".odt", ".ods", ".odp", ".bin", ".dat", ".obj", ".o", ".a", ".lib", ".wasm", ".pyc", ".pyo":
-		return true
-	}
-	if bytes.IndexByte(head, 0) >= 0 {
-		return true
-	}
-	control := 0
-	for _, c := range head {
-		if c < 9 || c > 13 && c < 32 {
-			control++
-		}
-	}
-	return control*10 > len(head)*3
 }

@@ -9,7 +9,11 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/find"
 	"github.com/millhand/millhand/tools/skill"
+	"github.com/millhand/millhand/tools/tool"
+	"github.com/millhand/millhand/tools/webfetch"
+	"github.com/millhand/millhand/tools/websearch"
 )
 
 // Registry is a set of tools, in the order in which models see them.
@@ -30,7 +34,7 @@ type Registry struct {
 func For(env *Env, more ...Tool) (*Registry, error) {
 	r := &Registry{}
 	add := func(t ...Tool) { r.tools = append(r.tools, t...) }
-	add(bashTool(), readTool(), listTool(), globTool(), grepTool())
+	add(bashTool(), readTool(), tool.In(find.List(), (*Env).finding), tool.In(find.Glob(), (*Env).finding), tool.In(find.Grep(), (*Env).finding))
 	switch {
 	case env.Model == "":
 		add(editTool(), writeTool(), applyPatchTool())
@@ -44,9 +48,9 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	if env.Spawn != nil {
 		add(taskTool(env))
 	}
-	add(webfetchTool(), todoWriteTool(), todoReadTool())
+	add(tool.In(webfetch.Tool(), (*Env).fetching), todoWriteTool(), todoReadTool())
 	if env.Search.Backend != "" {
-		add(websearchTool(env), codesearchTool())
+		add(tool.In(websearch.Web(env.Now), (*Env).searching), tool.In(websearch.Code(), (*Env).searching))
 	}
 	if len(env.Skills.Allowed(env.Profile))+len(env.Skills.Problems) > 0 || env.Model == "" {
 		add(skill.Tool[*Env](env.Skills, env.Profile))

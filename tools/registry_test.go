@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/skill"
+	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -118,7 +119,7 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 		{"o3", "openai/o3", nil, without("apply_patch")},
 		{"others", "anthropic/claude-sonnet-4-5", nil, without("apply_patch")},
 		{"a script", "script:model.yaml", nil, without("apply_patch")},
-		{"no search service", "x", func(e *tools.Env) { e.Search = tools.SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
+		{"no search service", "x", func(e *tools.Env) { e.Search = websearch.Config{} }, without("apply_patch", "websearch", "codesearch")},
 		{"no batch", "x", func(e *tools.Env) { e.Batch = false }, without("apply_patch", "batch")},
 		{"nothing that starts agents", "x", func(e *tools.Env) { e.Spawn = nil }, without("apply_patch", "task")},
 		{"no skills", "x", func(e *tools.Env) { e.Skills = skill.Set{} }, without("apply_patch", "skill")},

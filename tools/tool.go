@@ -12,10 +12,13 @@ import (
 	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/change"
+	"github.com/millhand/millhand/tools/find"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
 	"github.com/millhand/millhand/tools/skill"
 	"github.com/millhand/millhand/tools/tool"
+	"github.com/millhand/millhand/tools/webfetch"
+	"github.com/millhand/millhand/tools/websearch"
 )
 
 // The definitions that this package shares with the implementations of tools.
@@ -54,7 +57,7 @@ type Env struct {
 	Model   string
 	Accepts media.Accepted // of the model
 	Batch   bool           // the batch tool is enabled
-	Search  SearchConfig
+	Search  websearch.Config
 	Skills  skill.Set
 	Agents  []Agent // agents that the task tool can start, with Spawn
 	// Spawn runs a subagent to completion; nil: no task tool. It must be safe
@@ -96,4 +99,14 @@ func (env *Env) paths() *access.Paths {
 		Workspace: env.Workspace, Profile: env.Profile, Home: proc.Value(env.ChildEnv, "HOME"),
 		Outputs: env.Outputs, Private: env.Private, Skills: env.Skills, Scratch: env.Commands.Scratch,
 	}
+}
+
+func (env *Env) fetching() webfetch.Env {
+	return webfetch.Env{Profile: env.Profile, Accepts: env.Accepts}
+}
+
+func (env *Env) searching() websearch.Config { return env.Search }
+
+func (env *Env) finding() find.Env {
+	return find.Env{Paths: env.paths(), Ignore: env.Ignore, Searches: env.Tree.Searches()}
 }

@@ -108,3 +108,23 @@ func Attach(name, where, media string, data []byte) (tool.Result, error) {
 		Attachments: []tool.Attachment{{Name: name, MIME: media, Data: data}},
 	}, nil
 }
+
+// IsBinary reports whether a file is binary, by its extension, a NUL byte, or
+// many control characters.
+func IsBinary(name string, head []byte) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".zip", ".tar", ".gz", ".exe", ".dll", ".so", ".class", ".jar", ".war", ".7z", ".doc", ".docx", ".xls", ".xlsx",
+		".ppt", ".pptx", ".odt", ".ods", ".odp", ".bin", ".dat", ".obj", ".o", ".a", ".lib", ".wasm", ".pyc", ".pyo":
+		return true
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	control := 0
+	for _, c := range head {
+		if c < 9 || c > 13 && c < 32 {
+			control++
+		}
+	}
+	return control*10 > len(head)*3
+}

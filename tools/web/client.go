@@ -53,6 +53,14 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s returned HTTP status %s", e.URL, e.Status)
 }
 
+// StatusOf returns the HTTP status that caused an error, 0 if none did.
+func StatusOf(err error) int {
+	if s := (*StatusError)(nil); errors.As(err, &s) {
+		return s.Code
+	}
+	return 0
+}
+
 // Client fetches pages. The zero value can reach nothing.
 type Client struct {
 	Reach    Reach

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/media"
 	"github.com/millhand/millhand/tools/outputs"
+	"github.com/millhand/millhand/tools/websearch"
 )
 
 // settings is the configuration of tools outside of a session: a model's name, and
@@ -73,7 +74,7 @@ func (s *settings) fromManifest(ctx context.Context, w world.World, o load.Profi
 	}
 	s.env.Batch = s.env.Batch || plan.Batch
 	s.env.Limits = outputs.Limits(plan.Output)
-	s.env.Search = tools.SearchConfig{Backend: plan.Search.Backend, URL: plan.Search.URL}
+	s.env.Search = websearch.Config{Backend: plan.Search.Backend, URL: plan.Search.URL}
 	if plan.Search.KeyEnv != "" {
 		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))
 	}

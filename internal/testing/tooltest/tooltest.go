@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/tools"
 	"github.com/millhand/millhand/tools/change"
 	"github.com/millhand/millhand/tools/skill"
+	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -410,7 +411,7 @@ func Lines(n int) string {
 func Equipped(model string) *tools.Env {
 	full, _ := permission.Preset("full")
 	return &tools.Env{
-		Profile: full, Model: model, Batch: true, Search: tools.SearchConfig{Backend: "json", URL: "https://search.example.com/"},
+		Profile: full, Model: model, Batch: true, Search: websearch.Config{Backend: "json", URL: "https://search.example.com/"},
 		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
 		Skills: skill.Set{List: []skill.Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
 		Agents: []tools.Agent{{Name: "explore", Description: "looks through files"}},

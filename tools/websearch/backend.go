@@ -1,4 +1,4 @@
-package tools
+package websearch
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ import (
 // maxSearchResponse is the maximum size of a search response, in bytes.
 const maxSearchResponse = 4 << 20
 
-// SearchConfig configures the backend of websearch and codesearch. With the
+// Config configures the backend of websearch and codesearch. With the
 // zero value these tools do not exist.
-type SearchConfig struct {
+type Config struct {
 	// Backend is the protocol: "exa", the JSON-RPC of Exa's server, or "json",
 	// a POST of {"kind": "web" or "code", "query", "limit"} with the response
 	// {"results": [{"title", "url", "text"}]}.
@@ -56,7 +56,7 @@ type searcher interface {
 }
 
 // Check returns an error if the configuration is invalid.
-func (c SearchConfig) Check() error {
+func (c Config) Check() error {
 	if c.Backend == "" && c.URL == "" {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (c SearchConfig) Check() error {
 }
 
 // backend returns the configured backend.
-func (c SearchConfig) backend() (searcher, error) {
+func (c Config) backend() (searcher, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (c SearchConfig) backend() (searcher, error) {
 }
 
 // exa speaks JSON-RPC like servers of the Model Context Protocol.
-type exa struct{ config SearchConfig }
+type exa struct{ config Config }
 
 func (e exa) search(ctx context.Context, q query) (string, error) {
 	name, arguments := "get_code_context_exa", map[string]any{"query": q.text()}
@@ -154,7 +154,7 @@ func (a rpcResponse) text() (string, error) {
 }
 
 // jsonService is the "json" backend.
-type jsonService struct{ config SearchConfig }
+type jsonService struct{ config Config }
 
 func (j jsonService) search(ctx context.Context, q query) (string, error) {
 	ask := map[string]any{"kind": "code", "query": q.text()}

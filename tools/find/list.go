@@ -1,4 +1,5 @@
-package tools
+// Package find has the tools list, glob and grep. Package search has the search itself.
+package find
 
 import (
 	"context"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/files/workspace"
+	"github.com/millhand/millhand/internal/gitops/ignore"
 	"github.com/millhand/millhand/tools/access"
 	"github.com/millhand/millhand/tools/search"
 	"github.com/millhand/millhand/tools/tool"
@@ -20,63 +22,71 @@ var listDescription string
 // searchLimit is the maximum number of results of list, glob and grep.
 const searchLimit = 100
 
+// Env is what the tools need of a session.
+type Env struct {
+	*access.Paths
+	Ignore   ignore.Tree   // what git ignores in the workspace, in addition to its own .gitignore files
+	Searches *search.Cache // nil: none
+}
+
 type listInput struct {
 	Path   string   `json:"path,omitempty" jsonschema:"directory to list (default: the workspace root)"`
 	Ignore []string `json:"ignore,omitempty" jsonschema:"globs of files and directories to skip"`
 }
 
-func listTool() Tool {
-	return tool.Define(Spec{Name: "list", Description: listDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareList)
+// List returns the tool list.
+func List() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "list", Description: listDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareList)
 }
 
-func prepareList(env *Env, in listInput) (Pending, error) {
+func prepareList(env Env, in listInput) (tool.Pending, error) {
 	p, err := searchBase(env, in.Path)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: append(env.paths().NeedsOf("list", p, access.ToRead), env.paths().LookNeeds(p)...), Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: p.Rel, Needs: append(env.NeedsOf("list", p, access.ToRead), env.LookNeeds(p)...), Do: func(ctx context.Context) (tool.Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
-			return Result{}, err
+			return tool.Result{}, err
 		}
 		defer done()
 		tree, err := search.List(ctx, scope, search.ListQuery{Ignore: in.Ignore, Limit: searchLimit})
 		if err != nil {
-			return Result{}, fmt.Errorf("list %s: %w", p, err)
+			return tool.Result{}, fmt.Errorf("list %s: %w", p, err)
 		}
 		out := strings.TrimSuffix(p.String(), "/") + "/\n" + tree.Text
 		if tree.Truncated {
 			out += fmt.Sprintf("\n(results truncated: showing %d of %d files; list a subdirectory instead)", tree.Files, tree.Total)
 		}
 		out += skippedNote(tree.Skipped)
-		return Result{Output: out}, nil
+		return tool.Result{Output: out}, nil
 	}}, nil
 }
 
 // searchBase resolves the path where a search starts.
-func searchBase(env *Env, name string) (workspace.Path, error) {
+func searchBase(env Env, name string) (workspace.Path, error) {
 	if name == "" {
 		name = "."
 	}
-	return env.paths().Resolve(name)
+	return env.Resolve(name)
 }
 
 // searchScope opens the path where a search starts; done releases it. Files
 // that the read rules deny are not found.
-func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), err error) {
+func searchScope(env Env, p workspace.Path) (scope search.Scope, done func(), err error) {
 	if _, err := env.Workspace.Stat(p); access.IsMissing(err) {
-		return scope, nil, env.paths().NotFound(p)
+		return scope, nil, env.NotFound(p)
 	}
 	if !p.Outside {
-		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.paths().ReadableIn(env.Workspace.Dir(), true), Cache: env.Tree.Searches()}, func() {}, nil
+		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.ReadableIn(env.Workspace.Dir(), true), Cache: env.Searches}, func() {}, nil
 	}
 	root, base, err := env.Workspace.OpenOutside(p)
 	if err != nil {
 		return scope, nil, err
 	}
-	scope = search.Scope{Root: root, Base: base, Cache: env.Tree.Searches()}
-	if !env.paths().IsSavedOutput(p) {
-		scope.Visible = env.paths().ReadableIn(root.Name(), false)
+	scope = search.Scope{Root: root, Base: base, Cache: env.Searches}
+	if !env.IsSavedOutput(p) {
+		scope.Visible = env.ReadableIn(root.Name(), false)
 	}
 	return scope, func() { root.Close() }, nil
 }

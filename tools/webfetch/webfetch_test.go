@@ -1,4 +1,4 @@
-package tools_test
+package webfetch_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package tools_test
+package find_test
 
 import (
 	"strings"

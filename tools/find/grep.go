@@ -1,4 +1,4 @@
-package tools
+package find
 
 import (
 	"context"
@@ -26,27 +26,28 @@ type grepInput struct {
 	Include string `json:"include,omitempty" jsonschema:"globs of the files to search, for example *.go, *.{ts,tsx} or *.js,!*.min.js"`
 }
 
-func grepTool() Tool {
-	return tool.Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Cached: true, Deadline: 2 * time.Minute}, prepareGrep)
+// Grep returns the tool grep.
+func Grep() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Cached: true, Deadline: 2 * time.Minute}, prepareGrep)
 }
 
-func prepareGrep(env *Env, in grepInput) (Pending, error) {
+func prepareGrep(env Env, in grepInput) (tool.Pending, error) {
 	if in.Pattern == "" {
-		return Pending{}, errors.New("pattern is empty; specify a regular expression")
+		return tool.Pending{}, errors.New("pattern is empty; specify a regular expression")
 	}
 	p, err := searchBase(env, in.Path)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: in.Pattern, Needs: append(env.paths().SearchNeeds("grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: in.Pattern, Needs: append(env.SearchNeeds("grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (tool.Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
-			return Result{}, err
+			return tool.Result{}, err
 		}
 		defer done()
 		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit})
 		if err != nil {
-			return Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
+			return tool.Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
 		}
 		for i := range found.Matches {
 			found.Matches[i].Path = foundName(p, scope, found.Matches[i].Path)
@@ -74,14 +75,14 @@ func shownLine(m search.Match) string {
 
 // namedNeeds lists the permissions for searching a single file given as path.
 // An unreadable file in a directory is skipped, but this one is denied.
-func namedNeeds(env *Env, p workspace.Path) []permission.Request {
-	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.paths().IsSavedOutput(p) {
+func namedNeeds(env Env, p workspace.Path) []permission.Request {
+	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.IsSavedOutput(p) {
 		return nil
 	}
 	return []permission.Request{permission.Need("read", access.Names(p)...)}
 }
 
-func grepResult(found search.GrepResult) Result {
+func grepResult(found search.GrepResult) tool.Result {
 	var out strings.Builder
 	if found.Total == 0 {
 		out.WriteString("No files found")
@@ -113,5 +114,5 @@ func grepResult(found search.GrepResult) Result {
 		out.WriteString("\n(no file that was searched matches include)")
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String()}
+	return tool.Result{Output: out.String()}
 }

@@ -1,4 +1,6 @@
-package tools
+// Package webfetch has the tool webfetch, which fetches a page and converts it for a model. Package web has the guarded
+// client.
+package webfetch
 
 import (
 	"cmp"
@@ -21,68 +23,67 @@ import (
 )
 
 //go:embed webfetch.md
-var webfetchDescription string
+var description string
 
 const (
 	webfetchTimeout    = 30 * time.Second // default timeout
 	maxWebfetchTimeout = 120 * time.Second
 )
 
-type webfetchInput struct {
+type input struct {
 	URL     string  `json:"url" jsonschema:"URL to fetch, starting with http:// or https://"`
 	Format  string  `json:"format,omitempty" enum:"markdown,text,html" jsonschema:"format of the result (default markdown)"`
 	Timeout float64 `json:"timeout,omitempty" jsonschema:"timeout in seconds (default 30, maximum 120)"`
 }
 
-func webfetchTool() Tool {
-	return tool.Define(Spec{Name: "webfetch", Description: webfetchDescription, ReadOnly: true, Cached: true}, prepareWebfetch)
+// Env is what the tool needs of a session.
+type Env struct {
+	Profile permission.Profile
+	Accepts media.Accepted
 }
 
-func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
+// Tool returns the tool.
+func Tool() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "webfetch", Description: description, ReadOnly: true, Cached: true}, prepare)
+}
+
+func prepare(env Env, in input) (tool.Pending, error) {
 	in.URL = strings.TrimSpace(in.URL)
 	if in.URL == "" {
-		return Pending{}, errors.New("url is empty; specify a URL that starts with https://")
+		return tool.Pending{}, errors.New("url is empty; specify a URL that starts with https://")
 	}
 	if !strings.Contains(in.URL, "://") {
-		return Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", cut.Title(in.URL))
+		return tool.Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", cut.Title(in.URL))
 	}
 	in.Format = cmp.Or(in.Format, "markdown")
 	if in.Timeout < 0 {
-		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of seconds", in.Timeout)
+		return tool.Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of seconds", in.Timeout)
 	}
-	return Pending{Title: in.URL, Needs: urlNeeds(env.Profile, "webfetch", in.URL), Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: in.URL, Needs: Needs(env.Profile, "webfetch", in.URL), Do: func(ctx context.Context) (tool.Result, error) {
 		limit := webfetchTimeout
 		if in.Timeout > 0 {
 			limit = time.Duration(min(in.Timeout, maxWebfetchTimeout.Seconds()) * float64(time.Second))
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("request timed out after %s; set a larger timeout (maximum 120) or try another source", limit))
 		defer cancel()
-		return doWebfetch(ctx, env, in)
+		return fetch(ctx, env, in)
 	}}, nil
 }
 
-func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error) {
+func fetch(ctx context.Context, env Env, in input) (tool.Result, error) {
 	client := web.Client{Reach: reachOf(env.Profile), Redirect: func(target string) error {
-		if d := env.Profile.DecideAll(urlNeeds(env.Profile, "webfetch", target)); !d.Allowed() {
+		if d := env.Profile.DecideAll(Needs(env.Profile, "webfetch", target)); !d.Allowed() {
 			return &permission.Error{Decision: d}
 		}
 		return nil
 	}}
 	page, err := client.Get(ctx, in.URL, acceptFor(in.Format))
 	if err != nil {
-		return Result{Metadata: Metadata{HTTPStatus: failedStatus(err)}}, fetchError(err)
+		return tool.Result{Metadata: tool.Metadata{HTTPStatus: web.StatusOf(err)}}, fetchError(err)
 	}
 	res, err := pageResult(ctx, env, page, in.Format)
 	res.Metadata.HTTPStatus = page.Status
 	return res, err
-}
-
-// failedStatus returns the HTTP status that caused an error, 0 if none did.
-func failedStatus(err error) int {
-	if s := (*web.StatusError)(nil); errors.As(err, &s) {
-		return s.Code
-	}
-	return 0
 }
 
 // reachOf returns the hosts that a profile's network allows to the web tools.
@@ -95,10 +96,10 @@ func reachOf(p permission.Profile) web.Reach {
 	return reach
 }
 
-// urlNeeds lists the permissions for fetching a URL. Rules on URLs can't allow
+// Needs lists the permissions for fetching a URL. Rules on URLs can't allow
 // what the profile's network does not: no private address, unless the network
 // names its host.
-func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
+func Needs(p permission.Profile, perm, address string) []permission.Request {
 	need := permission.Need(perm, address)
 	need.Forbidden = reachOf(p).Refusal(address)
 	return []permission.Request{need}
@@ -144,18 +145,18 @@ func statusAdvice(code int) string {
 }
 
 // pageResult converts a page to a Result.
-func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Result, error) {
+func pageResult(ctx context.Context, env Env, page web.Page, format string) (tool.Result, error) {
 	kind := page.MediaType()
 	if file := media.Of(urlPath(page.URL), page.Body); file != "" {
 		if err := env.Accepts.Check(page.URL, file, int64(len(page.Body))); err != nil {
-			return Result{}, err
+			return tool.Result{}, err
 		}
 		return media.Attach(path.Base(urlPath(page.URL)), page.URL, file, page.Body)
 	}
 	text := page.Text()
 	unknown := strings.HasSuffix(kind, "/octet-stream") && utf8.Valid(page.Body)
-	if !textual(kind) && !unknown || binary("", []byte(text[:min(len(text), 8<<10)])) {
-		return Result{}, fmt.Errorf("%s is not text but %s (%d bytes) and can't be shown", page.URL, kind, len(page.Body))
+	if !textual(kind) && !unknown || media.IsBinary("", []byte(text[:min(len(text), 8<<10)])) {
+		return tool.Result{}, fmt.Errorf("%s is not text but %s (%d bytes) and can't be shown", page.URL, kind, len(page.Body))
 	}
 	if kind == "text/html" || kind == "application/xhtml+xml" {
 		switch format {
@@ -166,12 +167,12 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Re
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return Result{}, err
+		return tool.Result{}, err
 	}
 	if strings.TrimSpace(text) == "" {
 		text = "(the page contains no text)"
 	}
-	return Result{Title: fmt.Sprintf("%s (%s)", page.URL, kind), Output: text}, nil
+	return tool.Result{Title: fmt.Sprintf("%s (%s)", page.URL, kind), Output: text}, nil
 }
 
 // textual reports whether a media type is text.

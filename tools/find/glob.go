@@ -1,4 +1,4 @@
-package tools
+package find
 
 import (
 	"context"
@@ -24,31 +24,32 @@ type globInput struct {
 	Path    string `json:"path,omitempty" jsonschema:"directory to search (default: the workspace root)"`
 }
 
-func globTool() Tool {
-	return tool.Define(Spec{Name: "glob", Description: globDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareGlob)
+// Glob returns the tool glob.
+func Glob() tool.Tool[Env] {
+	return tool.Define(tool.Spec{Name: "glob", Description: globDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareGlob)
 }
 
-func prepareGlob(env *Env, in globInput) (Pending, error) {
+func prepareGlob(env Env, in globInput) (tool.Pending, error) {
 	if in.Pattern == "" {
-		return Pending{}, errors.New("pattern is empty; specify a glob such as **/*.go")
+		return tool.Pending{}, errors.New("pattern is empty; specify a glob such as **/*.go")
 	}
 	p, err := searchBase(env, in.Path)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
 	pattern, outside, err := patternsBelow(env, p, in.Pattern)
 	if err != nil {
-		return Pending{}, err
+		return tool.Pending{}, err
 	}
-	return Pending{Title: in.Pattern, Needs: env.paths().SearchNeeds("glob", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
+	return tool.Pending{Title: in.Pattern, Needs: env.SearchNeeds("glob", in.Pattern, p), Do: func(ctx context.Context) (tool.Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
-			return Result{}, err
+			return tool.Result{}, err
 		}
 		defer done()
 		found, err := search.Glob(ctx, scope, pattern, searchLimit)
 		if err != nil {
-			return Result{}, fmt.Errorf("glob %s: %w", in.Pattern, err)
+			return tool.Result{}, fmt.Errorf("glob %s: %w", in.Pattern, err)
 		}
 		for i := range found.Files {
 			found.Files[i].Path = foundName(p, scope, found.Files[i].Path)
@@ -73,7 +74,7 @@ func backslashNote(globs string) string {
 }
 
 // patternsBelow is patternBelow for each of several patterns.
-func patternsBelow(env *Env, base workspace.Path, patterns string) (below string, outside bool, err error) {
+func patternsBelow(env Env, base workspace.Path, patterns string) (below string, outside bool, err error) {
 	list, err := search.SplitGlobs(patterns)
 	if err != nil {
 		return "", false, fmt.Errorf("glob %s: %w", cut.Title(patterns), err)
@@ -92,13 +93,13 @@ func patternsBelow(env *Env, base workspace.Path, patterns string) (below string
 // relative to it. A pattern with ".." is an error, because it can't match.
 // outside reports that the pattern may be meant for another directory; a
 // leading slash otherwise only anchors it.
-func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
+func patternBelow(env Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
 		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", cut.Title(pattern))
 	}
 	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
 	if len(fixed) > 1 && strings.ContainsAny(fixed[:1], "~$%") || strings.HasPrefix(fixed, "file:") {
-		dir, err := env.paths().Spelled(strings.TrimSuffix(fixed, "/"))
+		dir, err := env.Spelled(strings.TrimSuffix(fixed, "/"))
 		if err != nil {
 			return "", false, fmt.Errorf("glob: %w", err)
 		}
@@ -134,7 +135,7 @@ func quoteGlob(name string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`, `\`, `\\`).Replace(name)
 }
 
-func globResult(found search.GlobResult) Result {
+func globResult(found search.GlobResult) tool.Result {
 	var out strings.Builder
 	for _, f := range found.Files {
 		out.WriteString(textcut.Path(f.Path) + "\n")
@@ -146,5 +147,5 @@ func globResult(found search.GlobResult) Result {
 		fmt.Fprintf(&out, "\n(results truncated: showing the %d newest of %d files; use a narrower pattern or path)", len(found.Files), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String()}
+	return tool.Result{Output: out.String()}
 }

@@ -1,4 +1,4 @@
-package tools_test
+package websearch_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/testing/tooltest"
 	"github.com/millhand/millhand/tools"
+	"github.com/millhand/millhand/tools/websearch"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,7 +38,7 @@ func service(t *testing.T, backend string, status int, response string) (*toolte
 	t.Cleanup(server.Close)
 	s := tooltest.SetUp(t, "full", nil)
 	s.Equip(func(env *tools.Env) {
-		env.Search = tools.SearchConfig{Backend: backend, URL: server.URL + "/mcp", Key: "k3y"}
+		env.Search = websearch.Config{Backend: backend, URL: server.URL + "/mcp", Key: "k3y"}
 	})
 	return s, got
 }
@@ -137,17 +138,17 @@ func TestSearchErrors(t *testing.T) {
 	s.Want(s.Call("websearch", tooltest.Args{"query": "my password is"}), tools.Denied, "m.yaml:4")
 	s.Equip(func(env *tools.Env) { env.Search.URL = "http://127.0.0.1:1/" })
 	s.Want(s.Call("websearch", tooltest.Args{"query": "q"}), tools.Failed, "search backend unreachable")
-	s.Equip(func(env *tools.Env) { env.Search = tools.SearchConfig{} })
+	s.Equip(func(env *tools.Env) { env.Search = websearch.Config{} })
 	s.Want(s.Call("websearch", tooltest.Args{"query": "q"}), tools.Failed, `tool "websearch" is not available: no search backend is configured`)
 }
 
 func TestSearchConfigIsChecked(t *testing.T) {
-	for _, c := range []tools.SearchConfig{{}, {Backend: "exa", URL: "https://x/"}, {Backend: "json", URL: "http://127.0.0.1:8080/s", Key: "k"}} {
+	for _, c := range []websearch.Config{{}, {Backend: "exa", URL: "https://x/"}, {Backend: "json", URL: "http://127.0.0.1:8080/s", Key: "k"}} {
 		if err := c.Check(); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for _, c := range []tools.SearchConfig{{Backend: "bing", URL: "https://x/"}, {Backend: "exa"}, {URL: "https://x/"}, {Backend: "json", URL: "file:///x"}, {Backend: "json", URL: "x"}} {
+	for _, c := range []websearch.Config{{Backend: "bing", URL: "https://x/"}, {Backend: "exa"}, {URL: "https://x/"}, {Backend: "json", URL: "file:///x"}, {Backend: "json", URL: "x"}} {
 		if c.Check() == nil {
 			t.Errorf("%+v is taken", c)
 		}
@@ -159,7 +160,7 @@ func FuzzSearchResponses(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, response []byte) {
-		for name, read := range map[string]func([]byte) (string, error){"exa": tools.ReadExa, "json": tools.ReadResults} {
+		for name, read := range map[string]func([]byte) (string, error){"exa": websearch.ReadExa, "json": websearch.ReadResults} {
 			if text, err := read(response); err != nil && text != "" {
 				t.Errorf("%s: both %q and %v", name, text, err)
 			}
