@@ -10,7 +10,6 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/markdown"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
@@ -28,15 +27,14 @@ const (
 	maxAlike    = 3   // jobs of many that ended for the same reason and are shown in full
 	maxNames    = 20  // of the others
 	maxWarnings = 100
+
+	manyChanged = 20 // repositories with changes, from which on the summary names the command that compares them
 )
 
 // Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Final messages
 // are restricted Markdown (package markdown), as in pull requests; other text of models, tools and
 // repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
-func Markdown(w io.Writer, r *Report) error { return Summary(w, r, nil) }
-
-// Summary is [Markdown] with the patterns of the changes; nil for none.
-func Summary(w io.Writer, r *Report, found *patterns.Result) error {
+func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
 	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), r.sentence()))
 	p.addRollout(r.Run.Rollout)
@@ -47,7 +45,7 @@ func Summary(w io.Writer, r *Report, found *patterns.Result) error {
 	p.addNotBegun(r.Jobs, event.CodeEnvironment, "Environment")
 	p.addNotBegun(r.Jobs, event.CodeBaseline, "Baseline")
 	p.addCompared(r.Jobs)
-	p.addPatterns(found)
+	p.addReview(r)
 	p.addJobs(r)
 	p.addReviews(r.Jobs)
 	p.addSkipped(r.Jobs)
@@ -265,6 +263,19 @@ func (p *page) addJob(j *Job) {
 	p.addChanges(j)
 	p.addDenied(j)
 	p.addNetwork(j.Network)
+}
+
+// addReview names the command that compares the changes of a run on many repositories.
+func (p *page) addReview(r *Report) {
+	changed := map[string]bool{}
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; len(j.Changes) > 0 {
+			changed[j.Repo] = true
+		}
+	}
+	if len(changed) >= manyChanged {
+		p.add(fmt.Sprintf("%d repositories were changed: %s prints the edits that they share, and which changes to read.\n\n", len(changed), codeDetail("millhand report patterns "+r.Run.ID)))
+	}
 }
 
 // omitted is the notice after the start of a message.

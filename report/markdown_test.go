@@ -244,3 +244,22 @@ func TestSummaryGroupsReasons(t *testing.T) {
 		t.Error("a job that passed is not below the others")
 	}
 }
+
+func TestLargeSummariesNameTheCommandThatComparesChanges(t *testing.T) {
+	summary := func(repositories int) string {
+		var r report.Report
+		r.Run.ID = "20260102-030405-1a2b3c4d"
+		for i := range 2 * repositories { // two jobs in each
+			r.Jobs = append(r.Jobs, report.Job{ID: fmt.Sprint(i), Repo: fmt.Sprint(i / 2), Changes: []event.Change{{Path: "a", Kind: "modified"}}})
+		}
+		r.Jobs = append(r.Jobs, report.Job{ID: "unchanged", Repo: "unchanged"})
+		return render(t, report.Markdown, &r)
+	}
+	const want = "\n20 repositories were changed: `millhand report patterns 20260102-030405-1a2b3c4d` prints the edits that they share, and which changes to read.\n"
+	if got := summary(20); strings.Count(got, want) != 1 {
+		t.Errorf("not in %s", got)
+	}
+	if got := summary(19); strings.Contains(got, "patterns") {
+		t.Errorf("in %s", got)
+	}
+}

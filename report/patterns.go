@@ -13,7 +13,6 @@ import (
 // Limits of the patterns in texts; report patterns --json has all of them.
 const (
 	maxPatterns  = 50
-	maxToRead    = 100 // jobs
 	maxWhy       = 8   // reasons of one
 	maxWhyDetail = 300 // bytes
 )
@@ -86,51 +85,4 @@ func patternsSentence(r *patterns.Result) string {
 	}
 	return fmt.Sprintf("%s in %s, %s of edits. Read the changes of %s, and one example of each pattern.%s",
 		figures.Count(r.Jobs, "job"), countRepos(r.Repositories), figures.Count(r.Common, "pattern"), countRepos(r.ToRead), others)
-}
-
-// addPatterns adds the patterns of a run that changed several repositories.
-func (p *page) addPatterns(r *patterns.Result) {
-	if r == nil || !r.Compared {
-		return
-	}
-	p.add("### Review by pattern\n\n" + inline(patternsSentence(r)) + "\n\n")
-	p.addReading(r.Reading)
-	if r.Common == 0 {
-		return
-	}
-	p.add("| pattern | shape | repositories | edits | example |\n|--:|---|--:|--:|---|\n")
-	for _, one := range r.Patterns[:min(r.Common, maxPatterns)] {
-		p.add(fmt.Sprintf("| %d of %d | %s | %d | %d | %s %s |\n", one.Number, r.Common, codeDetail(head(one.Shape, maxWhyDetail)), len(one.Repositories), one.Edits, codeDetail(one.Example.Job), codeDetail(one.Example.Location())))
-	}
-	p.add("\n")
-	if more := r.Common - maxPatterns; more > 0 {
-		p.add(fmt.Sprintf("%s in the result of `millhand report patterns`.\n\n", figures.Count(more, "other pattern")))
-	}
-}
-
-// addReading adds the jobs to read.
-func (p *page) addReading(all []patterns.Reading) {
-	for i, g := range all[:min(len(all), maxToRead)] {
-		if i == 0 {
-			p.add("To read:\n\n")
-		}
-		name := codeDetail(g.Job)
-		if g.URL != "" {
-			name += " " + codeDetail(g.URL)
-		}
-		var why []string
-		for _, reason := range g.Reasons[:min(len(g.Reasons), maxWhy)] {
-			why = append(why, inline(string(reason.Kind))+" "+codeDetail(reason.Location())+": "+codeDetail(head(reason.Detail, maxWhyDetail)))
-		}
-		if more := len(g.Reasons) - maxWhy; more > 0 {
-			why = append(why, fmt.Sprintf("and %d more", more))
-		}
-		p.add("- " + name + ": " + strings.Join(why, "; ") + "\n")
-	}
-	if more := len(all) - maxToRead; more > 0 {
-		p.add(fmt.Sprintf("- and %s\n", figures.Count(more, "other job")))
-	}
-	if len(all) > 0 {
-		p.add("\n")
-	}
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
@@ -65,7 +64,7 @@ func (l *landed) publication() *publish.Publication {
 // facts returns the contents of the pull request's texts.
 func (l *landed) facts() publish.Facts {
 	spec, clean := l.job.spec, l.job.opts.Redact.Text
-	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task, Compared: publish.Compares(repos(l.job.plan))}
+	f := publish.Facts{Run: l.job.opts.RunID, Name: clean(l.job.plan.Name), Task: spec.Task}
 	if spec.Commit != nil {
 		f.Message = l.message("")
 	}
@@ -90,15 +89,4 @@ func (l *landed) facts() publish.Facts {
 		f.LeftOut[i].Path = clean(f.LeftOut[i].Path)
 	}
 	return f
-}
-
-// repos returns the repositories of the jobs of a plan.
-func repos(plan *tasks.Plan) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range plan.Jobs {
-			if !yield(plan.Jobs[i].Repo.Name) {
-				return
-			}
-		}
-	}
 }

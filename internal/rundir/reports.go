@@ -17,7 +17,6 @@ import (
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
-	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -137,17 +136,10 @@ const (
 // Formats returns the reports that a run writes, by file. files is its report directory.
 // The functions are for one report, and can be called concurrently.
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
-	var once sync.Once
-	var found *patterns.Result
-	of := func(r *report.Report) *patterns.Result {
-		once.Do(func() { found = Patterns(files, r) })
-		return found
-	}
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": report.JUnit, "failed.txt": report.Failed,
-		findingsFile: report.SARIF,
-		"summary.md": func(w io.Writer, r *report.Report) error { return report.Summary(w, r, of(r)) },
-		pageFile:     func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files), of(r)) },
+		findingsFile: report.SARIF, "summary.md": report.Markdown,
+		pageFile: func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
 	}
 }
 

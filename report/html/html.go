@@ -16,7 +16,6 @@ import (
 
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/report/transcript"
 )
 
@@ -33,13 +32,13 @@ type Detail struct {
 }
 
 // Write writes the page. detail is called once for each job, in order; nil if nothing but the
-// report is available, as found, the patterns of the changes.
-func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found *patterns.Result) error {
+// report is available.
+func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail) error {
 	if detail == nil {
 		detail = func(*report.Job) Detail { return Detail{} }
 	}
 	out := bufio.NewWriterSize(w, 64<<10) // the rows of thousands of jobs are megabytes
-	if err := write(out, r, detail, found); err != nil {
+	if err := write(out, r, detail); err != nil {
 		return fmt.Errorf("write the HTML report: %w", err)
 	}
 	if err := out.Flush(); err != nil {
@@ -48,9 +47,8 @@ func Write(w io.Writer, r *report.Report, detail func(*report.Job) Detail, found
 	return nil
 }
 
-func write(out *bufio.Writer, r *report.Report, detail func(*report.Job) Detail, found *patterns.Result) error {
+func write(out *bufio.Writer, r *report.Report, detail func(*report.Job) Detail) error {
 	p := newPage(r)
-	p.found = found
 	out.WriteString("<!doctype html>\n<html lang=\"en\">\n") //nolint:errcheck // a later write fails, too
 	for i, n := range []g.Node{p.head(), p.header(), p.main(), p.footer()} {
 		if i == 1 {

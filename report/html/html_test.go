@@ -31,7 +31,7 @@ const hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)> 
 func page1(tb testing.TB, r *report.Report, detail func(*report.Job) Detail) string {
 	tb.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, r, detail, nil); err != nil {
+	if err := Write(&b, r, detail); err != nil {
 		tb.Fatal(err)
 	}
 	return b.String()

@@ -14,7 +14,6 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/report"
-	"github.com/millhand/millhand/report/patterns"
 )
 
 // Limits of lists on the page.
@@ -28,8 +27,7 @@ const (
 // page is what stands on the page before the jobs are opened.
 type page struct {
 	r            *report.Report
-	found        *patterns.Result // nil for none
-	repos, tasks bool             // there are several
+	repos, tasks bool // there are several
 }
 
 func newPage(r *report.Report) *page {
@@ -63,7 +61,7 @@ func (p *page) header() g.Node {
 }
 
 func (p *page) main() g.Node {
-	return h.Main(p.totals(), p.outcomes(), p.rollout(), p.reasons(), p.warnings(), p.patterns(), p.jobs())
+	return h.Main(p.totals(), p.outcomes(), p.rollout(), p.reasons(), p.warnings(), p.jobs())
 }
 
 // figure is a number with its name.

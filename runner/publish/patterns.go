@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/millhand/millhand/internal/forge"
@@ -15,7 +14,7 @@ import (
 )
 
 // A pull request is opened before the other jobs of its run end. The markers are where its
-// description gets the patterns of the run afterwards. Texts of models have no such markers:
+// description gets the patterns of the run afterwards, if its template has them. Texts of models have no such markers:
 // see unmarked.
 const (
 	patternsStart = "<!-- millhand:patterns -->"
@@ -30,14 +29,8 @@ const (
 	maxPatternsText = 4_000
 )
 
-// Compares reports whether the changes of jobs on repositories with names are compared.
-func Compares(names iter.Seq[string]) bool {
-	different := map[string]bool{}
-	for name := range names {
-		different[name] = true
-	}
-	return len(different) >= patterns.Common
-}
+// HasPatterns reports whether the template of a description has the patterns of the run.
+func HasPatterns(body string) bool { return strings.Contains(body, "${{ patterns }}") }
 
 // Patterns returns what a reviewer of a job's change needs to know of its run: which of the
 // edits other repositories share, and what needs reading. It is empty for a job that was not

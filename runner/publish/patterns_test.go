@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestPatternsAreHarmless(t *testing.T) {
 }
 
 func TestAnnotated(t *testing.T) {
-	body := Facts{Run: "1", Task: "t", Compared: true}.Body("")
+	body := Facts{Run: "1", Task: "t"}.Body("${{ patterns }}")
 	once, changed := annotated(body, "- one")
 	if !changed || !strings.Contains(once, "<!-- millhand:patterns -->\n- one\n<!-- /millhand:patterns -->") {
 		t.Errorf("%v %s", changed, once)
@@ -74,18 +73,10 @@ func TestAnnotated(t *testing.T) {
 			t.Errorf("%q became %q", body, got)
 		}
 	}
-	if got := (Facts{Task: "t", Compared: true}).Title("${{ patterns }}a"); got != "a" {
+	if got := (Facts{Task: "t"}).Title("${{ patterns }}a"); got != "a" {
 		t.Errorf("title %q", got)
 	}
-	if got := (Facts{Compared: true}).Body("x ${{ patterns }}"); got != "x <!-- millhand:patterns -->\n<!-- /millhand:patterns -->" {
+	if got := (Facts{}).Body("x ${{ patterns }}"); got != "x <!-- millhand:patterns -->\n<!-- /millhand:patterns -->" {
 		t.Errorf("body %q", got)
-	}
-}
-
-func TestCompares(t *testing.T) {
-	for names, want := range map[string]bool{"": false, "a b": false, "a b a b": false, "a b c": true} {
-		if got := Compares(slices.Values(strings.Fields(names))); got != want {
-			t.Errorf("%q: %v", names, got)
-		}
 	}
 }

@@ -22,7 +22,6 @@ type Facts struct {
 	Session   *Session
 	Verify    []Verify         // that passed after the change
 	Review    *findings.Review // the output as findings; nil for others
-	Compared  bool             // the patterns of the run are added when it ends
 	LeftOut   []event.LeftOutPath
 }
 
@@ -43,20 +42,16 @@ func (f Facts) Title(template string) string {
 	if template == "" {
 		template, _, _ = strings.Cut(f.Message, "\n")
 	}
-	f.RunURL, f.Compared = "", false // titles have neither links nor comments
-	return titleText(f.fill(template))
+	f.RunURL = "" // titles have no links
+	return titleText(f.fill(template, ""))
 }
 
 // Body returns the description of the pull request.
 func (f Facts) Body(template string) string {
 	if template == "" {
-		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.leftOut()
-		if f.Compared {
-			template += "${{ patterns }}\n\n"
-		}
-		template += f.origin()
+		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.leftOut() + f.origin()
 	}
-	return bodyText(f.fill(template))
+	return bodyText(f.fill(template, patternsStart+"\n"+patternsEnd))
 }
 
 // leftOut names files that the commit leaves out.
@@ -69,8 +64,8 @@ func (f Facts) leftOut() string {
 
 // fill fills in the variables of the job's result. Nothing in their values is a
 // variable again.
-func (f Facts) fill(text string) string {
-	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report(), "patterns": f.patterns()}
+func (f Facts) fill(text, patterns string) string {
+	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report(), "patterns": patterns}
 	var pairs []string
 	for _, name := range tasks.ResultVariables() {
 		pairs = append(pairs, "${{ "+name+" }}", values[name])
@@ -109,14 +104,6 @@ func (f Facts) verified() string {
 // report names the run, with the URL of the CI run that has its report.
 func (f Facts) report() string {
 	return markdown.Hyperlink("millhand run "+cell(f.Run), f.RunURL)
-}
-
-// patterns returns the markers between which the patterns are written later.
-func (f Facts) patterns() string {
-	if !f.Compared {
-		return ""
-	}
-	return patternsStart + "\n" + patternsEnd
 }
 
 // origin returns what a reviewer needs to know of how the change was made.

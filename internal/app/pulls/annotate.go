@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"iter"
 	"sync"
 
 	"github.com/millhand/millhand/internal/app/forges"
@@ -15,13 +14,14 @@ import (
 	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/publish"
+	"github.com/millhand/millhand/tasks"
 )
 
-// Annotate adds the patterns of a run that has ended to its open pull requests, which
+// Annotate adds the patterns of a run that has ended to the open pull requests of some of its jobs, which
 // were created before the other jobs ended. It reports what can't be changed: the run has its
-// result, and the report has the patterns.
-func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, known *redact.Redactor, note func(text string)) {
-	if ctx.Err() != nil || !publish.Compares(reposOf(r)) {
+// result.
+func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forge.Path, error), r *report.Report, files fs.FS, jobs map[string]bool, known *redact.Redactor, note func(text string)) {
+	if ctx.Err() != nil || len(jobs) == 0 {
 		return
 	}
 	found := sync.OnceValue(func() *patterns.Result { return rundir.Patterns(files, r) })
@@ -41,7 +41,7 @@ func Annotate(ctx context.Context, open func(remote string) (*forge.Client, forg
 		})
 	}
 	for i := range r.Jobs {
-		if j := &r.Jobs[i]; j.PullRequest != nil && j.Published != nil {
+		if j := &r.Jobs[i]; jobs[j.ID] && j.PullRequest != nil && j.Published != nil {
 			next <- j
 		}
 	}
@@ -61,13 +61,24 @@ func annotatePull(ctx context.Context, open func(remote string) (*forge.Client, 
 	return publish.Annotate(ctx, client, forges.PullPath(j.PullRequest.URL, server, path), j.PullRequest.Number, text)
 }
 
-// reposOf returns the repositories of the jobs of a report.
-func reposOf(r *report.Report) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range r.Jobs {
-			if !yield(r.Jobs[i].Repo) {
-				return
-			}
+// WithPatterns returns the jobs of a plan whose pull requests have the patterns of the run.
+func WithPatterns(plan *tasks.Plan) map[string]bool {
+	jobs := map[string]bool{}
+	for i := range plan.Jobs {
+		if j := &plan.Jobs[i]; j.Pull != nil && publish.HasPatterns(j.Pull.Body) {
+			jobs[j.ID] = true
 		}
 	}
+	return jobs
+}
+
+// withPatterns is like [WithPatterns], of the jobs of a saved run.
+func (p *Publishing) withPatterns() map[string]bool {
+	jobs := map[string]bool{}
+	for id, j := range p.state.jobs {
+		if j.Start != nil && j.Start.Landing != nil && j.Start.Landing.PullRequest != nil && publish.HasPatterns(j.Start.Landing.PullRequest.Body) {
+			jobs[id] = true
+		}
+	}
+	return jobs
 }

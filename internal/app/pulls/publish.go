@@ -243,7 +243,7 @@ func (p *Publishing) publish(ctx context.Context, out *rundir.Dir, pending []int
 	}
 	close(next)
 	all.Wait()
-	Annotate(ctx, p.later.Forge, fold.Report(), out.Files().FS(), p.known, p.note)
+	Annotate(ctx, p.later.Forge, fold.Report(), out.Files().FS(), p.withPatterns(), p.known, p.note)
 	ends := p.ends()
 	emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
 		Outcome: event.Worst(event.ExitsOf(ends)).OutcomeOf(), ExitCode: p.failOn.Exit(ends), ElapsedMS: elapsed + p.world.Now().Sub(began).Milliseconds(),
@@ -311,7 +311,7 @@ func (p *Publishing) one(ctx context.Context, row PublishRow, j report.Job, save
 
 // facts returns the contents of the texts of a job's pull request.
 func (p *Publishing) facts(j report.Job) publish.Facts {
-	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Compared: publish.Compares(reposOf(p.saved.Report)), Session: &publish.Session{
+	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Session: &publish.Session{
 		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
 	}}
 	if by := p.state.run.StartedBy; by != nil {

@@ -461,6 +461,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 	o.About.Head = events.Head
 	o.Emit, o.Warnings = emit, append(warnings, ignored...)
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }
+	described := pulls.WithPatterns(plan)
 	exit := runner.Run(ctx, plan, o)
 	if len(plan.Jobs) >= report.ManyJobs { // the reports need memory instead
 		plan.Release()
@@ -468,7 +469,7 @@ func execute(ctx context.Context, w world.World, out *rundir.Dir, plan *tasks.Pl
 		o.Preflight.Release()
 		debug.FreeOSMemory()
 	}
-	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), o.Redact, clients.Notify)
+	pulls.Annotate(ctx, clients.Open, fold.Final(), out.Files().FS(), described, o.Redact, clients.Notify)
 	unwritten := out.Finish(emit, events, fold, o.Broken)
 	stop()
 	annotate(w, log, fold.Report())

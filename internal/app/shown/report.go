@@ -60,12 +60,10 @@ func Formats() []Format {
 	return []Format{
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(report.JUnit)},
-		{"markdown", "Print summary.md", func(out io.Writer, r *report.Report, files fs.FS) error {
-			return report.Summary(out, r, rundir.Patterns(files, r))
-		}},
+		{"markdown", "Print summary.md", alone(report.Markdown)},
 		{"sarif", "Print the findings of reviews as SARIF", alone(report.SARIF)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
-			return html.Write(out, r, rundir.Details(files), rundir.Patterns(files, r))
+			return html.Write(out, r, rundir.Details(files))
 		}},
 		{"otel", "Print OpenTelemetry spans and metrics as OTLP JSON", alone(telemetry.Write)},
 	}

@@ -31,7 +31,7 @@ func bulk(t *testing.T, jobs int) string {
 		r.Jobs = append(r.Jobs, j)
 	}
 	var b bytes.Buffer
-	if err := html.Write(&b, r, nil, nil); err != nil {
+	if err := html.Write(&b, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "report.html")

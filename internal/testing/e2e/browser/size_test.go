@@ -37,7 +37,7 @@ func large(tb testing.TB, fleet string, jobs int) []byte {
 		r.Jobs = append(r.Jobs, j)
 	}
 	var b bytes.Buffer
-	if err := html.Write(&b, r, rundir.Details(os.DirFS(dir)), nil); err != nil {
+	if err := html.Write(&b, r, rundir.Details(os.DirFS(dir))); err != nil {
 		tb.Fatal(err)
 	}
 	return b.Bytes()

@@ -46,9 +46,6 @@ func (f *fleet) review() {
 	f.t.Log(head)
 	page, err := os.ReadFile(filepath.Join(largest.dir, "report.html"))
 	f.must(err)
-	if !strings.Contains(string(page), "os.ReadFile") {
-		f.t.Error("report.html has no patterns")
-	}
 	if dir := os.Getenv("MILLHAND_PICTURES"); dir != "" {
 		f.must(os.MkdirAll(dir, 0o755))
 		f.must(os.WriteFile(filepath.Join(dir, "fleet.html"), page, 0o644))
