@@ -34,8 +34,8 @@ func (j *job) takeBaseline(e event.Event) {
 	j.baseline = append(j.baseline, Baseline{b.Name, b.Passed, b.ExitCode, b.ElapsedMS, b.Tail, b.In, clone(b.Fault), b.TimeoutMS, b.OutputPath})
 }
 
-// result describes how the command ended.
-func (b *Baseline) result() string {
+// Result describes how the command ended.
+func (b *Baseline) Result() string {
 	if b.Passed {
 		return "passed"
 	}
@@ -57,7 +57,7 @@ func (j *Job) compare() []compared {
 	var all []compared
 	for _, b := range j.Baseline {
 		c := compared{name: b.Name, before: b}
-		for _, runs := range j.verifies() {
+		for _, runs := range j.Verifies() {
 			if last := runs[len(runs)-1]; last.Name == b.Name {
 				c.after = &last
 			}
@@ -100,7 +100,7 @@ func (p *page) addCompared(jobs []Job) {
 				fixed++
 				continue
 			}
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", codeDetail(j.ID), codeDetail(c.name), c.before.result(), c.afterText()))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", codeDetail(j.ID), codeDetail(c.name), c.before.Result(), c.afterText()))
 		}
 	}
 	if len(rows)+same+fixed == 0 {
@@ -158,7 +158,7 @@ func (p *page) addNotBegun(jobs []Job, code event.Code, title string) {
 		p.add(fmt.Sprintf("%s%s: %s\n\n", strings.Join(names, ", "), more, inline(head(j.Reason, maxReason))))
 		for _, b := range j.Baseline {
 			if !b.Passed && b.Tail != "" {
-				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.result(), fence("text", tail(b.Output(), maxTail))))
+				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.Result(), fence("text", tail(b.Output(), maxTail))))
 			}
 		}
 	}

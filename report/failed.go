@@ -17,11 +17,11 @@ func Failed(w io.Writer, r *Report) error {
 	listed := map[string]bool{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
-		if !j.retryable() || listed[j.location] || j.location == "" || strings.ContainsAny(j.location, "\r\n") {
+		if !j.retryable() || listed[j.Location] || j.Location == "" || strings.ContainsAny(j.Location, "\r\n") {
 			continue
 		}
-		listed[j.location] = true
-		lines = append(lines, j.location)
+		listed[j.Location] = true
+		lines = append(lines, j.Location)
 	}
 	if _, err := io.WriteString(w, strings.Join(lines, "\n")+"\n"); err != nil {
 		return fmt.Errorf("write the list of failed repositories: %w", err)

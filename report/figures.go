@@ -53,32 +53,3 @@ func confinement(s event.Sandbox) string {
 	}
 	return s.Level + " (" + strings.Join(inputs, ", ") + ")"
 }
-
-// hasStarted reports whether the job started.
-func (j *Job) hasStarted() bool { return j.Sandbox.Level != "" }
-
-// verifies groups the runs of verify commands by command, in the order of their first
-// runs; the last run of each is its result.
-func (j *Job) verifies() [][]Verify {
-	var all [][]Verify
-	index := map[string]int{}
-	for _, v := range j.Verify {
-		i, ok := index[v.Name]
-		if !ok {
-			i = len(all)
-			index[v.Name] = i
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], v)
-	}
-	return all
-}
-
-// by formats the rule that denied the call and its location; only the source without a
-// rule.
-func (d *Denial) by(quote func(string) string) string {
-	if d.Rule == "" {
-		return quote(d.Source)
-	}
-	return "rule " + quote(d.Rule) + " (" + quote(d.Source) + ")"
-}

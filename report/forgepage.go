@@ -9,20 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/text/markdown"
 )
 
-// origin is where the repository of a job is published.
-type origin struct {
-	Remote string // URL without credentials; empty if it is unknown
-	Forge  string // kind of its forge, if the manifest has it
-	Below  string // the workspace in the repository, slash separated; empty for all of it
-}
-
-func originOf(s *event.JobStart) origin {
-	if l := s.Landing; l != nil {
-		return origin{l.Remote, l.Forge, l.Below}
-	}
-	return origin{Remote: s.Remote}
-}
-
 // forgePage is the page of a repository on its forge. The zero value is unknown, and has no hyperlinks.
 type forgePage struct {
 	url  string // without a slash at the end
@@ -32,7 +18,7 @@ type forgePage struct {
 
 // newForgePage returns the page of a remote. Its forge is known by the manifest, its host, or as the server of the CI
 // that started the run.
-func newForgePage(o origin, by *event.StartedBy) forgePage {
+func newForgePage(o Origin, by *event.StartedBy) forgePage {
 	scheme, host, name := "https", "", ""
 	if u, err := url.Parse(o.Remote); err == nil && u.Host != "" {
 		host, name = u.Host, u.Path
@@ -77,7 +63,7 @@ func checkout(by *event.StartedBy) forgePage {
 	}
 	for _, runs := range []string{"/actions/runs/", "/-/pipelines/"} {
 		if repo, _, ok := strings.Cut(by.RunURL, runs); ok {
-			return newForgePage(origin{Remote: repo}, by)
+			return newForgePage(Origin{Remote: repo}, by)
 		}
 	}
 	return forgePage{}
@@ -118,11 +104,11 @@ func escapePath(name string) string { return (&url.URL{Path: "/" + name}).Escape
 
 // repository returns the name of the job's repository, as OWNER/NAME with a hyperlink if its page is known.
 func (j *Job) repository(by *event.StartedBy) string {
-	page := newForgePage(j.origin, by)
+	page := newForgePage(j.Origin, by)
 	if page.url == "" {
 		return codeDetail(j.Repo)
 	}
-	return page.hyperlink(codeDetail(strings.TrimSuffix(page.name+"/"+j.origin.Below, "/")), "")
+	return page.hyperlink(codeDetail(strings.TrimSuffix(page.name+"/"+j.Origin.Below, "/")), "")
 }
 
 // pushedTo returns the page of the repository that has the job's commit; the zero value if nothing was pushed.
@@ -130,5 +116,5 @@ func (j *Job) pushedTo(by *event.StartedBy) forgePage {
 	if j.Published == nil {
 		return forgePage{}
 	}
-	return newForgePage(origin{Remote: j.Published.Remote, Forge: j.origin.Forge}, by)
+	return newForgePage(Origin{Remote: j.Published.Remote, Forge: j.Origin.Forge}, by)
 }

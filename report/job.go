@@ -323,7 +323,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	if j.planned != nil {
 		out.Task, out.Repo, out.Review = j.planned.Task, j.planned.Repo, review(j.planned, end.Output)
 		out.Model, out.Profile = j.planned.Model, j.planned.Profile
-		out.location = j.planned.Location
+		out.Location = j.planned.Location
 		maps.Copy(out.Matrix, j.planned.Matrix)
 	}
 	var cost money.Total
@@ -337,11 +337,18 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		out.atLeast = cost.Least()
 	}
 	if j.start != nil {
-		out.Sandbox, out.origin = j.start.Sandbox, originOf(j.start)
+		out.Sandbox, out.Origin = j.start.Sandbox, originOf(j.start)
 		out.Base, out.continued = clone(j.around.basis.base), j.around.basis.continued
 	}
 	j.reportSessions(&out)
 	return out
+}
+
+func originOf(s *event.JobStart) Origin {
+	if l := s.Landing; l != nil {
+		return Origin{l.Remote, l.Forge, l.Below}
+	}
+	return Origin{Remote: s.Remote}
 }
 
 // ending returns the payload of job.ended, or an end derived from other events.

@@ -169,8 +169,8 @@ func appendString(out, token []byte) []byte {
 	return append(out, '"')
 }
 
-// oneLine formats a model's JSON for people.
-func oneLine(raw json.RawMessage) string {
+// OneLine formats a model's JSON for people.
+func OneLine(raw json.RawMessage) string {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
 		return string(raw)

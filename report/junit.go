@@ -182,7 +182,7 @@ const (
 // caseResults returns the results of the test cases of a job, in their order.
 func (j *Job) caseResults() []caseResult {
 	all := []caseResult{j.jobResult()}
-	for _, runs := range j.verifies() {
+	for _, runs := range j.Verifies() {
 		all = append(all, verifyResult(&runs[len(runs)-1]))
 	}
 	return append(all, j.policyResult())
@@ -213,7 +213,7 @@ func (j *Job) policyResult() caseResult {
 	switch {
 	case j.Outcome == event.Policy:
 		return caseFailed
-	case !j.hasStarted():
+	case !j.Started():
 		return caseSkipped
 	}
 	return casePassed
@@ -238,7 +238,7 @@ func cases(j *Job) iter.Seq[testcase] {
 		if !yield(jobCase(j)) {
 			return
 		}
-		for _, runs := range j.verifies() {
+		for _, runs := range j.Verifies() {
 			if !yield(verifyCase(j, runs)) {
 				return
 			}
@@ -248,7 +248,7 @@ func cases(j *Job) iter.Seq[testcase] {
 }
 
 func (s *testsuites) start(r *Run) xml.StartElement {
-	return xmldoc.Start("testsuites", append(s.attrs(xmlText(r.title())), xmldoc.Attr("time", seconds(r.ElapsedMS)))...)
+	return xmldoc.Start("testsuites", append(s.attrs(xmlText(r.Title())), xmldoc.Attr("time", seconds(r.ElapsedMS)))...)
 }
 
 func (s *testsuite) start(r *Run) xml.StartElement {
@@ -307,7 +307,7 @@ func callList(j *Job) string {
 	for _, c := range j.Calls {
 		what := c.Title
 		if what == "" {
-			what = oneLine(c.Input)
+			what = OneLine(c.Input)
 		}
 		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, head(spaced(what), 200), c.Status)
 		if about := c.Metadata.String(); about != "" {
@@ -408,7 +408,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	var earlier strings.Builder
 	for _, b := range j.Baseline {
 		if b.Name == last.Name && !b.Passed {
-			fmt.Fprintf(&earlier, "before the agent started: %s\n%s\n", b.result(), strings.TrimRight(b.Output(), "\n"))
+			fmt.Fprintf(&earlier, "before the agent started: %s\n%s\n", b.Result(), strings.TrimRight(b.Output(), "\n"))
 		}
 	}
 	for _, v := range runs[:len(runs)-1] {
@@ -425,7 +425,7 @@ func policyCase(j *Job) testcase {
 	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
 	var list strings.Builder
 	for _, d := range j.Denied {
-		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, oneLine(d.Input), d.by(strings.TrimSpace), d.Error)
+		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
 	}
 	c.SystemOut = output(head(list.String(), maxJUnitText))
 	p := &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}

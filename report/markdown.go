@@ -36,7 +36,7 @@ const (
 // repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
-	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), r.sentence()))
+	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), r.sentence()))
 	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)
@@ -211,7 +211,7 @@ func sandboxes(jobs []Job) string {
 	var levels []string
 	jobsAt := map[string]int{}
 	for i := range jobs {
-		if !jobs[i].hasStarted() {
+		if !jobs[i].Started() {
 			continue
 		}
 		level := confinement(jobs[i].Sandbox)
@@ -252,7 +252,7 @@ func (p *page) addJob(j *Job) {
 	if j.Reason != "" {
 		p.add("Reason: " + inline(head(j.Reason, maxReason)) + "\n\n")
 	}
-	for _, runs := range j.verifies() {
+	for _, runs := range j.Verifies() {
 		if last := runs[len(runs)-1]; !last.Passed {
 			p.addVerify(&last)
 		}
@@ -324,7 +324,7 @@ func (p *page) addDenied(j *Job) {
 	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedText(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
-			codeDetail(oneLine(d.Input)), d.by(codeDetail), inline(head(d.Error, maxDetail))))
+			codeDetail(OneLine(d.Input)), d.By(codeDetail), inline(head(d.Error, maxDetail))))
 	}
 	if more := len(denied) - maxDenied; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))

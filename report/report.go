@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,6 +22,16 @@ type Report struct {
 	Run           Run       `json:"run"`
 	Jobs          []Job     `json:"jobs"` // in the order of the plan
 	Warnings      []Warning `json:"warnings"`
+}
+
+// HasFindings reports whether a job has reported findings, or that there are none.
+func (r *Report) HasFindings() bool {
+	for i := range r.Jobs {
+		if r.Jobs[i].Review != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Run describes the run.
@@ -49,8 +60,8 @@ type Run struct {
 	Totals   Totals        `json:"totals"`
 }
 
-// title returns the name of the run for headings.
-func (r *Run) title() string { return cmp.Or(r.Name, "millhand") }
+// Title returns the name of the run for headings.
+func (r *Run) Title() string { return cmp.Or(r.Name, "millhand") }
 
 // ForkedFrom is the message of another run's session from which a run was forked. Turns,
 // usage and costs do not include the copied conversation.
@@ -132,16 +143,54 @@ type Job struct {
 	Extensions []Extension `json:"extensions"` // in the order of their first event
 	Warnings   []string    `json:"warnings"`   // those of the report that are about the job
 
+	Origin   Origin `json:"-"`
+	Location string `json:"-"` // the repository as a line of a repository list
+
 	packed    *packedLists // see Complete; nil for a job that is complete
 	calls     int          // number of calls
 	atLeast   money.USD    // lower bound of an unknown cost
-	origin    origin
-	location  string // the repository as a line of a repository list, for failed.txt
-	continued bool   // see Continued
+	continued bool         // see Continued
 }
 
 // CallCount returns the number of calls, also of a job without its list of calls.
 func (j *Job) CallCount() int { return max(j.calls, len(j.Calls)) }
+
+// Started reports whether the job started.
+func (j *Job) Started() bool { return j.Sandbox.Level != "" }
+
+// Verifies groups the runs of verify commands by command, in the order of their first
+// runs; the last run of each is its result.
+func (j *Job) Verifies() [][]Verify {
+	var all [][]Verify
+	index := map[string]int{}
+	for _, v := range j.Verify {
+		i, ok := index[v.Name]
+		if !ok {
+			i = len(all)
+			index[v.Name] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], v)
+	}
+	return all
+}
+
+// Directory returns the absolute path of the job's repository; "" if it is not a directory of
+// this machine that the job works on directly or in a worktree.
+func (j *Job) Directory() string {
+	dir, _, _ := strings.Cut(j.Location, " ref=")
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+// Origin is where the repository of a job is published.
+type Origin struct {
+	Remote string // URL without credentials; empty if it is unknown
+	Forge  string // kind of its forge, if the manifest has it
+	Below  string // the workspace in the repository, slash separated; empty for all of it
+}
 
 // Base is a commit that a job started from.
 type Base struct {
@@ -211,6 +260,15 @@ type Denial struct {
 	Rule    string          `json:"rule"`
 	Source  string          `json:"source"` // location of the rule
 	Error   string          `json:"error"`  // message to the model
+}
+
+// By formats the rule that denied the call and its location; only the source without a
+// rule.
+func (d *Denial) By(quote func(string) string) string {
+	if d.Rule == "" {
+		return quote(d.Source)
+	}
+	return "rule " + quote(d.Rule) + " (" + quote(d.Source) + ")"
 }
 
 // Session is one conversation of a job.

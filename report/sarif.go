@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path/filepath"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -111,33 +110,13 @@ func SARIF(w io.Writer, r *Report) error {
 	return nil
 }
 
-// Directory returns the absolute path of the job's repository; "" if it is not a directory of
-// this machine that the job works on directly or in a worktree.
-func (j *Job) Directory() string {
-	dir, _, _ := strings.Cut(j.location, " ref=")
-	if !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
-}
-
-// HasFindings reports whether a job has reported findings, or that there are none.
-func (r *Report) HasFindings() bool {
-	for i := range r.Jobs {
-		if r.Jobs[i].Review != nil {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *Report) sarifRun(j *Job) sarifRun {
 	run := sarifRun{
 		Tool:              sarifTool{sarifDriver{Name: "millhand", InformationURI: "https://github.com/millhand/millhand", Version: r.Run.Version, Rules: []sarifRule{}}},
 		AutomationDetails: sarifID{"millhand/" + j.ID + "/"},
 		Results:           []sarifResult{}, ColumnKind: "utf16CodeUnits",
 	}
-	if from, err := url.Parse(strings.Fields(j.location + " .")[0]); err == nil && from.Scheme != "" && from.Host != "" {
+	if from, err := url.Parse(strings.Fields(j.Location + " .")[0]); err == nil && from.Scheme != "" && from.Host != "" {
 		from.User = nil
 		one := sarifProvenance{RepositoryURI: from.String()}
 		if j.Base != nil {

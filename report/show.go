@@ -176,7 +176,7 @@ func (s *shown) denied(j *Job) {
 	}
 	s.title("denied")
 	for _, d := range j.Denied {
-		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(head(oneLine(d.Input), maxDetail)), plain(d.by(func(s string) string { return s })))
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(head(OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
 	}
 	for _, n := range j.Network {
 		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))

@@ -3,7 +3,6 @@ package html
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	_ "embed" // page.css and page.js
 	"encoding/base64"
@@ -101,7 +100,7 @@ func (p *page) head() g.Node {
 }
 
 // title is the name of the run.
-func (p *page) title() string { return cut(cmp.Or(p.r.Run.Name, "millhand"), 200) }
+func (p *page) title() string { return cut(p.r.Run.Title(), 200) }
 
 func (p *page) footer() g.Node {
 	return h.Footer(h.P(
