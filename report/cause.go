@@ -1,11 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/millhand/millhand/internal/event"
-)
+import "github.com/millhand/millhand/internal/event"
 
 // Cause is why jobs ended: those with the same outcome and reason.
 type Cause struct {
@@ -33,12 +28,4 @@ func (r *Report) Causes() []*Cause {
 		known[k].Jobs = append(known[k].Jobs, j)
 	}
 	return all
-}
-
-// listed joins the first names of a list, with the number of the others.
-func listed(names []string) string {
-	if n := len(names) - maxNames; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n)
-	}
-	return strings.Join(names, ", ")
 }

@@ -17,7 +17,7 @@ func Failed(w io.Writer, r *Report) error {
 	listed := map[string]bool{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
-		if !j.retryable() || listed[j.Location] || j.Location == "" || strings.ContainsAny(j.Location, "\r\n") {
+		if !retryable(j) || listed[j.Location] || j.Location == "" || strings.ContainsAny(j.Location, "\r\n") {
 			continue
 		}
 		listed[j.Location] = true
@@ -31,7 +31,7 @@ func Failed(w io.Writer, r *Report) error {
 
 // retryable reports whether the job should run again: not if it passed, or was skipped
 // because of its condition or an existing branch.
-func (j *Job) retryable() bool {
+func retryable(j *Job) bool {
 	switch j.Outcome {
 	case event.Passed:
 		return false

@@ -10,16 +10,16 @@ import (
 )
 
 // sentence formats the run's totals as one line.
-func (r *Report) sentence() string {
-	t := r.Run.Totals
+func sentence(r *Report) string {
+	t := &r.Run.Totals
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		figures.Count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, figures.Count(t.Turns, "turn"),
 		figures.Count(t.ToolCalls, "tool call"), deniedText(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), figures.Count(t.Changes, "changed path"),
-		t.cost(), figures.Duration(r.Run.ElapsedMS))
+		costText(t), figures.Duration(r.Run.ElapsedMS))
 }
 
-// cost formats the cost of the run, or a lower bound.
-func (t Totals) cost() string {
+// costText formats the cost of the run, or a lower bound.
+func costText(t *Totals) string {
 	if t.CostAtLeast != nil && *t.CostAtLeast > 0 {
 		return "at least " + money.Rounded(t.CostAtLeast)
 	}

@@ -103,7 +103,7 @@ func (p forgePage) file(label, hash, name string) string {
 func escapePath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath()[1:] }
 
 // repository returns the name of the job's repository, as OWNER/NAME with a hyperlink if its page is known.
-func (j *Job) repository(by *event.StartedBy) string {
+func repository(j *Job, by *event.StartedBy) string {
 	page := newForgePage(j.Origin, by)
 	if page.url == "" {
 		return codeDetail(j.Repo)
@@ -112,7 +112,7 @@ func (j *Job) repository(by *event.StartedBy) string {
 }
 
 // pushedTo returns the page of the repository that has the job's commit; the zero value if nothing was pushed.
-func (j *Job) pushedTo(by *event.StartedBy) forgePage {
+func pushedTo(j *Job, by *event.StartedBy) forgePage {
 	if j.Published == nil {
 		return forgePage{}
 	}

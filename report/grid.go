@@ -186,7 +186,7 @@ func (p *page) addGrid(g *grid) {
 	}
 	limit, shown := p.b.Len()+maxGrid, 0
 	for _, row := range g.rows[:min(len(g.rows), maxRows)] {
-		text := line(row, row.first.repository(p.by))
+		text := line(row, repository(row.first, p.by))
 		if p.b.Len()+len(text) > limit {
 			break
 		}

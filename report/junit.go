@@ -161,7 +161,7 @@ func suites(r *Report) *testsuites {
 		}
 		suite.time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
 		suite.jobs = append(suite.jobs, j)
-		for _, result := range j.caseResults() {
+		for _, result := range caseResults(j) {
 			suite.add(result)
 			all.add(result)
 		}
@@ -180,15 +180,15 @@ const (
 )
 
 // caseResults returns the results of the test cases of a job, in their order.
-func (j *Job) caseResults() []caseResult {
-	all := []caseResult{j.jobResult()}
+func caseResults(j *Job) []caseResult {
+	all := []caseResult{jobResult(j)}
 	for _, runs := range j.Verifies() {
 		all = append(all, verifyResult(&runs[len(runs)-1]))
 	}
-	return append(all, j.policyResult())
+	return append(all, policyResult(j))
 }
 
-func (j *Job) jobResult() caseResult {
+func jobResult(j *Job) caseResult {
 	switch j.Outcome {
 	case event.Passed:
 		return casePassed
@@ -209,7 +209,7 @@ func verifyResult(last *Verify) caseResult {
 }
 
 // policyResult is a failure if denials ended the job.
-func (j *Job) policyResult() caseResult {
+func policyResult(j *Job) caseResult {
 	switch {
 	case j.Outcome == event.Policy:
 		return caseFailed
@@ -285,7 +285,7 @@ func jobCase(j *Job) testcase {
 		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
 		SystemErr: xmlText(head(warningLines(j), maxJUnitText)),
 	}
-	c.end(j.jobResult(), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))})
+	c.end(jobResult(j), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))})
 	return c
 }
 
@@ -329,9 +329,9 @@ func propertiesOf(jobs ...*Job) []property {
 		{"tool_calls", total(jobs, (*Job).CallCount)},
 		{"denied_calls", total(jobs, func(j *Job) int { return len(j.Denied) })},
 		{"model", different(jobs, func(j *Job) string { return j.Model })},
-		{"commit", different(jobs, (*Job).commitHash)},
+		{"commit", different(jobs, commitHash)},
 		{"sandbox", different(jobs, func(j *Job) string { return j.Sandbox.Level })},
-		{"baseline", different(jobs, (*Job).baselineText)},
+		{"baseline", different(jobs, baselineText)},
 	}
 }
 
@@ -367,7 +367,7 @@ func different(jobs []*Job, of func(*Job) string) xmlText {
 }
 
 // commitHash returns the commit of a job; "" for none.
-func (j *Job) commitHash() string {
+func commitHash(j *Job) string {
 	if j.Commit == nil {
 		return ""
 	}
@@ -376,7 +376,7 @@ func (j *Job) commitHash() string {
 
 // baselineText describes the verify commands before the agent started; "" if they did
 // not run.
-func (j *Job) baselineText() string {
+func baselineText(j *Job) string {
 	switch {
 	case len(j.Baseline) == 0:
 		return ""
@@ -432,7 +432,7 @@ func policyCase(j *Job) testcase {
 	if j.Outcome == event.Policy {
 		p.Message, p.Text = firstLine(j.Reason), xmlText(head(j.Reason, maxJUnitText))
 	}
-	c.end(j.policyResult(), p)
+	c.end(policyResult(j), p)
 	return c
 }
 

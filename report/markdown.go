@@ -36,7 +36,7 @@ const (
 // repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
-	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), r.sentence()))
+	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), sentence(r)))
 	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)
@@ -76,6 +76,19 @@ func startedIn(by *event.StartedBy) string {
 		text += " of commit " + checkout(by).commit(code(short(by.Commit)), by.Commit)
 	}
 	return text + ")"
+}
+
+// addRollout adds the rollout of the run.
+func (p *page) addRollout(r *event.Rollout) {
+	lines := RolloutLines(r)
+	if len(lines) == 0 {
+		return
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("- " + inline(line) + "\n")
+	}
+	p.add(b.String() + "\n")
 }
 
 func (p *page) add(chunk string) {
@@ -121,7 +134,7 @@ func (p *page) addJobs(r *Report) {
 	many := len(r.Jobs) > maxMessages
 	for _, passed := range []bool{false, true} {
 		for i := range r.Jobs {
-			if j := &r.Jobs[i]; !many && (j.Outcome == event.Passed) == passed && j.notable(false) {
+			if j := &r.Jobs[i]; !many && (j.Outcome == event.Passed) == passed && notable(j, false) {
 				p.addJob(j)
 			}
 		}
@@ -137,9 +150,9 @@ func (p *page) addJobs(r *Report) {
 
 // notable reports whether the summary has more about the job than its row, also in a run of many
 // jobs.
-func (j *Job) notable(many bool) bool {
+func notable(j *Job, many bool) bool {
 	switch {
-	case j.Outcome == event.Skipped || j.notBegun():
+	case j.Outcome == event.Skipped || notBegun(j):
 		return false
 	case j.Outcome != event.Passed || len(j.Denied)+len(j.Network) > 0:
 		return true
@@ -152,7 +165,7 @@ func (p *page) addCause(c *Cause) {
 	shown := 0
 	var others []string
 	for _, j := range c.Jobs {
-		if !j.notable(true) {
+		if !notable(j, true) {
 			continue
 		}
 		if shown++; shown <= maxAlike {
@@ -193,7 +206,7 @@ func (p *page) addTable(jobs []*Job) {
 
 func (p *page) tableRow(j *Job) string {
 	var results []string
-	if at := j.pushedTo(p.by); j.Commit != nil {
+	if at := pushedTo(j, p.by); j.Commit != nil {
 		results = append(results, at.commit(code(short(j.Commit.Hash)), j.Commit.Hash)+" on "+at.branch(codeDetail(j.Commit.Branch), j.Commit.Branch))
 	}
 	if j.PullRequest != nil {
@@ -203,7 +216,7 @@ func (p *page) tableRow(j *Job) string {
 		results = append(results, markdown.Hyperlink("comment", j.Comment.URL))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
-		codeDetail(j.ID), j.repository(p.by), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), strings.Join(results, ", "))
+		codeDetail(j.ID), repository(j, p.by), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), strings.Join(results, ", "))
 }
 
 // sandboxes formats the sandbox levels of started jobs.
@@ -283,7 +296,7 @@ func omitted(n int) string { return fmt.Sprintf("(%s more in report.json)", figu
 
 // addChanges lists the changed files with their lines.
 func (p *page) addChanges(j *Job) {
-	changes, at, hash := j.Changes, j.pushedTo(p.by), ""
+	changes, at, hash := j.Changes, pushedTo(j, p.by), ""
 	if j.Commit != nil {
 		hash = j.Commit.Hash
 	}
@@ -385,3 +398,11 @@ func (p *page) addSkipped(jobs []Job) {
 
 // codeDetail formats a short text as a code span.
 func codeDetail(s string) string { return code(head(s, maxDetail)) }
+
+// listed joins the first names of a list, with the number of the others.
+func listed(names []string) string {
+	if n := len(names) - maxNames; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n)
+	}
+	return strings.Join(names, ", ")
+}

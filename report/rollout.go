@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
@@ -50,17 +49,4 @@ func ForecastLine(f *event.Forecast) string {
 		return text + "; no bound without limits.cost of each job"
 	}
 	return text + fmt.Sprintf("; all jobs together at most %s with %.0f%% confidence", money.Rounded(f.BoundUSD), f.Confidence*100)
-}
-
-// addRollout adds the rollout of the run.
-func (p *page) addRollout(r *event.Rollout) {
-	lines := RolloutLines(r)
-	if len(lines) == 0 {
-		return
-	}
-	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString("- " + inline(line) + "\n")
-	}
-	p.add(b.String() + "\n")
 }

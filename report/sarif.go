@@ -94,7 +94,7 @@ func SARIF(w io.Writer, r *Report) error {
 	out := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{}}
 	for i := range r.Jobs {
 		if j := &r.Jobs[i]; j.Review != nil {
-			out.Runs = append(out.Runs, r.sarifRun(j))
+			out.Runs = append(out.Runs, newSARIFRun(j, r.Run.Version))
 		}
 	}
 	var b bytes.Buffer
@@ -110,9 +110,9 @@ func SARIF(w io.Writer, r *Report) error {
 	return nil
 }
 
-func (r *Report) sarifRun(j *Job) sarifRun {
+func newSARIFRun(j *Job, version string) sarifRun {
 	run := sarifRun{
-		Tool:              sarifTool{sarifDriver{Name: "millhand", InformationURI: "https://github.com/millhand/millhand", Version: r.Run.Version, Rules: []sarifRule{}}},
+		Tool:              sarifTool{sarifDriver{Name: "millhand", InformationURI: "https://github.com/millhand/millhand", Version: version, Rules: []sarifRule{}}},
 		AutomationDetails: sarifID{"millhand/" + j.ID + "/"},
 		Results:           []sarifResult{}, ColumnKind: "utf16CodeUnits",
 	}

@@ -196,12 +196,12 @@ func (s *shown) calls(j *Job) {
 			about += ", " + m
 		}
 		fmt.Fprintf(s, "  %s %s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), fmt.Sprintf("%-9s", c.Status)),
-			plain(c.Tool), plain(head(c.subject(), maxDetail)), s.paint(printable.Aside, plain(about)))
+			plain(c.Tool), plain(head(subject(c), maxDetail)), s.paint(printable.Aside, plain(about)))
 	}
 }
 
 // subject is what the call was about: of bash the command, which its title describes.
-func (c *Call) subject() string {
+func subject(c *Call) string {
 	var in struct {
 		Command string `json:"command"`
 	}

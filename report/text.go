@@ -37,7 +37,7 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 			return fmt.Errorf("write report: %w", err)
 		}
 	}
-	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence())
+	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r))
 	for _, line := range RolloutLines(r.Run.Rollout) {
 		fmt.Fprintln(&b, plain(line))
 	}
@@ -60,7 +60,7 @@ func Reasons(w io.Writer, r *Report) error {
 
 // Brief writes the result of a run in one line.
 func Brief(w io.Writer, r *Report) error {
-	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence()); err != nil {
+	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r)); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
