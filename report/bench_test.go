@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -28,16 +29,16 @@ func shards(tb testing.TB, total, jobs, turns int) []saved {
 				continue
 			}
 			run.Jobs = append(run.Jobs, j)
-			events = append(events, started(j.ID))
+			events = append(events, reporttest.Started(j.ID))
 			for n := range turns {
-				call, turn := called(j.ID, n+1, "c", event.CallCompleted), turnEnded(j.ID, n+1, costs(0.001))
+				call, turn := reporttest.Called(j.ID, n+1, "c", event.CallCompleted), reporttest.TurnEnded(j.ID, n+1, reporttest.Costs(0.001))
 				call.Job, turn.Job = j.ID, j.ID
 				call.Call.Input = []byte(`{"filePath":"some/directory/file.go","oldString":"what was there before","newString":"what is there now"}`)
 				events = append(events, call, turn)
 			}
-			events = append(events, jobEnded(j.ID, event.JobEnd{Outcome: event.Passed, Turns: turns, CostUSD: costs(0.001)}))
+			events = append(events, reporttest.JobEnded(j.ID, event.JobEnd{Outcome: event.Passed, Turns: turns, CostUSD: reporttest.Costs(0.001)}))
 		}
-		out = append(out, saved{run.ID, store(tb, index, append(events, runEnded(event.Passed, 0))...)})
+		out = append(out, saved{run.ID, store(tb, index, append(events, reporttest.RunEnded(event.Passed, 0))...)})
 	}
 	return out
 }
@@ -52,8 +53,8 @@ func distributed(tb testing.TB, jobs int) []saved {
 	out := []saved{{"plan", store(tb, 0, event.Event{Type: event.RunStarted, Run: run})}}
 	for i, j := range run.Elsewhere {
 		own := &event.Run{ID: "run", PlanHash: "h", Shard: &event.Shard{Index: i + 1, Total: jobs}, Jobs: []event.PlannedJob{j}}
-		out = append(out, saved{j.ID, store(tb, 1, event.Event{Type: event.RunStarted, Run: own}, started(j.ID),
-			jobEnded(j.ID, event.JobEnd{Outcome: event.Passed, CostUSD: costs(0.001)}), runEnded(event.Passed, 0))})
+		out = append(out, saved{j.ID, store(tb, 1, event.Event{Type: event.RunStarted, Run: own}, reporttest.Started(j.ID),
+			reporttest.JobEnded(j.ID, event.JobEnd{Outcome: event.Passed, CostUSD: reporttest.Costs(0.001)}), reporttest.RunEnded(event.Passed, 0))})
 	}
 	return out
 }
@@ -73,7 +74,7 @@ func BenchmarkMergeDistributed(b *testing.B) {
 }
 
 func BenchmarkJSON(b *testing.B) {
-	r := load(b, shards(b, 1, 10_000, 20)[0].stream)
+	r := reporttest.Load(b, shards(b, 1, 10_000, 20)[0].stream)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := report.JSON(io.Discard, r); err != nil {

@@ -15,63 +15,12 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
-// clock gives times a second apart, from a fixed one.
-func clock() func() time.Time {
-	now := time.Date(2026, 3, 4, 9, 30, 0, 123456789, time.FixedZone("", 3600))
-	return func() time.Time {
-		now = now.Add(time.Second)
-		return now
-	}
-}
-
-// fold passes live events through a stream, as a run does.
-func fold(tb testing.TB, events ...event.Event) *report.Report {
-	tb.Helper()
-	var f report.Fold
-	s := event.NewStream(clock(), &f)
-	for _, e := range events {
-		s.Emit(e)
-	}
-	if err := s.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return f.Report()
-}
-
-func planned(jobs ...string) event.Event {
-	run := &event.Run{ID: "r", PlanHash: "h", Version: "v"}
-	for _, id := range jobs {
-		run.Jobs = append(run.Jobs, event.PlannedJob{ID: id, Task: id, Repo: "shop"})
-	}
-	return event.Event{Type: event.RunStarted, Run: run}
-}
-
-func started(job string) event.Event {
-	return event.Event{Type: event.JobStarted, Job: job, JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "A"}}}
-}
-
-// turnEnded, retried and called are events of job a.
-func turnEnded(session string, number int, cost *money.USD) event.Event {
-	return event.Event{Type: event.TurnEnded, Job: "a", Session: session, Turn: &event.Turn{Number: number, Usage: &money.Usage{Input: 10, Output: 1}, CostUSD: cost}}
-}
-
 func retried(session string, turn int) event.Event {
 	return event.Event{Type: event.RequestRetried, Job: "a", Session: session, Retry: &event.Retry{Turn: turn, Attempt: 1}}
-}
-
-func called(session string, turn int, id string, status event.CallStatus) event.Event {
-	return event.Event{Type: event.CallUpdated, Job: "a", Session: session, Call: &event.Call{ID: id, Turn: turn, Tool: "read", Status: status}}
-}
-
-func jobEnded(job string, end event.JobEnd) event.Event {
-	return event.Event{Type: event.JobEnded, Job: job, JobEnd: &end}
-}
-
-func runEnded(outcome event.Outcome, exit event.Exit) event.Event {
-	return event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: outcome, ExitCode: exit, ElapsedMS: 7}}
 }
 
 func TestJobWithoutJobEnded(t *testing.T) {
@@ -85,36 +34,36 @@ func TestJobWithoutJobEnded(t *testing.T) {
 		want   ending
 	}{
 		"never began": {
-			[]event.Event{planned("a"), runEnded(event.Passed, 0)},
+			[]event.Event{reporttest.Planned("a"), reporttest.RunEnded(event.Passed, 0)},
 			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began in a killed run": {
-			[]event.Event{planned("a")},
+			[]event.Event{reporttest.Planned("a")},
 			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began, but was warned about": {
-			[]event.Event{planned("a"), {Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "w"}}},
+			[]event.Event{reporttest.Planned("a"), {Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "w"}}},
 			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began in a cancelled run": {
-			[]event.Event{planned("a"), runEnded(event.Cancelled, event.ExitInterrupt)},
+			[]event.Event{reporttest.Planned("a"), reporttest.RunEnded(event.Cancelled, event.ExitInterrupt)},
 			ending{event.Cancelled, "the run was cancelled before the job started", 0},
 		},
 		"began in a run that ended": {
-			[]event.Event{planned("a"), started("a"), runEnded(event.Error, event.ExitInternal)},
+			[]event.Event{reporttest.Planned("a"), reporttest.Started("a"), reporttest.RunEnded(event.Error, event.ExitInternal)},
 			ending{event.Cancelled, "the run ended before the job completed", 1000},
 		},
 		"began, by a phase alone": {
-			[]event.Event{planned("a"), {Type: event.PhaseEnded, Job: "a", Phase: &event.Phase{Name: "prepare"}}},
+			[]event.Event{reporttest.Planned("a"), {Type: event.PhaseEnded, Job: "a", Phase: &event.Phase{Name: "prepare"}}},
 			ending{event.Cancelled, "the run ended before the job completed", 0},
 		},
 		"began once more after a resume": {
-			[]event.Event{planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "SIGINT"}), runEnded(event.Cancelled, event.ExitInterrupt), planned("a"), started("a")},
+			[]event.Event{reporttest.Planned("a"), reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "SIGINT"}), reporttest.RunEnded(event.Cancelled, event.ExitInterrupt), reporttest.Planned("a"), reporttest.Started("a")},
 			ending{event.Cancelled, "the run ended before the job completed", 4000},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := fold(t, c.events...).Jobs[0]
+			j := reporttest.Fold(t, c.events...).Jobs[0]
 			if diff := cmp.Diff(c.want, ending{j.Outcome, j.Reason, j.ElapsedMS}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -123,7 +72,7 @@ func TestJobWithoutJobEnded(t *testing.T) {
 }
 
 func TestRunWithoutRunEndedIsAnError(t *testing.T) {
-	r := fold(t, planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Passed}))
+	r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}))
 	if r.Run.Outcome != event.Error || r.Run.ExitCode != event.ExitInternal {
 		t.Errorf("outcome %s, exit code %d", r.Run.Outcome, r.Run.ExitCode)
 	}
@@ -140,23 +89,23 @@ func TestUnknownCostIsNull(t *testing.T) {
 		events []event.Event
 		want   *money.USD
 	}{
-		"no jobs":                {nil, costs(0.0)},
-		"no model call":          {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Failed})}, costs(0.0)},
-		"an unknown price":       {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1})}, nil},
-		"a sum beyond all":       {[]event.Event{jobEnded("a", event.JobEnd{CostUSD: new(money.Max)}), jobEnded("b", event.JobEnd{CostUSD: new(money.Max)})}, new(money.Max)},
-		"one known, one unknown": {[]event.Event{jobEnded("a", event.JobEnd{Turns: 1, CostUSD: costs(1.0)}), jobEnded("b", event.JobEnd{Turns: 1})}, nil},
-		"turns of a killed job":  {[]event.Event{turnEnded("s", 1, costs(0.1)), turnEnded("s.1", 1, costs(0.2))}, costs(0.3)},
-		"a turn without a price": {[]event.Event{turnEnded("s", 1, costs(0.1)), turnEnded("s", 2, nil)}, nil},
+		"no jobs":                {nil, reporttest.Costs(0.0)},
+		"no model call":          {[]event.Event{reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed})}, reporttest.Costs(0.0)},
+		"an unknown price":       {[]event.Event{reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1})}, nil},
+		"a sum beyond all":       {[]event.Event{reporttest.JobEnded("a", event.JobEnd{CostUSD: new(money.Max)}), reporttest.JobEnded("b", event.JobEnd{CostUSD: new(money.Max)})}, new(money.Max)},
+		"one known, one unknown": {[]event.Event{reporttest.JobEnded("a", event.JobEnd{Turns: 1, CostUSD: reporttest.Costs(1.0)}), reporttest.JobEnded("b", event.JobEnd{Turns: 1})}, nil},
+		"turns of a killed job":  {[]event.Event{reporttest.TurnEnded("s", 1, reporttest.Costs(0.1)), reporttest.TurnEnded("s.1", 1, reporttest.Costs(0.2))}, reporttest.Costs(0.3)},
+		"a turn without a price": {[]event.Event{reporttest.TurnEnded("s", 1, reporttest.Costs(0.1)), reporttest.TurnEnded("s", 2, nil)}, nil},
 		"a turn that never ended": {[]event.Event{
-			turnEnded("s", 1, costs(0.1)),
+			reporttest.TurnEnded("s", 1, reporttest.Costs(0.1)),
 			{Type: event.TurnStarted, Job: "a", Session: "s", Turn: &event.Turn{Number: 2}},
 		}, nil},
 		"a turn without usage": {[]event.Event{
-			{Type: event.TurnEnded, Job: "a", Session: "s", Turn: &event.Turn{Number: 1, CostUSD: costs(0.1)}},
+			{Type: event.TurnEnded, Job: "a", Session: "s", Turn: &event.Turn{Number: 1, CostUSD: reporttest.Costs(0.1)}},
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := fold(t, c.events...)
+			r := reporttest.Fold(t, c.events...)
 			if diff := cmp.Diff(c.want, r.Run.Totals.CostUSD); diff != "" {
 				t.Errorf("total (-want +got):\n%s", diff)
 			}
@@ -165,11 +114,11 @@ func TestUnknownCostIsNull(t *testing.T) {
 }
 
 func TestWarningOfUnknownTotalNamesJobs(t *testing.T) {
-	r := fold(t, planned("a", "b", "c"),
-		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1}),
-		jobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(1.0)}),
-		jobEnded("c", event.JobEnd{Outcome: event.Passed, Turns: 2}),
-		runEnded(event.Passed, 0))
+	r := reporttest.Fold(t, reporttest.Planned("a", "b", "c"),
+		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1}),
+		reporttest.JobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(1.0)}),
+		reporttest.JobEnded("c", event.JobEnd{Outcome: event.Passed, Turns: 2}),
+		reporttest.RunEnded(event.Passed, 0))
 	want := []report.Warning{{Message: "the cost of the run is unknown, because the cost of these jobs is unknown: a, c"}}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -177,17 +126,17 @@ func TestWarningOfUnknownTotalNamesJobs(t *testing.T) {
 }
 
 func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
-	r := fold(t, planned("a"), started("a"),
-		called("s", 1, "y", event.CallPending), called("s", 1, "x", event.CallPending), // while the response streams
-		called("s", 1, "x", event.CallPending), called("s", 1, "y", event.CallPending),
-		called("s", 1, "x", event.CallRunning), called("s", 1, "x", event.CallCompleted),
-		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, costs(0.5)),
-		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, costs(0.3)),
-		called("s.1", 1, "x", event.CallRunning),
-		called("s", 3, "x", event.CallPending), called("s", 3, "y", event.CallRunning), turnEnded("s", 3, costs(0.1)),
-		called("s", 5, "x", event.CallPending),
-		called("s", 4, "x", event.CallPending), called("s.1", 4, "x", event.CallPending), called("s", 4, "y", event.CallPending), retried("s", 4),
-		called("s", 4, "z", event.CallPending), called("s", 4, "z", event.CallCompleted), turnEnded("s", 4, costs(0.2)))
+	r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"),
+		reporttest.Called("s", 1, "y", event.CallPending), reporttest.Called("s", 1, "x", event.CallPending), // while the response streams
+		reporttest.Called("s", 1, "x", event.CallPending), reporttest.Called("s", 1, "y", event.CallPending),
+		reporttest.Called("s", 1, "x", event.CallRunning), reporttest.Called("s", 1, "x", event.CallCompleted),
+		reporttest.Called("s", 1, "y", event.CallDenied), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)),
+		reporttest.Called("s", 2, "x", event.CallCompleted), reporttest.Called("s", 2, "x", event.CallError), reporttest.TurnEnded("s", 2, reporttest.Costs(0.3)),
+		reporttest.Called("s.1", 1, "x", event.CallRunning),
+		reporttest.Called("s", 3, "x", event.CallPending), reporttest.Called("s", 3, "y", event.CallRunning), reporttest.TurnEnded("s", 3, reporttest.Costs(0.1)),
+		reporttest.Called("s", 5, "x", event.CallPending),
+		reporttest.Called("s", 4, "x", event.CallPending), reporttest.Called("s.1", 4, "x", event.CallPending), reporttest.Called("s", 4, "y", event.CallPending), retried("s", 4),
+		reporttest.Called("s", 4, "z", event.CallPending), reporttest.Called("s", 4, "z", event.CallCompleted), reporttest.TurnEnded("s", 4, reporttest.Costs(0.2)))
 	type call struct {
 		Session string
 		Turn    int
@@ -201,15 +150,15 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 		got = append(got, call{c.Session, c.Turn, c.ID, c.Status, c.Error, c.CostShareUSD})
 	}
 	want := []call{
-		{"s", 1, "x", event.CallCompleted, "", costs(0.25)},
-		{"s", 1, "y", event.CallDenied, "", costs(0.25)},
-		{"s", 2, "x", event.CallCompleted, "", costs(0.15)},
-		{"s", 2, "x", event.CallError, "", costs(0.15)},
+		{"s", 1, "x", event.CallCompleted, "", reporttest.Costs(0.25)},
+		{"s", 1, "y", event.CallDenied, "", reporttest.Costs(0.25)},
+		{"s", 2, "x", event.CallCompleted, "", reporttest.Costs(0.15)},
+		{"s", 2, "x", event.CallError, "", reporttest.Costs(0.15)},
 		{"s.1", 1, "x", event.CallError, "interrupted", nil},
-		{"s", 3, "y", event.CallError, "interrupted", costs(0.1)},
+		{"s", 3, "y", event.CallError, "interrupted", reporttest.Costs(0.1)},
 		{"s", 5, "x", event.CallError, "interrupted", nil},
 		{"s.1", 4, "x", event.CallError, "interrupted", nil},
-		{"s", 4, "z", event.CallCompleted, "", costs(0.2)},
+		{"s", 4, "z", event.CallCompleted, "", reporttest.Costs(0.2)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -220,32 +169,32 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 }
 
 func TestCostOfDeniedCalls(t *testing.T) {
-	r := fold(t, planned("a", "b"),
-		called("s", 1, "x", event.CallDenied), called("s", 1, "y", event.CallDenied), called("s", 1, "z", event.CallCompleted), turnEnded("s", 1, costs(0.3)),
-		called("s", 2, "x", event.CallCompleted), turnEnded("s", 2, costs(0.5)),
-		called("s.1", 1, "x", event.CallDenied), turnEnded("s.1", 1, costs(0.1)))
+	r := reporttest.Fold(t, reporttest.Planned("a", "b"),
+		reporttest.Called("s", 1, "x", event.CallDenied), reporttest.Called("s", 1, "y", event.CallDenied), reporttest.Called("s", 1, "z", event.CallCompleted), reporttest.TurnEnded("s", 1, reporttest.Costs(0.3)),
+		reporttest.Called("s", 2, "x", event.CallCompleted), reporttest.TurnEnded("s", 2, reporttest.Costs(0.5)),
+		reporttest.Called("s.1", 1, "x", event.CallDenied), reporttest.TurnEnded("s.1", 1, reporttest.Costs(0.1)))
 	if j := r.Jobs[0]; j.DeniedTurns != 2 || j.DeniedCost == nil || *j.DeniedCost != 300_000_000 {
 		t.Errorf("%d turns, %v", j.DeniedTurns, j.DeniedCost)
 	}
 	if tot := r.Run.Totals; tot.DeniedCalls != 3 || tot.DeniedTurns != 2 || *tot.DeniedCost != 300_000_000 {
 		t.Errorf("totals: %+v", tot)
 	}
-	r = fold(t, planned("a"), called("s", 1, "x", event.CallDenied), turnEnded("s", 1, nil))
+	r = reporttest.Fold(t, reporttest.Planned("a"), reporttest.Called("s", 1, "x", event.CallDenied), reporttest.TurnEnded("s", 1, nil))
 	if j := r.Jobs[0]; j.DeniedTurns != 1 || j.DeniedCost != nil || r.Run.Totals.DeniedCost != nil {
 		t.Errorf("%d turns, %v of a cost that nobody knows", j.DeniedTurns, j.DeniedCost)
 	}
 }
 
 func TestTotalsAddUp(t *testing.T) {
-	r := fold(t, planned("a", "b", "c", "d"),
-		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: money.Usage{Input: 5, Output: 2}, CostUSD: costs(0.1)}),
+	r := reporttest.Fold(t, reporttest.Planned("a", "b", "c", "d"),
+		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: money.Usage{Input: 5, Output: 2}, CostUSD: reporttest.Costs(0.1)}),
 		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x", Kind: "added"}, {Path: "y", Kind: "deleted"}}},
-		jobEnded("b", event.JobEnd{Outcome: event.Limit, Turns: 3, Usage: money.Usage{Input: 7, CacheRead: 1}, CostUSD: costs(0.2)}),
-		jobEnded("c", event.JobEnd{Outcome: event.Cancelled}),
-		runEnded(event.Limit, event.ExitLimit))
+		reporttest.JobEnded("b", event.JobEnd{Outcome: event.Limit, Turns: 3, Usage: money.Usage{Input: 7, CacheRead: 1}, CostUSD: reporttest.Costs(0.2)}),
+		reporttest.JobEnded("c", event.JobEnd{Outcome: event.Cancelled}),
+		reporttest.RunEnded(event.Limit, event.ExitLimit))
 	want := report.Totals{
 		Jobs: 4, Passed: 1, Failed: 2, Skipped: 1, Turns: 5, Changes: 2,
-		Usage: money.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: costs(0.3), DeniedCost: costs(0.0),
+		Usage: money.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: reporttest.Costs(0.3), DeniedCost: reporttest.Costs(0.0),
 	}
 	if diff := cmp.Diff(want, r.Run.Totals); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -253,7 +202,7 @@ func TestTotalsAddUp(t *testing.T) {
 }
 
 func TestJobsAreInTheOrderOfThePlan(t *testing.T) {
-	r := fold(t, planned("c", "a", "b"), started("b"), started("stray"), started("a"))
+	r := reporttest.Fold(t, reporttest.Planned("c", "a", "b"), reporttest.Started("b"), reporttest.Started("stray"), reporttest.Started("a"))
 	var ids []string
 	for _, j := range r.Jobs {
 		ids = append(ids, j.ID)
@@ -267,14 +216,14 @@ func TestJobsAreInTheOrderOfThePlan(t *testing.T) {
 }
 
 func TestUnknownEnumValuesAreReplaced(t *testing.T) {
-	odd := called("s", 1, "x", "paused")
+	odd := reporttest.Called("s", 1, "x", "paused")
 	odd.Call.Decision = &event.Decision{Effect: "ask"}
-	r := fold(t, planned("a"),
+	r := reporttest.Fold(t, reporttest.Planned("a"),
 		event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "C"}}},
 		event.Event{Type: "coffee.made", Job: "nobody"}, odd,
 		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x", Kind: "renamed"}}},
-		jobEnded("a", event.JobEnd{Outcome: "great"}), runEnded("fine", 0))
-	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+		reporttest.JobEnded("a", event.JobEnd{Outcome: "great"}), reporttest.RunEnded("fine", 0))
+	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
 	j := r.Jobs[0]
 	got := []string{string(r.Run.Outcome), string(j.Outcome), j.Sandbox.Level, j.Changes[0].Kind, string(j.Calls[0].Status), j.Calls[0].Decision.Effect}
 	if diff := cmp.Diff([]string{"error", "error", "none", "modified", "error", "deny"}, got); diff != "" {
@@ -284,7 +233,7 @@ func TestUnknownEnumValuesAreReplaced(t *testing.T) {
 		t.Error("the event's own decision was changed")
 	}
 	for _, word := range []string{`"fine"`, `"great"`, `"C"`, `"renamed"`, `"paused"`, `"ask"`} {
-		if !strings.Contains(render(t, report.Text, r), word) {
+		if !strings.Contains(reporttest.Render(t, report.Text, r), word) {
 			t.Errorf("no warning of %s", word)
 		}
 	}
@@ -308,9 +257,9 @@ func TestInvalidJSONOfAModel(t *testing.T) {
 		"just not deep":    {strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100), strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := called("s", 1, "x", event.CallCompleted)
+			e := reporttest.Called("s", 1, "x", event.CallCompleted)
 			e.Call.Input = json.RawMessage(c.input)
-			text := render(t, report.JSON, fold(t, planned("a"), e))
+			text := reporttest.Render(t, report.JSON, reporttest.Fold(t, reporttest.Planned("a"), e))
 			if want := `"input": ` + c.want + `,`; !strings.Contains(text, want) {
 				t.Errorf("the report lacks %.200s:\n%.3000s", want, text)
 			}
@@ -330,22 +279,22 @@ func TestTimesAreUTCWithMilliseconds(t *testing.T) {
 			t.Errorf("%s is %s, want %s (%v)", at, got, want, err)
 		}
 	}
-	e := called("s", 1, "x", event.CallCompleted)
+	e := reporttest.Called("s", 1, "x", event.CallCompleted)
 	e.Call.StartedAt = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))
-	if at := fold(t, e).Jobs[0].Calls[0].StartedAt; !at.IsZero() {
+	if at := reporttest.Fold(t, e).Jobs[0].Calls[0].StartedAt; !at.IsZero() {
 		t.Errorf("a time that RFC 3339 can't write is reported as %s", at)
 	}
 }
 
 func TestFieldsOfABulkRun(t *testing.T) {
 	published := event.Event{Type: event.CommitPublished, Job: "a", Published: &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}}
-	start := planned("a", "b")
+	start := reporttest.Planned("a", "b")
 	start.Run.Shard = &event.Shard{Index: 2, Total: 3}
 	start.Run.Elsewhere = []event.PlannedJob{{ID: "c", Shard: 1}}
 	requested := published
 	requested.Published = &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g", PullRequest: &event.PullRequest{URL: "https://git.example.com/shop/pull/7", Number: 7, State: "open", Created: true}}
-	r := fold(t, start, started("a"), published, requested, jobEnded("a", event.JobEnd{Outcome: event.Passed}),
-		jobEnded("b", event.JobEnd{Outcome: event.Skipped, Reason: "it is there", Code: event.CodeBranchExists}), runEnded(event.Passed, 0))
+	r := reporttest.Fold(t, start, reporttest.Started("a"), published, requested, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}),
+		reporttest.JobEnded("b", event.JobEnd{Outcome: event.Skipped, Reason: "it is there", Code: event.CodeBranchExists}), reporttest.RunEnded(event.Passed, 0))
 	if diff := cmp.Diff(&event.Shard{Index: 2, Total: 3}, r.Run.Shard); diff != "" {
 		t.Errorf("shard (-want +got):\n%s", diff)
 	}
@@ -361,40 +310,40 @@ func TestFieldsOfABulkRun(t *testing.T) {
 	if r.Jobs[0].ReasonCode != "" || r.Jobs[1].ReasonCode != "branch_exists" || r.Jobs[1].Published != nil {
 		t.Errorf("codes %q and %q", r.Jobs[0].ReasonCode, r.Jobs[1].ReasonCode)
 	}
-	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
 }
 
 func TestCommentOfAJob(t *testing.T) {
 	announced := event.Event{Type: event.CommentStarted, Job: "a", Comment: &event.Comment{Remote: "https://git.example.com/shop", Number: 7}}
 	posted := event.Event{Type: event.CommentPosted, Job: "a", Comment: &event.Comment{Remote: "https://git.example.com/shop", Number: 7, URL: "https://git.example.com/shop/pull/7#c1", Created: true}}
-	r := fold(t, planned("a", "b"), started("a"), announced, posted, started("b"), announced)
+	r := reporttest.Fold(t, reporttest.Planned("a", "b"), reporttest.Started("a"), announced, posted, reporttest.Started("b"), announced)
 	if diff := cmp.Diff(&report.Comment{URL: "https://git.example.com/shop/pull/7#c1", Created: true}, r.Jobs[0].Comment); diff != "" || r.Jobs[1].Comment != nil {
 		t.Errorf("comment (-want +got):\n%s %v", diff, r.Jobs[1].Comment)
 	}
-	if page := render(t, report.Markdown, r); !strings.Contains(page, "https://git.example.com/shop/pull/7#c1") {
+	if page := reporttest.Render(t, report.Markdown, r); !strings.Contains(page, "https://git.example.com/shop/pull/7#c1") {
 		t.Errorf("summary.md lacks the comment:\n%s", page)
 	}
-	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
 }
 
 // A resumed run ends a job that went on once more; a merged stream has the
 // ends of the job's earlier runs before those of the last.
 func TestJobThatEndsTwice(t *testing.T) {
-	first := jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: money.Usage{Input: 5}, CostUSD: costs(0.5)})
-	last := jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.25)})
+	first := reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: money.Usage{Input: 5}, CostUSD: reporttest.Costs(0.5)})
+	last := reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: money.Usage{Input: 7}, CostUSD: reporttest.Costs(0.25)})
 	type result struct{ Reruns, Turns, Input int }
 	for name, c := range map[string]struct {
 		events []event.Event
 		want   result
 	}{
-		"after a resume":                   {[]event.Event{planned("a"), first, planned("a"), last}, result{0, 3, 7}},
-		"after a resume that restarted it": {[]event.Event{planned("a"), first, planned("a"), started("a"), last}, result{0, 3, 7}},
-		"in a merged stream":               {[]event.Event{planned("a"), first, started("a"), last}, result{1, 5, 12}},
-		"in one that never began it again": {[]event.Event{planned("a"), first, first, last}, result{2, 7, 17}},
-		"and is still at work":             {[]event.Event{planned("a"), first, started("a")}, result{1, 2, 5}},
+		"after a resume":                   {[]event.Event{reporttest.Planned("a"), first, reporttest.Planned("a"), last}, result{0, 3, 7}},
+		"after a resume that restarted it": {[]event.Event{reporttest.Planned("a"), first, reporttest.Planned("a"), reporttest.Started("a"), last}, result{0, 3, 7}},
+		"in a merged stream":               {[]event.Event{reporttest.Planned("a"), first, reporttest.Started("a"), last}, result{1, 5, 12}},
+		"in one that never began it again": {[]event.Event{reporttest.Planned("a"), first, first, last}, result{2, 7, 17}},
+		"and is still at work":             {[]event.Event{reporttest.Planned("a"), first, reporttest.Started("a")}, result{1, 2, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := fold(t, c.events...).Jobs[0]
+			j := reporttest.Fold(t, c.events...).Jobs[0]
 			if diff := cmp.Diff(c.want, result{j.Reruns, j.Turns, int(j.Usage.Input)}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -406,7 +355,7 @@ func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	made := func(kind event.Type, session string) event.Event {
 		return event.Event{Type: kind, Job: "a", Session: session, Prune: &event.Prune{}, Compaction: &event.Compaction{}}
 	}
-	r := fold(t, planned("a"), started("a"), turnEnded("s", 1, nil), made(event.Pruned, "s"), made(event.Pruned, "s"), made(event.Compacted, "s"), turnEnded("t", 1, nil), made(event.Compacted, "t"))
+	r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, nil), made(event.Pruned, "s"), made(event.Pruned, "s"), made(event.Compacted, "s"), reporttest.TurnEnded("t", 1, nil), made(event.Compacted, "t"))
 	var got [][2]int
 	for _, s := range r.Jobs[0].Sessions {
 		got = append(got, [2]int{s.Prunes, s.Compactions})
@@ -416,19 +365,10 @@ func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	}
 }
 
-// costs is a known cost.
-func costs(dollars float64) *money.USD {
-	usd, ok := money.FromFloat(dollars)
-	if !ok {
-		panic("out of range")
-	}
-	return &usd
-}
-
 // TestPhases reports the phases of the last process of a run, with their times.
 func TestOneJob(t *testing.T) {
 	var f report.Fold
-	for _, e := range []event.Event{planned("a", "b"), started("a"), turnEnded("s", 1, costs(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(0.5)})} {
+	for _, e := range []event.Event{reporttest.Planned("a", "b"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(0.5)})} {
 		f.Emit(e)
 	}
 	want := f.Report().Jobs
@@ -450,10 +390,10 @@ func TestPhases(t *testing.T) {
 	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}}}}
 	events := []event.Event{run, phase(event.PhaseStarted, "prepare", 0), phase(event.PhaseEnded, "prepare", 1000), phase(event.PhaseStarted, "session", 0), phase(event.PhaseEnded, "session", 1)}
 	var got []string
-	for _, p := range fold(t, events...).Jobs[0].Phases {
+	for _, p := range reporttest.Fold(t, events...).Jobs[0].Phases {
 		got = append(got, fmt.Sprint(p.Name, " ", p.StartedAt.Second(), " ", p.ElapsedMS))
 	}
-	again := fold(t, append(events, run, phase(event.PhaseEnded, "prepare", 7))...).Jobs[0]
+	again := reporttest.Fold(t, append(events, run, phase(event.PhaseEnded, "prepare", 7))...).Jobs[0]
 	want := []string{"prepare 2 1000", "session 5 1"}
 	if diff := cmp.Diff(want, got); diff != "" || len(again.Phases) != 1 || again.Phases[0].ElapsedMS != 7 || again.StartedAt.Second() != 2 {
 		t.Errorf("%s; after a resume %v, started at %v", diff, again.Phases, again.StartedAt)
@@ -470,20 +410,20 @@ func TestBaseOfTheChanges(t *testing.T) {
 		return event.Event{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: hash}}
 	}
 	attempt := event.Event{Type: event.AttemptStarted, Job: "a", Attempt: &event.Attempt{Number: 2}}
-	end := jobEnded("a", event.JobEnd{Outcome: event.Passed})
-	first := []event.Event{planned("a"), start("main", ""), commit("c1"), end}
+	end := reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed})
+	first := []event.Event{reporttest.Planned("a"), start("main", ""), commit("c1"), end}
 	for name, c := range map[string]struct {
 		events    []event.Event
 		base      string
 		continued bool
 	}{
 		"one session":               {nil, "main", false},
-		"rebased without a session": {[]event.Event{planned("a"), start("c2", "c1"), commit("c2"), end}, "main", false},
-		"rebased by a session":      {[]event.Event{planned("a"), start("newer", "c1"), attempt, commit("c2"), end}, "newer", false},
-		"another prompt":            {[]event.Event{planned("a"), start("c1", ""), attempt, commit("c2"), end}, "c1", true},
-		"and rebased":               {[]event.Event{planned("a"), start("c1", ""), attempt, commit("c2"), end, planned("a"), start("c3", "c2"), commit("c3"), end}, "c1", true},
+		"rebased without a session": {[]event.Event{reporttest.Planned("a"), start("c2", "c1"), commit("c2"), end}, "main", false},
+		"rebased by a session":      {[]event.Event{reporttest.Planned("a"), start("newer", "c1"), attempt, commit("c2"), end}, "newer", false},
+		"another prompt":            {[]event.Event{reporttest.Planned("a"), start("c1", ""), attempt, commit("c2"), end}, "c1", true},
+		"and rebased":               {[]event.Event{reporttest.Planned("a"), start("c1", ""), attempt, commit("c2"), end, reporttest.Planned("a"), start("c3", "c2"), commit("c3"), end}, "c1", true},
 	} {
-		j := fold(t, slices.Concat(first, c.events)...).Jobs[0]
+		j := reporttest.Fold(t, slices.Concat(first, c.events)...).Jobs[0]
 		if j.Base == nil || j.Base.Commit != c.base || j.Continued() != c.continued {
 			t.Errorf("%s: the base is %v, continued %t", name, j.Base, j.Continued())
 		}
@@ -508,11 +448,11 @@ func TestReportIsMadeOnce(t *testing.T) {
 // At the end of a run, its reports are written again if the run fails meanwhile.
 func TestFinalReport(t *testing.T) {
 	events := []event.Event{
-		planned("a", "b", "c"), started("a"), called("s", 1, "x", event.CallCompleted), turnEnded("s", 1, costs(0.5)),
-		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(0.5)}), started("b"), runEnded(event.Cancelled, event.ExitInterrupt),
+		reporttest.Planned("a", "b", "c"), reporttest.Started("a"), reporttest.Called("s", 1, "x", event.CallCompleted), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)),
+		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: reporttest.Costs(0.5)}), reporttest.Started("b"), reporttest.RunEnded(event.Cancelled, event.ExitInterrupt),
 	}
-	failed := []event.Event{{Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "the disk is full"}}, runEnded(event.Error, event.ExitInternal)}
-	for name, later := range map[string]event.Event{"known values": started("b"), "an unknown outcome": jobEnded("b", event.JobEnd{Outcome: "great"})} {
+	failed := []event.Event{{Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "the disk is full"}}, reporttest.RunEnded(event.Error, event.ExitInternal)}
+	for name, later := range map[string]event.Event{"known values": reporttest.Started("b"), "an unknown outcome": reporttest.JobEnded("b", event.JobEnd{Outcome: "great"})} {
 		t.Run(name, func(t *testing.T) {
 			var live, final report.Fold
 			emit := func(list ...event.Event) {
@@ -524,7 +464,7 @@ func TestFinalReport(t *testing.T) {
 			}
 			same := func() {
 				t.Helper()
-				if diff := cmp.Diff(render(t, report.JSON, live.Report()), render(t, report.JSON, final.Final())); diff != "" {
+				if diff := cmp.Diff(reporttest.Render(t, report.JSON, live.Report()), reporttest.Render(t, report.JSON, final.Final())); diff != "" {
 					t.Errorf("(-report +final):\n%s", diff)
 				}
 			}
@@ -534,10 +474,10 @@ func TestFinalReport(t *testing.T) {
 			same()
 			emit(later) // of a job that had not ended
 			same()
-			if err := final.Emit(started("a")); err != nil {
+			if err := final.Emit(reporttest.Started("a")); err != nil {
 				t.Errorf("a late event of a job that ended ends the run: %v", err)
 			}
-			if text := render(t, report.JSON, final.Final()); name == "known values" && !strings.Contains(text, "job.started came after the job's report was made") {
+			if text := reporttest.Render(t, report.JSON, final.Final()); name == "known values" && !strings.Contains(text, "job.started came after the job's report was made") {
 				t.Error("no warning of a late event")
 			}
 		})

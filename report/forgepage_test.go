@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -51,8 +52,8 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 			pull := &event.PullRequest{URL: "https://git.acme.example/acme/web/pull/3", Number: 3}
 			events = append(events, event.Event{Type: event.CommitPublished, Job: "a", Published: &event.Published{Remote: c.remote, Branch: "millhand/a b", Hash: sha, PullRequest: pull}})
 		}
-		events = append(events, jobEnded("a", event.JobEnd{Outcome: event.Passed, FinalMessage: "Done, see [x](https://evil.example)."}), runEnded(event.Passed, event.ExitOK))
-		summary := render(t, report.Markdown, fold(t, events...))
+		events = append(events, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, FinalMessage: "Done, see [x](https://evil.example)."}), reporttest.RunEnded(event.Passed, event.ExitOK))
+		summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, events...))
 		for _, want := range c.want {
 			if !strings.Contains(summary, want) {
 				t.Errorf("%s: %q not found in:\n%s", name, want, summary)
@@ -63,7 +64,7 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 		}
 	}
 	review := event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Remote: "https://github.com/acme/web"}}
-	if summary := render(t, report.Markdown, fold(t, planned("a"), review, jobEnded("a", event.JobEnd{Outcome: event.Passed}))); !strings.Contains(summary, "[`acme/web`](https://github.com/acme/web)") {
+	if summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Planned("a"), review, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}))); !strings.Contains(summary, "[`acme/web`](https://github.com/acme/web)") {
 		t.Errorf("a job without a commit:\n%s", summary)
 	}
 }

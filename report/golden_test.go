@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/reportschema"
@@ -39,42 +40,6 @@ func everyJob(w io.Writer, r *report.Report) error {
 		}
 	}
 	return nil
-}
-
-// streams are the stored streams of testdata, by name.
-func streams(tb testing.TB) map[string][]byte {
-	tb.Helper()
-	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(files) == 0 {
-		tb.Fatalf("find streams: %d files, %v", len(files), err)
-	}
-	out := map[string][]byte{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out[strings.TrimSuffix(filepath.Base(file), ".jsonl")] = text
-	}
-	return out
-}
-
-func load(tb testing.TB, stream []byte) *report.Report {
-	tb.Helper()
-	r, err := report.Load(bytes.NewReader(stream))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return r
-}
-
-func render(tb testing.TB, write func(io.Writer, *report.Report) error, r *report.Report) string {
-	tb.Helper()
-	var b bytes.Buffer
-	if err := write(&b, r); err != nil {
-		tb.Fatal(err)
-	}
-	return b.String()
 }
 
 func compileSchema(tb testing.TB) *jsonschema.Schema {
@@ -135,10 +100,10 @@ func validXML(t *testing.T, text string) {
 
 func TestGoldenReports(t *testing.T) {
 	schema := compileSchema(t)
-	for name, stream := range streams(t) {
+	for name, stream := range reporttest.Streams(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
 			for ending, write := range writers() {
-				got := render(t, write, load(t, stream))
+				got := reporttest.Render(t, write, reporttest.Load(t, stream))
 				golden(t, filepath.Join("testdata", name+ending), got)
 				switch ending {
 				case ".json":
@@ -171,14 +136,14 @@ func golden(t *testing.T, file, got string) {
 
 func TestEveryStateOfARunCanBeReported(t *testing.T) {
 	schema := compileSchema(t)
-	for name, stream := range streams(t) {
+	for name, stream := range reporttest.Streams(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
 			var f report.Fold
 			check := func() {
-				validJSON(t, schema, render(t, report.JSON, f.Report()))
-				wellFormed(t, render(t, report.JUnit, f.Report()))
-				render(t, report.Markdown, f.Report())
-				render(t, report.Text, f.Report())
+				validJSON(t, schema, reporttest.Render(t, report.JSON, f.Report()))
+				wellFormed(t, reporttest.Render(t, report.JUnit, f.Report()))
+				reporttest.Render(t, report.Markdown, f.Report())
+				reporttest.Render(t, report.Text, f.Report())
 			}
 			check()
 			complete := stream[:bytes.LastIndexByte(stream, '\n')+1] // a torn end has a warning of its own
@@ -192,7 +157,7 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			for ending, write := range writers() {
-				if diff := cmp.Diff(render(t, write, load(t, complete)), render(t, write, f.Report())); diff != "" {
+				if diff := cmp.Diff(reporttest.Render(t, write, reporttest.Load(t, complete)), reporttest.Render(t, write, f.Report())); diff != "" {
 					t.Errorf("asking for states changed the last one, %s (-want +got):\n%s", ending, diff)
 				}
 			}
@@ -202,7 +167,7 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 
 func TestWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
-	r := load(t, streams(t)["passed"])
+	r := reporttest.Load(t, reporttest.Streams(t, "testdata")["passed"])
 	for ending, write := range writers() {
 		if err := write(failing{full}, r); !errors.Is(err, full) {
 			t.Errorf("%s: error is %v, want %v", ending, err, full)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -76,8 +77,8 @@ func (c xcase) result() string {
 }
 
 func TestJUnitCounts(t *testing.T) {
-	for name, stream := range streams(t) {
-		got := parseJUnit(t, render(t, report.JUnit, load(t, stream)))
+	for name, stream := range reporttest.Streams(t, "testdata") {
+		got := parseJUnit(t, reporttest.Render(t, report.JUnit, reporttest.Load(t, stream)))
 		var all tally
 		for _, suite := range got.Suites {
 			want := tally{Tests: len(suite.Cases)}
@@ -117,8 +118,8 @@ func TestOutcomeIsFailureErrorOrSkip(t *testing.T) {
 		event.Skipped:   {"skipped", "passed"},
 		event.Cancelled: {"skipped", "passed"},
 	} {
-		r := fold(t, planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: outcome, Reason: "why\nin full"}))
-		cases := parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases
+		r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: outcome, Reason: "why\nin full"}))
+		cases := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases
 		if got := [2]string{cases[0].result(), cases[1].result()}; got != want {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
 		}
@@ -131,9 +132,9 @@ func TestOutcomeIsFailureErrorOrSkip(t *testing.T) {
 }
 
 func TestJobThatDidNotStartHasNoPassedCase(t *testing.T) {
-	r := fold(t, planned("a", "b"), jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: "no sandbox"}))
+	r := reporttest.Fold(t, reporttest.Planned("a", "b"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: "no sandbox"}))
 	got := map[string]string{}
-	for _, c := range parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases {
+	for _, c := range parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases {
 		got[c.Name] = c.result()
 	}
 	want := map[string]string{"a": "failure", "a policy": "failure", "b": "skipped", "b policy": "skipped"}
@@ -146,11 +147,11 @@ func TestLastAttemptOfVerifyDecides(t *testing.T) {
 	verify := func(name string, attempt int, passed bool, tail string) event.Event {
 		return event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: name, Attempt: attempt, Passed: passed, ExitCode: 9, ElapsedMS: 1234, Tail: tail}}
 	}
-	r := fold(t, planned("a"), started("a"),
+	r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"),
 		verify("tests", 1, false, "first\n"), verify("lint", 1, true, "fine"),
 		verify("tests", 2, false, "second"), verify("lint", 2, false, "broken"),
 		verify("tests", 3, true, "third"))
-	cases := parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases[1:3]
+	cases := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases[1:3]
 	want := []xcase{
 		{Class: "a", Name: "a verify tests", Time: "1.234", Out: "attempt 1: exit code 9\nfirst\nattempt 2: exit code 9\nsecond\n"},
 		{Class: "a", Name: "a verify lint", Time: "1.234", Failure: &problem{"attempt 2: exit code 9", "verify", "broken"}},
@@ -162,7 +163,7 @@ func TestLastAttemptOfVerifyDecides(t *testing.T) {
 
 func TestJUnitProperties(t *testing.T) {
 	got := map[string]string{}
-	suite := parseJUnit(t, render(t, report.JUnit, load(t, streams(t)["passed"]))).Suites[0]
+	suite := parseJUnit(t, reporttest.Render(t, report.JUnit, reporttest.Load(t, reporttest.Streams(t, "testdata")["passed"]))).Suites[0]
 	for _, p := range suite.Props {
 		got[p.Name] = p.Value
 		if line := "[[PROPERTY|" + p.Name + "=" + p.Value + "]]\n"; !strings.Contains(suite.Cases[0].Out, line) {
@@ -176,7 +177,7 @@ func TestJUnitProperties(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	unpriced := render(t, report.JUnit, load(t, streams(t)["unpriced"]))
+	unpriced := reporttest.Render(t, report.JUnit, reporttest.Load(t, reporttest.Streams(t, "testdata")["unpriced"]))
 	if !strings.Contains(unpriced, `name="cost_usd" value="unknown"`) {
 		t.Error("an unknown cost is not told as such")
 	}
@@ -185,11 +186,11 @@ func TestJUnitProperties(t *testing.T) {
 // The properties of a suite are sums, or all texts; the job's are in its output.
 func TestPropertiesOfSeveralJobs(t *testing.T) {
 	end := func(job string) event.Event {
-		return jobEnded(job, event.JobEnd{Outcome: event.Passed, FinalMessage: "done"})
+		return reporttest.JobEnded(job, event.JobEnd{Outcome: event.Passed, FinalMessage: "done"})
 	}
-	r := fold(t, planned("a", "b"), started("a"), turnEnded("s", 1, nil), end("a"), started("b"), end("b"))
+	r := reporttest.Fold(t, reporttest.Planned("a", "b"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, nil), end("a"), reporttest.Started("b"), end("b"))
 	r.Jobs[0].Model, r.Jobs[1].Model, r.Jobs[0].Turns, r.Jobs[1].Turns = "m]]", "n", 2, 3
-	suite := parseJUnit(t, render(t, report.JUnit, r)).Suites[0]
+	suite := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0]
 	got := map[string]string{}
 	for _, p := range suite.Props {
 		got[p.Name] = p.Value
@@ -205,21 +206,21 @@ func TestPropertiesOfSeveralJobs(t *testing.T) {
 // Jenkins attaches files that outputs name.
 func TestDirectivesOfReadersAreBroken(t *testing.T) {
 	const attach = "[[ATTACHMENT|/etc/passwd]]"
-	text := render(t, report.JUnit, fold(t, planned("a"), started("a"),
+	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"),
 		event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: attach, Tail: attach}},
-		jobEnded("a", event.JobEnd{Outcome: event.Failed, Reason: attach, FinalMessage: attach + "[[PROPERTY|cost_usd=7]]"})))
+		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Reason: attach, FinalMessage: attach + "[[PROPERTY|cost_usd=7]]"})))
 	if strings.Contains(text, "[[ATTACHMENT") || strings.Contains(text, "[[PROPERTY|cost_usd=7]]") || !strings.Contains(text, "[ [ATTACHMENT|/etc/passwd]]") {
 		t.Error(text)
 	}
 }
 
 func TestJUnitNamesAreStable(t *testing.T) {
-	stream := string(streams(t)["repos"])
+	stream := string(reporttest.Streams(t, "testdata")["repos"])
 	again := strings.ReplaceAll(strings.ReplaceAll(stream, "20260304-093000-7f3a", "20270101-000000-beef"), "2026-03-04T09", "2027-01-01T00")
 	if again == stream {
 		t.Fatal("the streams do not differ")
 	}
-	first, second := render(t, report.JUnit, load(t, []byte(stream))), render(t, report.JUnit, load(t, []byte(again)))
+	first, second := reporttest.Render(t, report.JUnit, reporttest.Load(t, []byte(stream))), reporttest.Render(t, report.JUnit, reporttest.Load(t, []byte(again)))
 	stamps := regexp.MustCompile(` timestamp="[^"]*"`)
 	if diff := cmp.Diff(stamps.ReplaceAllString(first, ""), stamps.ReplaceAllString(second, "")); diff != "" {
 		t.Errorf("(-first run +second run):\n%s", diff)
@@ -228,11 +229,11 @@ func TestJUnitNamesAreStable(t *testing.T) {
 
 func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
-	denied := called("s", 1, "x", event.CallDenied)
+	denied := reporttest.Called("s", 1, "x", event.CallDenied)
 	denied.Call.Error = long
 	failed := event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "tests", Tail: long}}
-	text := render(t, report.JUnit, fold(t, planned("a"), started("a"), denied, failed, failed,
-		jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: long, FinalMessage: long})))
+	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), denied, failed, failed,
+		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: long, FinalMessage: long})))
 	if len(text) > 512<<10 {
 		t.Errorf("junit.xml has %d bytes", len(text))
 	}
@@ -241,36 +242,19 @@ func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 	}
 }
 
-// randomText is a random text of pieces that mean something to XML, to Markdown or
-// to a terminal, and of random bytes.
-func randomText(random *rand.Rand) string {
-	chunks := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")
-	var b strings.Builder
-	for range 1 + random.IntN(6) {
-		if random.IntN(4) > 0 {
-			b.WriteString(chunks[random.IntN(len(chunks))])
-			continue
-		}
-		for range random.IntN(8) {
-			b.WriteByte(byte(random.Uint32()))
-		}
-	}
-	return b.String()
-}
-
 func TestJUnitIsValidForAnyText(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	events := []event.Event{planned("a"), started("a")}
+	events := []event.Event{reporttest.Planned("a"), reporttest.Started("a")}
 	n := 20_000
 	if testing.Short() {
 		n = 1000
 	}
 	for i := range n {
 		events = append(events, event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{
-			Name: fmt.Sprint(i, randomText(random)), Attempt: 1, Tail: randomText(random),
+			Name: fmt.Sprint(i, reporttest.RandomText(random)), Attempt: 1, Tail: reporttest.RandomText(random),
 		}})
 	}
-	text := render(t, report.JUnit, fold(t, events...))
+	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, events...))
 	if got := parseJUnit(t, text).Failures; got != n {
 		t.Errorf("%d failures, want %d", got, n)
 	}
@@ -278,11 +262,11 @@ func TestJUnitIsValidForAnyText(t *testing.T) {
 }
 
 func FuzzJUnitText(f *testing.F) {
-	for _, text := range texts() {
+	for _, text := range reporttest.Texts() {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		out := render(t, report.JUnit, fold(t, lived(text, nil, nil)...))
+		out := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Lived(text, nil, nil)...))
 		if !utf8.ValidString(out) {
 			t.Error("junit.xml is not UTF-8")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -23,25 +24,25 @@ func TestLargeRuns(t *testing.T) {
 		run.Jobs[0].ID = "a"
 		return event.Event{Type: event.RunStarted, Run: run}
 	}
-	work := lived("text", json.RawMessage(`{"a": "<b>"}`), costs(0))[1:]
+	work := reporttest.Lived("text", json.RawMessage(`{"a": "<b>"}`), reporttest.Costs(0))[1:]
 	work = work[:len(work)-1] // without run.ended
-	other := []event.Event{started("j1"), jobEnded("j1", event.JobEnd{Outcome: event.Passed})}
-	odd := []event.Event{started("j2"), jobEnded("j2", event.JobEnd{Outcome: "odd"})}
-	end := runEnded(event.Passed, 0)
+	other := []event.Event{reporttest.Started("j1"), reporttest.JobEnded("j1", event.JobEnd{Outcome: event.Passed})}
+	odd := []event.Event{reporttest.Started("j2"), reporttest.JobEnded("j2", event.JobEnd{Outcome: "odd"})}
+	end := reporttest.RunEnded(event.Passed, 0)
 	streams := map[string][]event.Event{
 		"ended":           {end},
 		"killed":          {},
-		"resumed":         {end, plan("m"), started("a"), turnEnded("s", 2, costs(2)), jobEnded("a", event.JobEnd{Outcome: event.Passed, CostUSD: costs(2)}), end},
-		"killed again":    {plan("m"), started("a"), turnEnded("s", 2, nil)},
+		"resumed":         {end, plan("m"), reporttest.Started("a"), reporttest.TurnEnded("s", 2, reporttest.Costs(2)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, CostUSD: reporttest.Costs(2)}), end},
+		"killed again":    {plan("m"), reporttest.Started("a"), reporttest.TurnEnded("s", 2, nil)},
 		"published":       {end, {Type: event.CommitPublished, Job: "j1", Published: &event.Published{Remote: "origin"}}},
 		"another plan":    {end, plan("other"), end},
-		"not in the plan": {started("x"), jobEnded("x", event.JobEnd{Outcome: event.Passed}), end, started("x")},
+		"not in the plan": {reporttest.Started("x"), reporttest.JobEnded("x", event.JobEnd{Outcome: event.Passed}), end, reporttest.Started("x")},
 	}
 	for name, rest := range streams {
 		t.Run(name, func(t *testing.T) {
 			var live report.Fold
 			var stored bytes.Buffer
-			s := event.NewStream(clock(), &live, event.JSONL(&stored))
+			s := event.NewStream(reporttest.Clock(), &live, event.JSONL(&stored))
 			for _, list := range [][]event.Event{{plan("m")}, work, other, odd, rest} {
 				for _, e := range list {
 					s.Emit(e)
@@ -56,7 +57,7 @@ func TestLargeRuns(t *testing.T) {
 					t.Fatal(err)
 				}
 				for ending, write := range writers() {
-					if diff := cmp.Diff(render(t, write, live.Report()), render(t, write, loaded)); diff != "" {
+					if diff := cmp.Diff(reporttest.Render(t, write, live.Report()), reporttest.Render(t, write, loaded)); diff != "" {
 						t.Errorf("%s, %s (-live +loaded):\n%s", kind, ending, diff)
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -78,17 +79,17 @@ func inert(tb testing.TB, summary string) {
 }
 
 func TestSummaryHasNoActiveMarkup(t *testing.T) {
-	for _, text := range texts() {
+	for _, text := range reporttest.Texts() {
 		input, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		inert(t, render(t, report.Markdown, fold(t, lived(text, input, nil)...)))
+		inert(t, reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
 	}
 }
 
 func FuzzMarkdownText(f *testing.F) {
-	for _, text := range texts() {
+	for _, text := range reporttest.Texts() {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -96,7 +97,7 @@ func FuzzMarkdownText(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inert(t, render(t, report.Markdown, fold(t, lived(text, input, nil)...)))
+		inert(t, reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
 	})
 }
 
@@ -111,7 +112,7 @@ func TestGitHubRenderer(t *testing.T) {
 	elements := func(tasks int, text func() string) map[string]int {
 		cmd := exec.CommandContext(t.Context(), renderer, "--unsafe",
 			"-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist", "-e", "footnotes")
-		cmd.Stdin = strings.NewReader(render(t, report.Markdown, randomRun(t, tasks, text)))
+		cmd.Stdin = strings.NewReader(reporttest.Render(t, report.Markdown, randomRun(t, tasks, text)))
 		html, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("render summary: %v", err)
@@ -133,7 +134,7 @@ func TestGitHubRenderer(t *testing.T) {
 		want := elements(tasks, func() string { return distinct("plain") })
 		for range 10 {
 			n = 0
-			if diff := cmp.Diff(want, elements(tasks, func() string { return distinct(randomText(random)) })); diff != "" {
+			if diff := cmp.Diff(want, elements(tasks, func() string { return distinct(reporttest.RandomText(random)) })); diff != "" {
 				t.Fatalf("%d tasks (-plain +hostile):\n%s", tasks, diff)
 			}
 		}
@@ -156,7 +157,7 @@ func randomRun(tb testing.TB, tasks int, text func() string) *report.Report {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		events = append(events, started(id),
+		events = append(events, reporttest.Started(id),
 			event.Event{Type: event.CallUpdated, Job: id, Session: "s", Call: &event.Call{
 				ID: "x", Turn: 1, Tool: text(), Input: input, Status: event.CallDenied, Error: text(),
 				Decision: &event.Decision{Effect: "deny", Rule: text(), Source: text()},
@@ -164,10 +165,10 @@ func randomRun(tb testing.TB, tasks int, text func() string) *report.Report {
 			event.Event{Type: event.VerifyEnded, Job: id, Verify: &event.Verify{Name: text(), Attempt: 1, Tail: text()}},
 			event.Event{Type: event.Committed, Job: id, Commit: &event.Commit{Hash: "0123456789", Branch: text()}},
 			event.Event{Type: event.WarningIssued, Job: id, Warning: &event.Warning{Message: text()}},
-			jobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: text(), FinalMessage: "plain"}))
+			reporttest.JobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: text(), FinalMessage: "plain"}))
 	}
 	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: jobs}}
-	return fold(tb, append([]event.Event{run}, events...)...)
+	return reporttest.Fold(tb, append([]event.Event{run}, events...)...)
 }
 
 func TestLargeSummaryIsTruncatedWithANotice(t *testing.T) {
@@ -179,19 +180,19 @@ func TestLargeSummaryIsTruncatedWithANotice(t *testing.T) {
 	for i := range 10_000 {
 		id := fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
 		ids = append(ids, id)
-		many = append(many, started(id), jobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: "because"}))
+		many = append(many, reporttest.Started(id), reporttest.JobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: "because"}))
 	}
 	for i := range 100 {
-		chatty = append(chatty, lived(strings.Repeat("<@x> ", 20_000), nil, nil)...)
+		chatty = append(chatty, reporttest.Lived(strings.Repeat("<@x> ", 20_000), nil, nil)...)
 		chatty[len(chatty)-1].Job = ids[i]
 	}
 	for name, events := range map[string][]event.Event{
-		"many jobs":  append([]event.Event{planned(ids...)}, many...),
+		"many jobs":  append([]event.Event{reporttest.Planned(ids...)}, many...),
 		"long texts": chatty,
-		"one line":   lived(strings.Repeat("`", 3<<20), nil, nil),
+		"one line":   reporttest.Lived(strings.Repeat("`", 3<<20), nil, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			summary := render(t, report.Markdown, fold(t, events...))
+			summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, events...))
 			if len(summary) > 900<<10 {
 				t.Errorf("the summary has %d bytes", len(summary))
 			}
@@ -209,8 +210,8 @@ func TestSummaryOfManyJobs(t *testing.T) {
 		ids[i] = fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
 	}
 	last := ids[len(ids)-1]
-	summary := render(t, report.Markdown, fold(t, planned(ids...), started(last),
-		jobEnded(last, event.JobEnd{Outcome: event.Failed, Reason: "the one failure"}), runEnded(event.Failed, event.ExitFailed)))
+	summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Planned(ids...), reporttest.Started(last),
+		reporttest.JobEnded(last, event.JobEnd{Outcome: event.Failed, Reason: "the one failure"}), reporttest.RunEnded(event.Failed, event.ExitFailed)))
 	for _, want := range []string{"10000 jobs: 0 passed, 1 failed, 9999 skipped", "more in report.json", "the one failure", "truncated at 900 KiB"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary does not say %q", want)
@@ -230,7 +231,7 @@ func TestSummaryGroupsReasons(t *testing.T) {
 		}
 		jobs = append(jobs, planEnd{fmt.Sprint("repo", i), "a", end})
 	}
-	summary := render(t, report.Markdown, runOf(t, jobs...))
+	summary := reporttest.Render(t, report.Markdown, runOf(t, jobs...))
 	inert(t, summary)
 	if n := strings.Count(summary, "turn limit exceeded"); n != 4 {
 		t.Errorf("the reason is given %d times", n)
@@ -253,7 +254,7 @@ func TestLargeSummariesNameTheCommandThatComparesChanges(t *testing.T) {
 			r.Jobs = append(r.Jobs, report.Job{ID: fmt.Sprint(i), Repo: fmt.Sprint(i / 2), Changes: []event.Change{{Path: "a", Kind: "modified"}}})
 		}
 		r.Jobs = append(r.Jobs, report.Job{ID: "unchanged", Repo: "unchanged"})
-		return render(t, report.Markdown, &r)
+		return reporttest.Render(t, report.Markdown, &r)
 	}
 	const want = "\n20 repositories were changed: `millhand report patterns 20260102-030405-1a2b3c4d` prints the edits that they share, and which changes to read.\n"
 	if got := summary(20); strings.Count(got, want) != 1 {

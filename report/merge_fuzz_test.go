@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -57,9 +58,9 @@ func edited(stream, script []byte) []byte {
 // mergeable are pairs of streams that can be one run.
 func mergeable(tb testing.TB) [][2][]byte {
 	tb.Helper()
-	all := streams(tb)
+	all := reporttest.Streams(tb, "testdata")
 	failed, passed := done(tb, "x", 1, event.Failed, 1, 0.5), done(tb, "y", 2, event.Passed, 0, 0.25)
-	twice := one(tb, "z", 2, started("a"), turnEnded("s", 1, costs(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 1}), jobEnded("a", event.JobEnd{Outcome: event.Passed}))
+	twice := one(tb, "z", 2, reporttest.Started("a"), reporttest.TurnEnded("s", 1, reporttest.Costs(0.5)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 1}), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}))
 	return [][2][]byte{
 		{bulkRun(tb, "s1", 1, 1, 2), bulkRun(tb, "s2", 2, 2, 2)},
 		{bulkRun(tb, "s1", 1, 1, 3), bulkRun(tb, "again", 2, 1, 3)},
@@ -79,8 +80,8 @@ func FuzzMerge(f *testing.F) {
 	for i, pair := range mergeable(f) {
 		f.Add(pair[0], pair[1], []byte{byte(i), 7, 3, 1})
 	}
-	f.Add([]byte(`{"type":"run.started","run":{"id":"r","jobs":[{"id":""}]}}`+"\n"+`{"type":"warning","warning":{"message":"w"}}`+"\n"), streams(f)["empty"], []byte{})
-	f.Add([]byte(`{"type":"run.started","time":"9999-12-31T23:59:59-23:59","run":{"id":"r","elsewhere":[{"id":"a"}]}}`+"\n"), streams(f)["empty"], []byte{})
+	f.Add([]byte(`{"type":"run.started","run":{"id":"r","jobs":[{"id":""}]}}`+"\n"+`{"type":"warning","warning":{"message":"w"}}`+"\n"), reporttest.Streams(f, "testdata")["empty"], []byte{})
+	f.Add([]byte(`{"type":"run.started","time":"9999-12-31T23:59:59-23:59","run":{"id":"r","elsewhere":[{"id":"a"}]}}`+"\n"), reporttest.Streams(f, "testdata")["empty"], []byte{})
 	schema := compileSchema(f)
 	f.Fuzz(func(t *testing.T, first, second, script []byte) {
 		checkMerge(t, schema, edited(first, script), edited(second, script))
@@ -121,14 +122,14 @@ func checkMerge(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
 		return
 	}
 	merged, stream := merge(t, runs...)
-	validJSON(t, schema, render(t, report.JSON, merged.Report))
+	validJSON(t, schema, reporttest.Render(t, report.JSON, merged.Report))
 	again, _ := merge(t, saved{"merged", stream})
 	if diff := cmp.Diff(jobsOf(t, merged.Report), jobsOf(t, again.Report)); diff != "" || again.Exit != merged.Exit {
 		t.Errorf("merged once more: exit code %d, was %d (-want +got):\n%s", again.Exit, merged.Exit, diff)
 	}
-	once := "first and second are the same run " + load(t, first).Run.ID + ", which is counted once"
+	once := "first and second are the same run " + reporttest.Load(t, first).Run.ID + ", which is counted once"
 	if !slices.ContainsFunc(merged.Report.Warnings, func(w report.Warning) bool { return w.Message == once }) {
-		checkNothingLost(t, merged.Report, load(t, first), load(t, second))
+		checkNothingLost(t, merged.Report, reporttest.Load(t, first), reporttest.Load(t, second))
 	}
 }
 
@@ -149,7 +150,7 @@ func checkNothingLost(t *testing.T, merged *report.Report, inputs ...*report.Rep
 		for _, j := range r.Jobs {
 			sum, ok := want[j.ID]
 			if !ok {
-				sum.cost = costs(0.0)
+				sum.cost = reporttest.Costs(0.0)
 			}
 			want[j.ID] = sum.add(j)
 		}
@@ -157,7 +158,7 @@ func checkNothingLost(t *testing.T, merged *report.Report, inputs ...*report.Rep
 	for _, j := range merged.Jobs {
 		sum, ok := want[j.ID]
 		if !ok {
-			sum.cost = costs(0.0) // of a shard that is missing
+			sum.cost = reporttest.Costs(0.0) // of a shard that is missing
 		}
 		if j.Usage != sum.usage || !cmp.Equal(sum.cost, j.CostUSD) {
 			t.Errorf("%s has spent %+v, want %+v", j.ID, spent{j.Usage, j.CostUSD}, sum)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -56,7 +57,7 @@ func merge(tb testing.TB, runs ...saved) (*report.Merged, []byte) {
 		tb.Errorf("the stream ends with %+v, the exit code is %d", last, merged.Exit)
 	}
 	for ending, write := range writers() {
-		if diff := cmp.Diff(render(tb, write, load(tb, b.Bytes())), render(tb, write, merged.Report)); diff != "" {
+		if diff := cmp.Diff(reporttest.Render(tb, write, reporttest.Load(tb, b.Bytes())), reporttest.Render(tb, write, merged.Report)); diff != "" {
 			tb.Fatalf("%s (-stored +returned):\n%s", ending, diff)
 		}
 	}
@@ -120,24 +121,24 @@ func live(run string, j event.PlannedJob) []event.Event {
 		about(event.Event{Type: event.TurnStarted, Session: session, Turn: &event.Turn{Number: 1}}),
 		about(event.Event{Type: event.CallUpdated, Session: session, Call: &event.Call{ID: "c", Turn: 1, Tool: "edit", Input: []byte(`{"filePath":"a"}`), Status: event.CallCompleted}}),
 		about(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: "the job's own"}}),
-		about(event.Event{Type: event.TurnEnded, Session: session, Turn: &event.Turn{Number: 1, Usage: &money.Usage{Input: 100, Output: 7}, CostUSD: costs(0.25)}}),
+		about(event.Event{Type: event.TurnEnded, Session: session, Turn: &event.Turn{Number: 1, Usage: &money.Usage{Input: 100, Output: 7}, CostUSD: reporttest.Costs(0.25)}}),
 		about(event.Event{Type: event.VerifyEnded, Verify: &event.Verify{Name: "test", Attempt: 1, Passed: true}}),
 		about(event.Event{Type: event.ChangesFound, Changes: []event.Change{{Path: "a", Kind: "modified", Added: 1}}}),
 	}
-	end := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 1, ElapsedMS: 5, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: costs(0.25)}
+	end := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 1, ElapsedMS: 5, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: reporttest.Costs(0.25)}
 	switch j.ID {
 	case "deps-web":
 		end.Outcome, end.Reason, end.ExitCode = event.Failed, "the tests fail", event.ExitFailed
 	case "docs-api":
 		end.Outcome, end.Reason, end.ExitCode, end.Code = event.Publish, "push: refused", event.ExitPublish, event.CodeLease
 	case "docs-site":
-		return []event.Event{jobEnded(j.ID, event.JobEnd{Outcome: event.Skipped, Reason: "it needs deps-web", Code: event.CodeNeed, CostUSD: costs(0.0)})}
+		return []event.Event{reporttest.JobEnded(j.ID, event.JobEnd{Outcome: event.Skipped, Reason: "it needs deps-web", Code: event.CodeNeed, CostUSD: reporttest.Costs(0.0)})}
 	default:
 		events = append(events,
 			about(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: "0123456789", Branch: "millhand/" + j.Task, Message: "m"}}),
 			about(event.Event{Type: event.CommitPublished, Published: &event.Published{Remote: "https://git.example.com/" + j.Repo, Branch: "millhand/" + j.Task, Hash: "0123456789"}}))
 	}
-	return append(events, jobEnded(j.ID, end))
+	return append(events, reporttest.JobEnded(j.ID, end))
 }
 
 // bulkRun is a run of the bulk plan or, if total is not 0, of one shard of it.
@@ -162,7 +163,7 @@ func bulkRun(tb testing.TB, id string, minute, index, total int) []byte {
 		codes = append(codes, events[len(events)-1].JobEnd.ExitCode)
 	}
 	exit := event.Worst(codes)
-	return store(tb, minute, append(events, runEnded(exit.OutcomeOf(), exit))...)
+	return store(tb, minute, append(events, reporttest.RunEnded(exit.OutcomeOf(), exit))...)
 }
 
 // timeless takes from a report what two runs of one plan never share.
@@ -189,7 +190,7 @@ func timeless(r *report.Report, runs ...string) *report.Report {
 }
 
 func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
-	complete := timeless(load(t, bulkRun(t, "w", 0, 0, 0)), "w")
+	complete := timeless(reporttest.Load(t, bulkRun(t, "w", 0, 0, 0)), "w")
 	for total := 1; total <= 9; total++ { // the ninth shard has no job
 		var runs []saved
 		var ids []string
@@ -205,7 +206,7 @@ func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
 		got := timeless(merged.Report, ids...)
 		slices.SortFunc(got.Warnings, byPlan(got)) // jobs of different shards are at work at the same time
 		for ending, write := range writers() {
-			if diff := cmp.Diff(render(t, write, complete), render(t, write, got)); diff != "" {
+			if diff := cmp.Diff(reporttest.Render(t, write, complete), reporttest.Render(t, write, got)); diff != "" {
 				t.Errorf("%d shards, %s (-whole +merged):\n%s", total, ending, diff)
 			}
 		}
@@ -222,7 +223,7 @@ func TestMergedRunThatWasResumed(t *testing.T) {
 		{Type: event.BaselineEnded, Job: "a", Baseline: &event.Baseline{Name: "test", Passed: true, In: event.InWorkspace}},
 		{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "test", Attempt: 1, Passed: true}},
 	}
-	events := slices.Concat([]event.Event{run}, begin, []event.Event{run}, begin, []event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed}), runEnded(event.Passed, event.ExitOK)})
+	events := slices.Concat([]event.Event{run}, begin, []event.Event{run}, begin, []event.Event{reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}), reporttest.RunEnded(event.Passed, event.ExitOK)})
 	merged, _ := merge(t, saved{"r", store(t, 0, events...)})
 	j := merged.Report.Jobs[0]
 	if len(j.Phases) != 1 || len(j.Baseline) != 1 || len(j.Verify) != 1 {
@@ -248,7 +249,7 @@ func TestMergedRunID(t *testing.T) {
 	if run.ID != "20260304-093101-1695f73d" {
 		t.Errorf("the id is %s", run.ID)
 	}
-	first, second := load(t, bulkRun(t, "s1", 3, 1, 2)), load(t, bulkRun(t, "s2", 1, 2, 2))
+	first, second := reporttest.Load(t, bulkRun(t, "s1", 3, 1, 2)), reporttest.Load(t, bulkRun(t, "s2", 1, 2, 2))
 	if !run.StartedAt.Equal(second.Run.StartedAt.Time) || !run.FinishedAt.Equal(first.Run.FinishedAt.Time) {
 		t.Errorf("from %s to %s", run.StartedAt, run.FinishedAt)
 	}
@@ -287,7 +288,7 @@ func one(tb testing.TB, id string, minute int, events ...event.Event) saved {
 func TestPriceTableOfMergedRuns(t *testing.T) {
 	of := func(id string, table *event.PriceTable) saved {
 		run := &event.Run{ID: id, PlanHash: "h", Version: "v", Prices: table, Jobs: []event.PlannedJob{{ID: "a", Task: "t", Repo: "shop"}}}
-		return saved{id, store(t, 1, event.Event{Type: event.RunStarted, Run: run}, runEnded(event.Passed, 0))}
+		return saved{id, store(t, 1, event.Event{Type: event.RunStarted, Run: run}, reporttest.RunEnded(event.Passed, 0))}
 	}
 	old, recent := &event.PriceTable{Dated: "2026-06-01", Version: "0.1.7"}, &event.PriceTable{Dated: "2026-11-02", Version: "0.1.8"}
 	merged, _ := merge(t, of("x", recent), of("y", nil), of("z", old))
@@ -299,16 +300,16 @@ func TestPriceTableOfMergedRuns(t *testing.T) {
 // done is a run of job a that came to that end, with what it cost.
 func done(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit, usd float64) saved {
 	tb.Helper()
-	return one(tb, id, minute, started("a"), turnEnded(id+"/a", 1, costs(usd)),
+	return one(tb, id, minute, reporttest.Started("a"), reporttest.TurnEnded(id+"/a", 1, reporttest.Costs(usd)),
 		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: id, Kind: "added"}}},
-		jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, Turns: 1, Usage: money.Usage{Input: 10, Output: 1}, CostUSD: costs(usd)}),
-		runEnded(outcome, exit))
+		reporttest.JobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, Turns: 1, Usage: money.Usage{Input: 10, Output: 1}, CostUSD: reporttest.Costs(usd)}),
+		reporttest.RunEnded(outcome, exit))
 }
 
 // superseded is a run that never began job a.
 func superseded(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit) saved {
 	tb.Helper()
-	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: costs(0.0)}), runEnded(outcome, exit))
+	return one(tb, id, minute, reporttest.JobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: reporttest.Costs(0.0)}), reporttest.RunEnded(outcome, exit))
 }
 
 func TestMergeSelectsRunOfJob(t *testing.T) {
@@ -322,90 +323,90 @@ func TestMergeSelectsRunOfJob(t *testing.T) {
 		Exit    event.Exit
 	}
 	killed := func(id string, minute int) saved {
-		return one(t, id, minute, started("a"), turnEnded(id+"/a", 1, costs(0.5)))
+		return one(t, id, minute, reporttest.Started("a"), reporttest.TurnEnded(id+"/a", 1, reporttest.Costs(0.5)))
 	}
 	cloneFailed := func(id string, minute int) saved {
-		return one(t, id, minute, jobEnded("a", event.JobEnd{Outcome: event.Error, Reason: id, ExitCode: event.ExitPublish, CostUSD: costs(0.0)}), runEnded(event.Error, 7))
+		return one(t, id, minute, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Error, Reason: id, ExitCode: event.ExitPublish, CostUSD: reporttest.Costs(0.0)}), reporttest.RunEnded(event.Error, 7))
 	}
-	interrupted := one(t, "int", 5, started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "int", ExitCode: event.ExitFailed, CostUSD: costs(0.0)}), runEnded(event.Cancelled, event.ExitInterrupt))
-	resumed := one(t, "res", 1, started("a"), turnEnded("res/a", 1, costs(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Turns: 1, CostUSD: costs(0.5)}),
+	interrupted := one(t, "int", 5, reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "int", ExitCode: event.ExitFailed, CostUSD: reporttest.Costs(0.0)}), reporttest.RunEnded(event.Cancelled, event.ExitInterrupt))
+	resumed := one(t, "res", 1, reporttest.Started("a"), reporttest.TurnEnded("res/a", 1, reporttest.Costs(0.5)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Cancelled, Turns: 1, CostUSD: reporttest.Costs(0.5)}),
 		event.Event{Type: event.RunStarted, Run: &event.Run{ID: "res", PlanHash: "h", Jobs: []event.PlannedJob{{ID: "a"}}}},
-		started("a"), turnEnded("res/a", 2, costs(0.25)), jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, CostUSD: costs(0.75)}), runEnded(event.Passed, 0))
+		reporttest.Started("a"), reporttest.TurnEnded("res/a", 2, reporttest.Costs(0.25)), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, CostUSD: reporttest.Costs(0.75)}), reporttest.RunEnded(event.Passed, 0))
 	for name, c := range map[string]struct {
 		runs []saved
 		want result
 	}{
 		"the last": {
 			[]saved{done(t, "x", 2, event.Passed, 0, 0.5), done(t, "y", 1, event.Failed, 1, 0.25)},
-			result{"x", event.Passed, "x", 1, 2, costs(0.75), 0},
+			result{"x", event.Passed, "x", 1, 2, reporttest.Costs(0.75), 0},
 		},
 		"the last, though it is worse": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), done(t, "y", 2, event.Policy, 3, 0.25)},
-			result{"y", event.Policy, "y", 1, 2, costs(0.75), 3},
+			result{"y", event.Policy, "y", 1, 2, reporttest.Costs(0.75), 3},
 		},
 		"of those that started at once the last by id": {
 			[]saved{done(t, "y", 1, event.Passed, 0, 0.5), done(t, "x", 1, event.Failed, 1, 0.25)},
-			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
+			result{"y", event.Passed, "y", 1, 2, reporttest.Costs(0.75), 0},
 		},
 		"the one that passed, not one that was skipped later": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), superseded(t, "y", 2, event.Skipped, event.ExitBudget)},
-			result{"x", event.Passed, "x", 0, 1, costs(0.5), 0},
+			result{"x", event.Passed, "x", 0, 1, reporttest.Costs(0.5), 0},
 		},
 		"the one that failed, not one that was cancelled before it began": {
 			[]saved{done(t, "x", 1, event.Failed, 1, 0.5), superseded(t, "y", 2, event.Cancelled, event.ExitInterrupt)},
-			result{"x", event.Failed, "x", 0, 1, costs(0.5), 1},
+			result{"x", event.Failed, "x", 0, 1, reporttest.Costs(0.5), 1},
 		},
 		"the one that ran after a skipped one": {
 			[]saved{superseded(t, "x", 1, event.Skipped, 5), done(t, "y", 2, event.Passed, 0, 0.5)},
-			result{"y", event.Passed, "y", 0, 1, costs(0.5), 0},
+			result{"y", event.Passed, "y", 0, 1, reporttest.Costs(0.5), 0},
 		},
 		"the last of those that never began": {
 			[]saved{superseded(t, "x", 1, event.Skipped, 5), superseded(t, "y", 2, event.Skipped, 0)},
-			result{"y", event.Skipped, "y", 0, 0, costs(0.0), 0},
+			result{"y", event.Skipped, "y", 0, 0, reporttest.Costs(0.0), 0},
 		},
 		"one whose repository could not be had": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), cloneFailed("y", 2)},
-			result{"y", event.Error, "y", 1, 1, costs(0.5), 7},
+			result{"y", event.Error, "y", 1, 1, reporttest.Costs(0.5), 7},
 		},
 		"a killed one": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.25), killed("y", 2)},
-			result{"y", event.Cancelled, "the run ended before the job completed", 1, 2, costs(0.75), event.ExitInternal},
+			result{"y", event.Cancelled, "the run ended before the job completed", 1, 2, reporttest.Costs(0.75), event.ExitInternal},
 		},
 		"after a killed one": {
 			[]saved{killed("x", 1), done(t, "y", 2, event.Passed, 0, 0.25)},
-			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
+			result{"y", event.Passed, "y", 1, 2, reporttest.Costs(0.75), 0},
 		},
 		"skipped after a killed one": {
 			[]saved{killed("x", 1), superseded(t, "y", 2, event.Skipped, 0)},
-			result{"y", event.Skipped, "y", 1, 1, costs(0.5), 0},
+			result{"y", event.Skipped, "y", 1, 1, reporttest.Costs(0.5), 0},
 		},
 		"killed before the job began": {
 			[]saved{one(t, "x", 1)},
-			result{"x", event.Skipped, "the job did not start", 0, 0, costs(0.0), event.ExitInternal},
+			result{"x", event.Skipped, "the job did not start", 0, 0, reporttest.Costs(0.0), event.ExitInternal},
 		},
 		"three runs": {
 			[]saved{done(t, "x", 1, event.Failed, 1, 0.25), done(t, "y", 2, event.Failed, 1, 0.25), done(t, "z", 3, event.Passed, 0, 0.25)},
-			result{"z", event.Passed, "z", 2, 3, costs(0.75), 0},
+			result{"z", event.Passed, "z", 2, 3, reporttest.Costs(0.75), 0},
 		},
 		"interrupted, and the job with it": {
 			[]saved{interrupted},
-			result{"int", event.Cancelled, "int", 0, 0, costs(0.0), event.ExitInterrupt},
+			result{"int", event.Cancelled, "int", 0, 0, reporttest.Costs(0.0), event.ExitInterrupt},
 		},
 		"interrupted, and run again": {
 			[]saved{interrupted, done(t, "z", 9, event.Passed, 0, 0.25)},
-			result{"z", event.Passed, "z", 1, 1, costs(0.25), 0},
+			result{"z", event.Passed, "z", 1, 1, reporttest.Costs(0.25), 0},
 		},
 		"resumed": {
 			[]saved{resumed},
-			result{"res", event.Passed, "", 0, 2, costs(0.75), 0},
+			result{"res", event.Passed, "", 0, 2, reporttest.Costs(0.75), 0},
 		},
 		"resumed, and run again": {
 			[]saved{resumed, done(t, "z", 9, event.Failed, 1, 0.25)},
-			result{"z", event.Failed, "z", 1, 3, costs(1.0), 1},
+			result{"z", event.Failed, "z", 1, 3, reporttest.Costs(1.0), 1},
 		},
 		"a cost that nobody knows": {
 			[]saved{
-				one(t, "x", 1, started("a"), jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2}), runEnded(event.Failed, 1)),
+				one(t, "x", 1, reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2}), reporttest.RunEnded(event.Failed, 1)),
 				done(t, "y", 2, event.Passed, 0, 0.25),
 			},
 			result{"y", event.Passed, "y", 1, 3, nil, 0},
@@ -453,7 +454,7 @@ func TestJobsOfAMissingShardAreNotRun(t *testing.T) {
 	if merged.Exit != event.ExitPublish || merged.Report.Run.ExitCode != event.ExitPublish || len(merged.Report.Jobs) != 8 {
 		t.Errorf("exit code %d of %d jobs", merged.Exit, len(merged.Report.Jobs))
 	}
-	if list := render(t, report.Failed, merged.Report); !strings.Contains(list, "/src/site\n") {
+	if list := reporttest.Render(t, report.Failed, merged.Report); !strings.Contains(list, "/src/site\n") {
 		t.Errorf("what was not run is not to be run again:\n%s", list)
 	}
 	for _, failOn := range []event.FailOn{event.FailOnAny, event.FailOnAll, event.FailOnVerify, event.FailOnPolicy, event.FailOnNever} {
@@ -470,8 +471,8 @@ func TestJobsOfAMissingShardAreNotRun(t *testing.T) {
 
 func TestReasonOfAJobMissingFromItsShard(t *testing.T) {
 	planned := func(id string, shard int) event.PlannedJob { return event.PlannedJob{ID: id, Shard: shard} }
-	first := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "1", Shard: &event.Shard{Index: 1, Total: 2}, Elsewhere: []event.PlannedJob{planned("a", 2), planned("b", 2)}}}, runEnded(event.Passed, 0))
-	second := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "2", Shard: &event.Shard{Index: 2, Total: 2}, Jobs: []event.PlannedJob{planned("b", 2)}}}, jobEnded("b", event.JobEnd{Outcome: event.Passed}), runEnded(event.Passed, 0))
+	first := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "1", Shard: &event.Shard{Index: 1, Total: 2}, Elsewhere: []event.PlannedJob{planned("a", 2), planned("b", 2)}}}, reporttest.RunEnded(event.Passed, 0))
+	second := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "2", Shard: &event.Shard{Index: 2, Total: 2}, Jobs: []event.PlannedJob{planned("b", 2)}}}, reporttest.JobEnded("b", event.JobEnd{Outcome: event.Passed}), reporttest.RunEnded(event.Passed, 0))
 	merged, _ := merge(t, saved{"1", first}, saved{"2", second})
 	if j := merged.Report.Jobs[1]; j.ID != "a" || j.Reason != "not run: missing from shard 2/2" || merged.Exit != event.ExitFailed {
 		t.Errorf("%s: %s, exit code %d", j.ID, j.Reason, merged.Exit)
@@ -496,7 +497,7 @@ func TestMergeRefusesConflictingParts(t *testing.T) {
 	run := func(name string, change func(*event.Run)) saved {
 		r := &event.Run{ID: name, PlanHash: "h", Shard: &event.Shard{Index: 1, Total: 3}}
 		change(r)
-		return saved{name, store(t, 1, event.Event{Type: event.RunStarted, Run: r}, runEnded(event.Passed, 0))}
+		return saved{name, store(t, 1, event.Event{Type: event.RunStarted, Run: r}, reporttest.RunEnded(event.Passed, 0))}
 	}
 	good := run("good", func(*event.Run) {})
 	listed := func(name, hash string, repos ...string) saved {
@@ -518,7 +519,7 @@ func TestMergeRefusesConflictingParts(t *testing.T) {
 		"a torn first event":   {[]saved{{"other", good.stream[:20]}}, "merge other: no events"},
 		"damage":               {[]saved{{"other", append([]byte("{\n"), good.stream...)}}, "merge other: invalid events: read event stream, line 1: unexpected end of JSON input"},
 		"fields of other type": {[]saved{{"other", []byte(`{"seq":1,"type":"run.started","run":7}` + "\n")}}, "merge other: invalid events: read event stream, line 1: json: cannot unmarshal"},
-		"no start":             {[]saved{{"other", store(t, 1, started("a"))}}, "merge other: the first event is not run.started"},
+		"no start":             {[]saved{{"other", store(t, 1, reporttest.Started("a"))}}, "merge other: the first event is not run.started"},
 		"no id":                {[]saved{run("other", func(r *event.Run) { r.ID = "" })}, "merge other: run.started has no run id"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -573,7 +574,7 @@ func TestJobsWithoutIndexKeepTheOrderOfShards(t *testing.T) {
 			r.Jobs = append(r.Jobs, event.PlannedJob{ID: j, Shard: index})
 		}
 		r.Elsewhere = []event.PlannedJob{{ID: "e", Shard: 3}, {ID: "d", Shard: 3}}
-		return saved{id, store(t, 9-index, event.Event{Type: event.RunStarted, Run: r}, started("stray"), runEnded(event.Passed, 0))}
+		return saved{id, store(t, 9-index, event.Event{Type: event.RunStarted, Run: r}, reporttest.Started("stray"), reporttest.RunEnded(event.Passed, 0))}
 	}
 	merged, _ := merge(t, run("x", 2, "a", "b"), run("y", 1, "z", "c"))
 	var ids []string

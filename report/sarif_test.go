@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 )
 
@@ -46,9 +47,9 @@ func reviewed(t *testing.T, outputs map[string]string) *report.Report {
 		if outputs[j.ID] == "" {
 			end = event.JobEnd{Outcome: event.Failed, Reason: "denied"}
 		}
-		events = append(events, event.Event{Type: event.JobStarted, Job: j.ID, JobStart: &event.JobStart{Base: "0c9d"}}, jobEnded(j.ID, end))
+		events = append(events, event.Event{Type: event.JobStarted, Job: j.ID, JobStart: &event.JobStart{Base: "0c9d"}}, reporttest.JobEnded(j.ID, end))
 	}
-	return fold(t, events...)
+	return reporttest.Fold(t, events...)
 }
 
 func TestSARIF(t *testing.T) {
@@ -60,7 +61,7 @@ func TestSARIF(t *testing.T) {
 		"clean": `{"summary": "Nothing.", "findings": []}`,
 		"other": `{"summary": "no review", "findings": [{"path": "x"}]}`,
 	})
-	text := render(t, report.SARIF, r)
+	text := reporttest.Render(t, report.SARIF, r)
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -69,19 +70,19 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	golden(t, "testdata/findings.sarif", text)
-	golden(t, "testdata/findings.summary", render(t, report.Markdown, r))
-	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+	golden(t, "testdata/findings.summary", reporttest.Render(t, report.Markdown, r))
+	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))
 	if other := reviewed(t, nil); r.Jobs[0].Review == nil || r.Jobs[3].Review != nil || !r.HasFindings() || other.HasFindings() {
 		t.Error("which jobs have findings is wrong")
 	}
-	if again := reviewed(t, map[string]string{"review": `{"findings": [{"path": "src/a b#1.go", "line": 90, "severity": "error", "rule": "sql injection", "message": "other words"}]}`}); !strings.Contains(text, fingerprint(t, render(t, report.SARIF, again))) {
+	if again := reviewed(t, map[string]string{"review": `{"findings": [{"path": "src/a b#1.go", "line": 90, "severity": "error", "rule": "sql injection", "message": "other words"}]}`}); !strings.Contains(text, fingerprint(t, reporttest.Render(t, report.SARIF, again))) {
 		t.Error("a finding on another line in other words has another fingerprint")
 	}
 }
 
 // TestResultsHaveATextAndAnAddress has a finding whose message is empty.
 func TestResultsHaveATextAndAnAddress(t *testing.T) {
-	text := render(t, report.SARIF, reviewed(t, map[string]string{"review": `{"findings": [{"path": "100%/a?b.go", "severity": "note", "rule": "dead-code", "message": ""}]}`}))
+	text := reporttest.Render(t, report.SARIF, reviewed(t, map[string]string{"review": `{"findings": [{"path": "100%/a?b.go", "severity": "note", "rule": "dead-code", "message": ""}]}`}))
 	for _, want := range []string{`"text": "dead-code"`, `"uri": "100%25/a%3Fb.go"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s not found in %s", want, text)

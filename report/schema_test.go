@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/reportschema"
 )
@@ -122,7 +123,7 @@ func checkField(t *testing.T, name string, def map[string]any) {
 // Only values whose shape is not millhand's to know are open.
 func TestSchemaRejectsInvalidReports(t *testing.T) {
 	schema := compileSchema(t)
-	text := render(t, report.JSON, load(t, streams(t)["passed"]))
+	text := reporttest.Render(t, report.JSON, reporttest.Load(t, reporttest.Streams(t, "testdata")["passed"]))
 	for name, c := range map[string]struct {
 		old, new string
 		valid    bool
@@ -160,13 +161,13 @@ func TestSchemaRejectsInvalidReports(t *testing.T) {
 }
 
 func TestReportRoundTrip(t *testing.T) {
-	for name, stream := range streams(t) {
-		want := render(t, report.JSON, load(t, stream))
+	for name, stream := range reporttest.Streams(t, "testdata") {
+		want := reporttest.Render(t, report.JSON, reporttest.Load(t, stream))
 		var r report.Report
 		if err := json.Unmarshal([]byte(want), &r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want, render(t, report.JSON, &r)); diff != "" {
+		if diff := cmp.Diff(want, reporttest.Render(t, report.JSON, &r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/internal/prices"
 )
 
@@ -46,7 +47,7 @@ func TestCostComputedByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := load(t, stream)
+	r := reporttest.Load(t, stream)
 	j := r.Jobs[0]
 	turns := j.Sessions[0].TurnCosts
 	for _, c := range []struct {
