@@ -6,6 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report/excerpt"
 )
 
 // compared is a verify command before and after the agent's work.
@@ -118,10 +119,10 @@ func (p *page) addNotBegun(jobs []Job, code event.Code, title string) {
 		if n := len(names) - maxDenied; n > 0 {
 			names, more = names[:maxDenied], fmt.Sprintf(" and %d more", n)
 		}
-		p.add(fmt.Sprintf("%s%s: %s\n\n", strings.Join(names, ", "), more, inline(head(j.Reason, maxReason))))
+		p.add(fmt.Sprintf("%s%s: %s\n\n", strings.Join(names, ", "), more, inline(excerpt.Head(j.Reason, maxReason))))
 		for _, b := range j.Baseline {
 			if !b.Passed && b.Tail != "" {
-				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.Result(), fence("text", tail(b.Output(), maxTail))))
+				p.add(fmt.Sprintf("Verify %s: %s\n\n%s\n", codeDetail(b.Name), b.Result(), fence("text", excerpt.Tail(b.Output(), maxTail))))
 			}
 		}
 	}

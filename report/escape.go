@@ -1,10 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/text/printable"
 )
@@ -60,36 +58,4 @@ func fence(language, s string) string {
 	s = printable.Disarm(strings.TrimRight(printable.Visible(s), "\n"))
 	ticks := printable.Fence(s)
 	return ticks + language + "\n" + s + "\n" + ticks + "\n"
-}
-
-// encoded replaces invalid UTF-8 like a round trip through JSON, so that truncation does
-// not depend on the origin of a text.
-func encoded(s string) string {
-	return strings.Map(func(r rune) rune { return r }, s)
-}
-
-// head truncates a text to limit bytes, with a notice.
-func head(s string, limit int) string {
-	s = encoded(s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (%d more bytes in report.json)", s[:cut], len(s)-cut)
-}
-
-// tail is like head, but keeps the end.
-func tail(s string, limit int) string {
-	s = encoded(s)
-	if len(s) <= limit {
-		return s
-	}
-	cut := len(s) - limit
-	for cut < len(s) && !utf8.RuneStart(s[cut]) {
-		cut++
-	}
-	return fmt.Sprintf("(%d bytes before this in report.json) …%s", cut, s[cut:])
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/excerpt"
 	"github.com/millhand/millhand/report/xmldoc"
 )
 
@@ -282,10 +283,10 @@ func jobCase(j *Job) testcase {
 		Classname: xmlText(j.Task),
 		Name:      xmlText(j.ID),
 		Time:      seconds(j.ElapsedMS),
-		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
-		SystemErr: xmlText(head(warningLines(j), maxJUnitText)),
+		SystemOut: &systemOut{strings.TrimLeft(excerpt.Head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
+		SystemErr: xmlText(excerpt.Head(warningLines(j), maxJUnitText)),
 	}
-	c.end(jobResult(j), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))})
+	c.end(jobResult(j), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(excerpt.Head(j.Reason, maxJUnitText))})
 	return c
 }
 
@@ -309,7 +310,7 @@ func callList(j *Job) string {
 		if what == "" {
 			what = OneLine(c.Input)
 		}
-		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, head(spaced(what), 200), c.Status)
+		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, excerpt.Head(spaced(what), 200), c.Status)
 		if about := c.Metadata.String(); about != "" {
 			fmt.Fprintf(&list, " (%s)", spaced(about))
 		}
@@ -318,7 +319,7 @@ func callList(j *Job) string {
 	if list.Len() == 0 {
 		return ""
 	}
-	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(head(list.String(), maxJUnitText), "\n")
+	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(excerpt.Head(list.String(), maxJUnitText), "\n")
 }
 
 // propertiesOf are the properties of jobs: sums of numbers, and the different texts.
@@ -363,7 +364,7 @@ func different(jobs []*Job, of func(*Job) string) xmlText {
 			texts = append(texts, text)
 		}
 	}
-	return xmlText(head(strings.Join(texts, ", "), maxJUnitText))
+	return xmlText(excerpt.Head(strings.Join(texts, ", "), maxJUnitText))
 }
 
 // commitHash returns the commit of a job; "" for none.
@@ -403,7 +404,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	c.end(verifyResult(&last), &problem{
 		Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
 		Type:    "verify",
-		Text:    xmlText(cmp.Or(tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
+		Text:    xmlText(cmp.Or(excerpt.Tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
 	})
 	var earlier strings.Builder
 	for _, b := range j.Baseline {
@@ -416,7 +417,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 			fmt.Fprintf(&earlier, "%s: %s\n%s\n", v.After(), v.Exit()+v.Where(), strings.TrimRight(v.Output(), "\n"))
 		}
 	}
-	c.SystemOut = output(tail(earlier.String(), maxJUnitText))
+	c.SystemOut = output(excerpt.Tail(earlier.String(), maxJUnitText))
 	return c
 }
 
@@ -427,10 +428,10 @@ func policyCase(j *Job) testcase {
 	for _, d := range j.Denied {
 		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
 	}
-	c.SystemOut = output(head(list.String(), maxJUnitText))
+	c.SystemOut = output(excerpt.Head(list.String(), maxJUnitText))
 	p := &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
 	if j.Outcome == event.Policy {
-		p.Message, p.Text = firstLine(j.Reason), xmlText(head(j.Reason, maxJUnitText))
+		p.Message, p.Text = firstLine(j.Reason), xmlText(excerpt.Head(j.Reason, maxJUnitText))
 	}
 	c.end(policyResult(j), p)
 	return c
@@ -439,5 +440,5 @@ func policyCase(j *Job) testcase {
 // firstLine shortens a text for a list of failures.
 func firstLine(s string) xmlText {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return xmlText(head(strings.TrimSpace(line), 500))
+	return xmlText(excerpt.Head(strings.TrimSpace(line), 500))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/report/excerpt"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
@@ -36,7 +37,7 @@ const (
 // repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
-	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), sentence(r)))
+	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(excerpt.Head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), sentence(r)))
 	p.addRollout(r.Run.Rollout)
 	p.addGrid(newGrid(r.Jobs))
 	p.addTables(r.Jobs)
@@ -179,7 +180,7 @@ func (p *page) addCause(c *Cause) {
 	}
 	about := "with denied calls or network access"
 	if c.Reason != "" {
-		about = "for the same reason: " + inline(head(c.Reason, maxDetail))
+		about = "for the same reason: " + inline(excerpt.Head(c.Reason, maxDetail))
 	}
 	p.add(fmt.Sprintf("%s: %s (%s) %s\n\n", inline(string(c.Outcome)), figures.Count(len(others), "other job"), listed(others), about))
 }
@@ -251,7 +252,7 @@ func (p *page) addWarnings(warnings []Warning) {
 		if w.Job != nil {
 			about = codeDetail(*w.Job) + ": "
 		}
-		p.add("- " + about + inline(head(w.Message, maxReason)) + "\n")
+		p.add("- " + about + inline(excerpt.Head(w.Message, maxReason)) + "\n")
 	}
 	if more := len(warnings) - maxWarnings; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
@@ -263,7 +264,7 @@ func (p *page) addWarnings(warnings []Warning) {
 func (p *page) addJob(j *Job) {
 	p.add(fmt.Sprintf("### %s: %s\n\n", codeDetail(j.ID), inline(string(j.Outcome))))
 	if j.Reason != "" {
-		p.add("Reason: " + inline(head(j.Reason, maxReason)) + "\n\n")
+		p.add("Reason: " + inline(excerpt.Head(j.Reason, maxReason)) + "\n\n")
 	}
 	for _, runs := range j.Verifies() {
 		if last := runs[len(runs)-1]; !last.Passed {
@@ -271,7 +272,7 @@ func (p *page) addJob(j *Job) {
 		}
 	}
 	if message := strings.TrimSpace(j.FinalMessage); message != "" && j.Review == nil {
-		p.add("Final message:\n\n" + markdown.Fitted(encoded(message), maxMessage, omitted) + "\n\n")
+		p.add("Final message:\n\n" + markdown.Fitted(excerpt.Encoded(message), maxMessage, omitted) + "\n\n")
 	}
 	p.addChanges(j)
 	p.addDenied(j)
@@ -324,7 +325,7 @@ func (p *page) addChanges(j *Job) {
 func (p *page) addVerify(v *Verify) {
 	output := "No output.\n"
 	if v.Tail != "" {
-		output = fence("text", tail(v.Output(), maxTail))
+		output = fence("text", excerpt.Tail(v.Output(), maxTail))
 	}
 	p.add(fmt.Sprintf("Verify %s, %s: %s\n\n%s\n", codeDetail(v.Name), v.After(), v.Exit()+v.Where(), output))
 }
@@ -337,7 +338,7 @@ func (p *page) addDenied(j *Job) {
 	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedText(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
-			codeDetail(OneLine(d.Input)), d.By(codeDetail), inline(head(d.Error, maxDetail))))
+			codeDetail(OneLine(d.Input)), d.By(codeDetail), inline(excerpt.Head(d.Error, maxDetail))))
 	}
 	if more := len(denied) - maxDenied; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
@@ -360,7 +361,7 @@ func (p *page) addNetwork(denied []NetworkDenial) {
 		if n.Port > 0 {
 			host += fmt.Sprintf(", port %d", n.Port)
 		}
-		p.add("- " + host + ": " + inline(head(text, maxDetail)) + "\n")
+		p.add("- " + host + ": " + inline(excerpt.Head(text, maxDetail)) + "\n")
 	}
 	if more := len(denied) - maxDenied; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
@@ -372,7 +373,7 @@ func (p *page) addNetwork(denied []NetworkDenial) {
 func (p *page) addReviews(jobs []Job) {
 	for i := range jobs {
 		if j := &jobs[i]; j.Review != nil {
-			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Review.Markdown(func(s string) string { return inline(head(s, maxReason)) })))
+			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Review.Markdown(func(s string) string { return inline(excerpt.Head(s, maxReason)) })))
 		}
 	}
 }
@@ -389,7 +390,7 @@ func (p *page) addSkipped(jobs []Job) {
 			titled = true
 			p.add("### Skipped\n\n")
 		}
-		p.add("- " + codeDetail(j.ID) + ": " + inline(head(j.Reason, maxReason)) + "\n")
+		p.add("- " + codeDetail(j.ID) + ": " + inline(excerpt.Head(j.Reason, maxReason)) + "\n")
 	}
 	if titled {
 		p.add("\n")
@@ -397,7 +398,7 @@ func (p *page) addSkipped(jobs []Job) {
 }
 
 // codeDetail formats a short text as a code span.
-func codeDetail(s string) string { return code(head(s, maxDetail)) }
+func codeDetail(s string) string { return code(excerpt.Head(s, maxDetail)) }
 
 // listed joins the first names of a list, with the number of the others.
 func listed(names []string) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/excerpt"
 	"github.com/millhand/millhand/report/patterns"
 )
 
@@ -28,7 +29,7 @@ func PatternsText(w io.Writer, r *patterns.Result, paint func(printable.Style, s
 	for _, g := range r.Reading {
 		fmt.Fprintf(&s, "  %s\n", plain(g.Job+" "+g.URL))
 		for _, why := range g.Reasons[:min(len(g.Reasons), maxWhy)] {
-			fmt.Fprintf(&s, "    %s %s: %s\n", s.paint(printable.Aside, fmt.Sprintf("%-12s", why.Kind)), plain(why.Location()), plain(head(why.Detail, maxWhyDetail)))
+			fmt.Fprintf(&s, "    %s %s: %s\n", s.paint(printable.Aside, fmt.Sprintf("%-12s", why.Kind)), plain(why.Location()), plain(excerpt.Head(why.Detail, maxWhyDetail)))
 		}
 		if more := len(g.Reasons) - maxWhy; more > 0 {
 			fmt.Fprintf(&s, "    and %d more\n", more)
@@ -38,7 +39,7 @@ func PatternsText(w io.Writer, r *patterns.Result, paint func(printable.Style, s
 		if i == 0 {
 			s.title("Patterns")
 		}
-		fmt.Fprintf(&s, "  %s\n", s.paint(printable.Heading, fmt.Sprintf("%d of %d: %s", p.Number, r.Common, plain(head(p.Shape, maxWhyDetail)))))
+		fmt.Fprintf(&s, "  %s\n", s.paint(printable.Heading, fmt.Sprintf("%d of %d: %s", p.Number, r.Common, plain(excerpt.Head(p.Shape, maxWhyDetail)))))
 		fmt.Fprintf(&s, "    %s in %s, such as %s %s\n", figures.Count(p.Edits, "edit"), countRepos(len(p.Repositories)), plain(p.Example.Job), plain(p.Example.Location()))
 		for line := range strings.Lines(p.Example.Diff) {
 			style := printable.Bad

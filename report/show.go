@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report/excerpt"
 )
 
 // Limits of the text of a job, in lines if not said otherwise.
@@ -61,7 +62,7 @@ func (s *shown) facts(name, value string) {
 // block writes the lines of a text, of which no one starts with the text of a model.
 func (s *shown) block(text string, style printable.Style) {
 	for line := range strings.Lines(strings.TrimRight(printable.Disarm(printable.Visible(text)), "\n")) {
-		line = strings.TrimRight("    | "+head(strings.TrimRight(line, "\n"), maxShownLine), " ")
+		line = strings.TrimRight("    | "+excerpt.Head(strings.TrimRight(line, "\n"), maxShownLine), " ")
 		if style != "" {
 			line = s.paint(style, line)
 		}
@@ -111,9 +112,9 @@ func (s *shown) message(j *Job) {
 		s.title(figures.Count(len(j.Review.Findings), "finding"))
 		s.block(j.Review.Summary, "")
 		for _, f := range j.Review.Findings {
-			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(head(f.Message, maxShownLine)))
+			fmt.Fprintf(s, "  %s %s %s: %s\n", s.paint(outcomeStyle(false), string(f.Severity)), plain(f.Location()), f.Rule, plain(excerpt.Head(f.Message, maxShownLine)))
 			if f.Suggestion != "" {
-				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(head(f.Suggestion, maxShownLine))))
+				fmt.Fprintf(s, "    %s\n", s.paint(printable.Aside, "suggestion: "+plain(excerpt.Head(f.Suggestion, maxShownLine))))
 			}
 		}
 	case strings.TrimSpace(j.FinalMessage) != "":
@@ -176,7 +177,7 @@ func (s *shown) denied(j *Job) {
 	}
 	s.title("denied")
 	for _, d := range j.Denied {
-		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(head(OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
 	}
 	for _, n := range j.Network {
 		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))
@@ -196,7 +197,7 @@ func (s *shown) calls(j *Job) {
 			about += ", " + m
 		}
 		fmt.Fprintf(s, "  %s %s %s %s %s\n", s.paint(printable.Aside, fmt.Sprintf("turn %2d", c.Turn)), s.paint(outcomeStyle(c.Status == event.CallCompleted), fmt.Sprintf("%-9s", c.Status)),
-			plain(c.Tool), plain(head(subject(c), maxDetail)), s.paint(printable.Aside, plain(about)))
+			plain(c.Tool), plain(excerpt.Head(subject(c), maxDetail)), s.paint(printable.Aside, plain(about)))
 	}
 }
 
@@ -247,7 +248,7 @@ func (s *shown) changes(j *Job, patch string) {
 		case strings.HasPrefix(line, "-"):
 			style = printable.Bad
 		}
-		fmt.Fprintln(s, strings.TrimRight("    "+s.styled(style, head(line, maxShownLine)), " "))
+		fmt.Fprintln(s, strings.TrimRight("    "+s.styled(style, excerpt.Head(line, maxShownLine)), " "))
 	}
 	if more := len(lines) - maxShownPatch; more > 0 {
 		fmt.Fprintf(s, "    … %s more in the patch\n", figures.Count(more, "line"))

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/internal/testing/reporttest"
 )
 
 // What testdata/fallback.jsonl costs, worked out by hand from the table of

@@ -6,31 +6,6 @@ import (
 	"testing"
 )
 
-func TestTruncationKeepsCharacters(t *testing.T) {
-	if got, want := head("aéé", 4), "aé… (2 more bytes in report.json)"; got != want {
-		t.Errorf("head: %s, want %s", got, want)
-	}
-	if got, want := tail("ééa", 4), "(2 bytes before this in report.json) …éa"; got != want {
-		t.Errorf("tail: %s, want %s", got, want)
-	}
-	if got := head("éé", 4) + tail("éé", 4); got != "éééé" {
-		t.Errorf("a text that fits was cut: %s", got)
-	}
-}
-
-func TestFenceIsLongerThanBackticksInTheText(t *testing.T) {
-	for text, want := range map[string]string{
-		"":            "```text\n\n```\n",
-		"a\n\n":       "```text\na\n```\n",
-		"```\n`````x": "``````text\n```\n`````x\n``````\n",
-		"\r\n::a\n":   "```text\n\n: :a\n```\n",
-	} {
-		if got := fence("text", text); got != want {
-			t.Errorf("fence(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 // Laying out changes nothing but white space and the form of strings.
 func FuzzLayout(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":{"c":[[],{}]}}],"d":"\"\\\/\u0041\ud83d\ude00","":-1.50e+3}`))
