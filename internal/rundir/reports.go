@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/proc/failpoint"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -50,7 +51,7 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 	failpoint.Hit(failpoint.RunFinishing, "")
 	defer failpoint.Hit(failpoint.RunFinished, "")
 	outputs.Prune(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
-	d.dir.Remove("outputs")                         //nolint:errcheck // removed only if empty
+	d.dir.Remove("outputs")                          //nolint:errcheck // removed only if empty
 	d.reserve.Close()
 	// Complete events are enough to write the reports later.
 	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Final())) }
@@ -137,7 +138,7 @@ const (
 // The functions are for one report, and can be called concurrently.
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		"report.json": report.JSON, "junit.xml": report.JUnit, "failed.txt": report.Failed,
+		"report.json": report.JSON, "junit.xml": junit.Write, "failed.txt": report.Failed,
 		findingsFile: report.SARIF, "summary.md": report.Markdown,
 		pageFile: func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
+	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/report/telemetry"
 	"github.com/millhand/millhand/tasks/problem"
@@ -59,7 +60,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		{"json", "Print report.json", alone(report.JSON)},
-		{"junit", "Print junit.xml", alone(report.JUnit)},
+		{"junit", "Print junit.xml", alone(junit.Write)},
 		{"markdown", "Print summary.md", alone(report.Markdown)},
 		{"sarif", "Print the findings of reviews as SARIF", alone(report.SARIF)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {

@@ -1,9 +1,11 @@
-package report_test
+package junit_test
 
 import (
 	"encoding/xml"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/junit"
 )
 
 // suites is junit.xml as a CI system reads it.
@@ -63,6 +66,23 @@ func parseJUnit(tb testing.TB, text string) suites {
 	return s
 }
 
+// validXML asks xmllint, where it is installed, whether the text fits the XSD.
+func validXML(t *testing.T, text string) {
+	t.Helper()
+	xmllint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Log("xmllint is not installed: not validated against the XSD")
+		return
+	}
+	for _, schema := range []string{"junit.xsd", "junit-10.xsd"} {
+		cmd := exec.CommandContext(t.Context(), xmllint, "--nonet", "--noout", "--schema", filepath.Join("testdata", schema), "-")
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("junit.xml does not fit %s: %v\n%s", schema, err, out)
+		}
+	}
+}
+
 // result is a testcase in one word.
 func (c xcase) result() string {
 	switch {
@@ -77,8 +97,10 @@ func (c xcase) result() string {
 }
 
 func TestJUnitCounts(t *testing.T) {
-	for name, stream := range reporttest.Streams(t, "testdata") {
-		got := parseJUnit(t, reporttest.Render(t, report.JUnit, reporttest.Load(t, stream)))
+	for name, stream := range reporttest.Streams(t, "../testdata") {
+		text := reporttest.Render(t, junit.Write, reporttest.Load(t, stream))
+		validXML(t, text)
+		got := parseJUnit(t, text)
 		var all tally
 		for _, suite := range got.Suites {
 			want := tally{Tests: len(suite.Cases)}
@@ -119,7 +141,7 @@ func TestOutcomeIsFailureErrorOrSkip(t *testing.T) {
 		event.Cancelled: {"skipped", "passed"},
 	} {
 		r := reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: outcome, Reason: "why\nin full"}))
-		cases := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases
+		cases := parseJUnit(t, reporttest.Render(t, junit.Write, r)).Suites[0].Cases
 		if got := [2]string{cases[0].result(), cases[1].result()}; got != want {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
 		}
@@ -134,7 +156,7 @@ func TestOutcomeIsFailureErrorOrSkip(t *testing.T) {
 func TestJobThatDidNotStartHasNoPassedCase(t *testing.T) {
 	r := reporttest.Fold(t, reporttest.Planned("a", "b"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: "no sandbox"}))
 	got := map[string]string{}
-	for _, c := range parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases {
+	for _, c := range parseJUnit(t, reporttest.Render(t, junit.Write, r)).Suites[0].Cases {
 		got[c.Name] = c.result()
 	}
 	want := map[string]string{"a": "failure", "a policy": "failure", "b": "skipped", "b policy": "skipped"}
@@ -151,7 +173,7 @@ func TestLastAttemptOfVerifyDecides(t *testing.T) {
 		verify("tests", 1, false, "first\n"), verify("lint", 1, true, "fine"),
 		verify("tests", 2, false, "second"), verify("lint", 2, false, "broken"),
 		verify("tests", 3, true, "third"))
-	cases := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0].Cases[1:3]
+	cases := parseJUnit(t, reporttest.Render(t, junit.Write, r)).Suites[0].Cases[1:3]
 	want := []xcase{
 		{Class: "a", Name: "a verify tests", Time: "1.234", Out: "attempt 1: exit code 9\nfirst\nattempt 2: exit code 9\nsecond\n"},
 		{Class: "a", Name: "a verify lint", Time: "1.234", Failure: &problem{"attempt 2: exit code 9", "verify", "broken"}},
@@ -163,7 +185,7 @@ func TestLastAttemptOfVerifyDecides(t *testing.T) {
 
 func TestJUnitProperties(t *testing.T) {
 	got := map[string]string{}
-	suite := parseJUnit(t, reporttest.Render(t, report.JUnit, reporttest.Load(t, reporttest.Streams(t, "testdata")["passed"]))).Suites[0]
+	suite := parseJUnit(t, reporttest.Render(t, junit.Write, reporttest.Load(t, reporttest.Streams(t, "../testdata")["passed"]))).Suites[0]
 	for _, p := range suite.Props {
 		got[p.Name] = p.Value
 		if line := "[[PROPERTY|" + p.Name + "=" + p.Value + "]]\n"; !strings.Contains(suite.Cases[0].Out, line) {
@@ -177,7 +199,7 @@ func TestJUnitProperties(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	unpriced := reporttest.Render(t, report.JUnit, reporttest.Load(t, reporttest.Streams(t, "testdata")["unpriced"]))
+	unpriced := reporttest.Render(t, junit.Write, reporttest.Load(t, reporttest.Streams(t, "../testdata")["unpriced"]))
 	if !strings.Contains(unpriced, `name="cost_usd" value="unknown"`) {
 		t.Error("an unknown cost is not told as such")
 	}
@@ -190,7 +212,7 @@ func TestPropertiesOfSeveralJobs(t *testing.T) {
 	}
 	r := reporttest.Fold(t, reporttest.Planned("a", "b"), reporttest.Started("a"), reporttest.TurnEnded("s", 1, nil), end("a"), reporttest.Started("b"), end("b"))
 	r.Jobs[0].Model, r.Jobs[1].Model, r.Jobs[0].Turns, r.Jobs[1].Turns = "m]]", "n", 2, 3
-	suite := parseJUnit(t, reporttest.Render(t, report.JUnit, r)).Suites[0]
+	suite := parseJUnit(t, reporttest.Render(t, junit.Write, r)).Suites[0]
 	got := map[string]string{}
 	for _, p := range suite.Props {
 		got[p.Name] = p.Value
@@ -206,7 +228,7 @@ func TestPropertiesOfSeveralJobs(t *testing.T) {
 // Jenkins attaches files that outputs name.
 func TestDirectivesOfReadersAreBroken(t *testing.T) {
 	const attach = "[[ATTACHMENT|/etc/passwd]]"
-	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"),
+	text := reporttest.Render(t, junit.Write, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"),
 		event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: attach, Tail: attach}},
 		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed, Reason: attach, FinalMessage: attach + "[[PROPERTY|cost_usd=7]]"})))
 	if strings.Contains(text, "[[ATTACHMENT") || strings.Contains(text, "[[PROPERTY|cost_usd=7]]") || !strings.Contains(text, "[ [ATTACHMENT|/etc/passwd]]") {
@@ -215,12 +237,12 @@ func TestDirectivesOfReadersAreBroken(t *testing.T) {
 }
 
 func TestJUnitNamesAreStable(t *testing.T) {
-	stream := string(reporttest.Streams(t, "testdata")["repos"])
+	stream := string(reporttest.Streams(t, "../testdata")["repos"])
 	again := strings.ReplaceAll(strings.ReplaceAll(stream, "20260304-093000-7f3a", "20270101-000000-beef"), "2026-03-04T09", "2027-01-01T00")
 	if again == stream {
 		t.Fatal("the streams do not differ")
 	}
-	first, second := reporttest.Render(t, report.JUnit, reporttest.Load(t, []byte(stream))), reporttest.Render(t, report.JUnit, reporttest.Load(t, []byte(again)))
+	first, second := reporttest.Render(t, junit.Write, reporttest.Load(t, []byte(stream))), reporttest.Render(t, junit.Write, reporttest.Load(t, []byte(again)))
 	stamps := regexp.MustCompile(` timestamp="[^"]*"`)
 	if diff := cmp.Diff(stamps.ReplaceAllString(first, ""), stamps.ReplaceAllString(second, "")); diff != "" {
 		t.Errorf("(-first run +second run):\n%s", diff)
@@ -232,7 +254,7 @@ func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 	denied := reporttest.Called("s", 1, "x", event.CallDenied)
 	denied.Call.Error = long
 	failed := event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "tests", Tail: long}}
-	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), denied, failed, failed,
+	text := reporttest.Render(t, junit.Write, reporttest.Fold(t, reporttest.Planned("a"), reporttest.Started("a"), denied, failed, failed,
 		reporttest.JobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: long, FinalMessage: long})))
 	if len(text) > 512<<10 {
 		t.Errorf("junit.xml has %d bytes", len(text))
@@ -249,12 +271,15 @@ func TestJUnitIsValidForAnyText(t *testing.T) {
 	if testing.Short() {
 		n = 1000
 	}
+	for _, text := range reporttest.Texts() {
+		validXML(t, reporttest.Render(t, junit.Write, reporttest.Fold(t, reporttest.Lived(text, nil, nil)...)))
+	}
 	for i := range n {
 		events = append(events, event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{
 			Name: fmt.Sprint(i, reporttest.RandomText(random)), Attempt: 1, Tail: reporttest.RandomText(random),
 		}})
 	}
-	text := reporttest.Render(t, report.JUnit, reporttest.Fold(t, events...))
+	text := reporttest.Render(t, junit.Write, reporttest.Fold(t, events...))
 	if got := parseJUnit(t, text).Failures; got != n {
 		t.Errorf("%d failures, want %d", got, n)
 	}
@@ -266,7 +291,7 @@ func FuzzJUnitText(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		out := reporttest.Render(t, report.JUnit, reporttest.Fold(t, reporttest.Lived(text, nil, nil)...))
+		out := reporttest.Render(t, junit.Write, reporttest.Fold(t, reporttest.Lived(text, nil, nil)...))
 		if !utf8.ValidString(out) {
 			t.Error("junit.xml is not UTF-8")
 		}
@@ -295,7 +320,7 @@ func TestJUnitIsWrittenByTestCase(t *testing.T) {
 		r.Jobs = append(r.Jobs, report.Job{ID: "a", Repo: "r", Outcome: event.Passed, FinalMessage: strings.Repeat("x", 1000)})
 	}
 	var l longest
-	if err := report.JUnit(&l, r); err != nil || l > 4000 {
+	if err := junit.Write(&l, r); err != nil || l > 4000 {
 		t.Errorf("a write of %d bytes, %v", l, err)
 	}
 }

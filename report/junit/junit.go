@@ -1,4 +1,5 @@
-package report
+// Package junit writes the report of a run as JUnit XML, for CI systems. It reads no events.
+package junit
 
 import (
 	"cmp"
@@ -15,18 +16,19 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
 	"github.com/millhand/millhand/report/xmldoc"
 )
 
-// maxJUnitText limits each text in junit.xml, in bytes: consumers fail on texts as long
+// maxText limits each text in junit.xml, in bytes: consumers fail on texts as long
 // as those in report.json.
-const maxJUnitText = 64 << 10
+const maxText = 64 << 10
 
-// JUnit writes junit.xml: a testsuite for each repo with, for each job, a testcase for
+// Write writes junit.xml: a testsuite for each repo with, for each job, a testcase for
 // the job, one for each verify command and one for policy. Names are the same in every
 // run of a plan.
-func JUnit(w io.Writer, r *Report) error {
+func Write(w io.Writer, r *report.Report) error {
 	all := suites(r)
 	p := xmldoc.NewWriter(w)
 	p.Put(all.start(&r.Run))
@@ -60,7 +62,7 @@ type testsuite struct {
 	tally
 	name xmlText
 	time seconds
-	jobs []*Job
+	jobs []*report.Job
 }
 
 // tally counts test cases.
@@ -149,7 +151,7 @@ func (s seconds) MarshalText() ([]byte, error) {
 }
 
 // suites groups the jobs by repository, and counts the results of their test cases, whose number precedes them in the file.
-func suites(r *Report) *testsuites {
+func suites(r *report.Report) *testsuites {
 	all := &testsuites{}
 	byRepo := map[string]*testsuite{}
 	for i := range r.Jobs {
@@ -181,7 +183,7 @@ const (
 )
 
 // caseResults returns the results of the test cases of a job, in their order.
-func caseResults(j *Job) []caseResult {
+func caseResults(j *report.Job) []caseResult {
 	all := []caseResult{jobResult(j)}
 	for _, runs := range j.Verifies() {
 		all = append(all, verifyResult(&runs[len(runs)-1]))
@@ -189,7 +191,7 @@ func caseResults(j *Job) []caseResult {
 	return append(all, policyResult(j))
 }
 
-func jobResult(j *Job) caseResult {
+func jobResult(j *report.Job) caseResult {
 	switch j.Outcome {
 	case event.Passed:
 		return casePassed
@@ -202,7 +204,7 @@ func jobResult(j *Job) caseResult {
 	}
 }
 
-func verifyResult(last *Verify) caseResult {
+func verifyResult(last *report.Verify) caseResult {
 	if last.Passed {
 		return casePassed
 	}
@@ -210,7 +212,7 @@ func verifyResult(last *Verify) caseResult {
 }
 
 // policyResult is a failure if denials ended the job.
-func policyResult(j *Job) caseResult {
+func policyResult(j *report.Job) caseResult {
 	switch {
 	case j.Outcome == event.Policy:
 		return caseFailed
@@ -234,7 +236,7 @@ func (c *testcase) end(result caseResult, p *problem) {
 }
 
 // cases returns the test cases of a job.
-func cases(j *Job) iter.Seq[testcase] {
+func cases(j *report.Job) iter.Seq[testcase] {
 	return func(yield func(testcase) bool) {
 		if !yield(jobCase(j)) {
 			return
@@ -248,11 +250,11 @@ func cases(j *Job) iter.Seq[testcase] {
 	}
 }
 
-func (s *testsuites) start(r *Run) xml.StartElement {
+func (s *testsuites) start(r *report.Run) xml.StartElement {
 	return xmldoc.Start("testsuites", append(s.attrs(xmlText(r.Title())), xmldoc.Attr("time", seconds(r.ElapsedMS)))...)
 }
 
-func (s *testsuite) start(r *Run) xml.StartElement {
+func (s *testsuite) start(r *report.Run) xml.StartElement {
 	all := append(s.attrs(s.name), xmldoc.Number("skipped", s.skipped), xmldoc.Attr("time", s.time))
 	if !r.StartedAt.IsZero() {
 		all = append(all, xmldoc.Attr("timestamp", xmlText(r.StartedAt.UTC().Format("2006-01-02T15:04:05"))))
@@ -278,20 +280,20 @@ func (t *tally) add(result caseResult) {
 	}
 }
 
-func jobCase(j *Job) testcase {
+func jobCase(j *report.Job) testcase {
 	c := testcase{
 		Classname: xmlText(j.Task),
 		Name:      xmlText(j.ID),
 		Time:      seconds(j.ElapsedMS),
-		SystemOut: &systemOut{strings.TrimLeft(excerpt.Head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), propertiesOf(j)},
-		SystemErr: xmlText(excerpt.Head(warningLines(j), maxJUnitText)),
+		SystemOut: &systemOut{strings.TrimLeft(excerpt.Head(j.FinalMessage, maxText)+callList(j), "\n"), propertiesOf(j)},
+		SystemErr: xmlText(excerpt.Head(warningLines(j), maxText)),
 	}
-	c.end(jobResult(j), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(excerpt.Head(j.Reason, maxJUnitText))})
+	c.end(jobResult(j), &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(excerpt.Head(j.Reason, maxText))})
 	return c
 }
 
 // warningLines returns the warnings about a job, each as a line.
-func warningLines(j *Job) string {
+func warningLines(j *report.Job) string {
 	var b strings.Builder
 	for _, w := range j.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", spaced(w))
@@ -303,12 +305,12 @@ func warningLines(j *Job) string {
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // callList lists the calls of a job; "" for none.
-func callList(j *Job) string {
+func callList(j *report.Job) string {
 	var list strings.Builder
 	for _, c := range j.Calls {
 		what := c.Title
 		if what == "" {
-			what = OneLine(c.Input)
+			what = report.OneLine(c.Input)
 		}
 		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, excerpt.Head(spaced(what), 200), c.Status)
 		if about := c.Metadata.String(); about != "" {
@@ -319,25 +321,25 @@ func callList(j *Job) string {
 	if list.Len() == 0 {
 		return ""
 	}
-	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(excerpt.Head(list.String(), maxJUnitText), "\n")
+	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(excerpt.Head(list.String(), maxText), "\n")
 }
 
 // propertiesOf are the properties of jobs: sums of numbers, and the different texts.
-func propertiesOf(jobs ...*Job) []property {
+func propertiesOf(jobs ...*report.Job) []property {
 	return []property{
 		{"cost_usd", costOf(jobs)},
-		{"turns", total(jobs, func(j *Job) int { return j.Turns })},
-		{"tool_calls", total(jobs, (*Job).CallCount)},
-		{"denied_calls", total(jobs, func(j *Job) int { return len(j.Denied) })},
-		{"model", different(jobs, func(j *Job) string { return j.Model })},
+		{"turns", total(jobs, func(j *report.Job) int { return j.Turns })},
+		{"tool_calls", total(jobs, (*report.Job).CallCount)},
+		{"denied_calls", total(jobs, func(j *report.Job) int { return len(j.Denied) })},
+		{"model", different(jobs, func(j *report.Job) string { return j.Model })},
 		{"commit", different(jobs, commitHash)},
-		{"sandbox", different(jobs, func(j *Job) string { return j.Sandbox.Level })},
+		{"sandbox", different(jobs, func(j *report.Job) string { return j.Sandbox.Level })},
 		{"baseline", different(jobs, baselineText)},
 	}
 }
 
 // costOf returns the cost of jobs, unknown if that of any is.
-func costOf(jobs []*Job) xmlText {
+func costOf(jobs []*report.Job) xmlText {
 	var sum money.Total
 	for _, j := range jobs {
 		sum.Add(j.CostUSD, 0)
@@ -348,7 +350,7 @@ func costOf(jobs []*Job) xmlText {
 	return "unknown"
 }
 
-func total(jobs []*Job, of func(*Job) int) xmlText {
+func total(jobs []*report.Job, of func(*report.Job) int) xmlText {
 	sum := 0
 	for _, j := range jobs {
 		sum += of(j)
@@ -357,18 +359,18 @@ func total(jobs []*Job, of func(*Job) int) xmlText {
 }
 
 // different returns the texts of jobs, each once, in a list.
-func different(jobs []*Job, of func(*Job) string) xmlText {
+func different(jobs []*report.Job, of func(*report.Job) string) xmlText {
 	var texts []string
 	for _, j := range jobs {
 		if text := of(j); text != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
-	return xmlText(excerpt.Head(strings.Join(texts, ", "), maxJUnitText))
+	return xmlText(excerpt.Head(strings.Join(texts, ", "), maxText))
 }
 
 // commitHash returns the commit of a job; "" for none.
-func commitHash(j *Job) string {
+func commitHash(j *report.Job) string {
 	if j.Commit == nil {
 		return ""
 	}
@@ -377,7 +379,7 @@ func commitHash(j *Job) string {
 
 // baselineText describes the verify commands before the agent started; "" if they did
 // not run.
-func baselineText(j *Job) string {
+func baselineText(j *report.Job) string {
 	switch {
 	case len(j.Baseline) == 0:
 		return ""
@@ -394,7 +396,7 @@ func baselineText(j *Job) string {
 
 // verifyCase reports the last run of a verify command as its result, and earlier
 // failed runs as output.
-func verifyCase(j *Job, runs []Verify) testcase {
+func verifyCase(j *report.Job, runs []report.Verify) testcase {
 	last := runs[len(runs)-1]
 	c := testcase{
 		Classname: xmlText(j.Task),
@@ -404,7 +406,7 @@ func verifyCase(j *Job, runs []Verify) testcase {
 	c.end(verifyResult(&last), &problem{
 		Message: xmlText(fmt.Sprintf("%s: %s", last.After(), last.Exit()+last.Where())),
 		Type:    "verify",
-		Text:    xmlText(cmp.Or(excerpt.Tail(last.Output(), maxJUnitText), last.Exit()+", no output")), // some readers show only this
+		Text:    xmlText(cmp.Or(excerpt.Tail(last.Output(), maxText), last.Exit()+", no output")), // some readers show only this
 	})
 	var earlier strings.Builder
 	for _, b := range j.Baseline {
@@ -417,21 +419,21 @@ func verifyCase(j *Job, runs []Verify) testcase {
 			fmt.Fprintf(&earlier, "%s: %s\n%s\n", v.After(), v.Exit()+v.Where(), strings.TrimRight(v.Output(), "\n"))
 		}
 	}
-	c.SystemOut = output(excerpt.Tail(earlier.String(), maxJUnitText))
+	c.SystemOut = output(excerpt.Tail(earlier.String(), maxText))
 	return c
 }
 
 // policyCase lists denials.
-func policyCase(j *Job) testcase {
+func policyCase(j *report.Job) testcase {
 	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
 	var list strings.Builder
 	for _, d := range j.Denied {
-		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
+		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, report.OneLine(d.Input), d.By(strings.TrimSpace), d.Error)
 	}
-	c.SystemOut = output(excerpt.Head(list.String(), maxJUnitText))
+	c.SystemOut = output(excerpt.Head(list.String(), maxText))
 	p := &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
 	if j.Outcome == event.Policy {
-		p.Message, p.Text = firstLine(j.Reason), xmlText(excerpt.Head(j.Reason, maxJUnitText))
+		p.Message, p.Text = firstLine(j.Reason), xmlText(excerpt.Head(j.Reason, maxText))
 	}
 	c.end(policyResult(j), p)
 	return c
