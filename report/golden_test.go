@@ -160,3 +160,7 @@ func TestWriteErrors(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestSummaryHasFindings(t *testing.T) {
+	golden(t, "testdata/findings.summary", reporttest.Render(t, report.Markdown, reporttest.Reviewed(t, reporttest.Findings())))
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/report/junit"
+	"github.com/millhand/millhand/report/sarif"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -139,7 +140,7 @@ const (
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
 		"report.json": report.JSON, "junit.xml": junit.Write, "failed.txt": report.Failed,
-		findingsFile: report.SARIF, "summary.md": report.Markdown,
+		findingsFile: sarif.Write, "summary.md": report.Markdown,
 		pageFile: func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/report/patterns"
+	"github.com/millhand/millhand/report/sarif"
 	"github.com/millhand/millhand/report/telemetry"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -62,7 +63,7 @@ func Formats() []Format {
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(junit.Write)},
 		{"markdown", "Print summary.md", alone(report.Markdown)},
-		{"sarif", "Print the findings of reviews as SARIF", alone(report.SARIF)},
+		{"sarif", "Print the findings of reviews as SARIF", alone(sarif.Write)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
 			return html.Write(out, r, rundir.Details(files))
 		}},

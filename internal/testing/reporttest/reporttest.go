@@ -173,3 +173,33 @@ func Render(tb testing.TB, write func(io.Writer, *report.Report) error, r *repor
 	}
 	return b.String()
 }
+
+// Findings are outputs of reviews for [Reviewed].
+func Findings() map[string]string {
+	return map[string]string{
+		"review": `{"summary": "s <b>", "findings": [
+			{"path": "src/a b#1.go", "line": 7, "severity": "error", "rule": "SQL injection", "message": "m | \u202e [x](y)", "suggestion": "use ?"},
+			{"path": "src/a b#1.go", "line": 9, "severity": "error", "rule": "sql-injection", "message": "again", "suggestion": ""},
+			{"path": "/etc/passwd", "line": 1, "severity": "note", "rule": "x", "message": "elsewhere", "suggestion": ""}]}`,
+		"clean": `{"summary": "Nothing.", "findings": []}`,
+		"other": `{"summary": "no review", "findings": [{"path": "x"}]}`,
+	}
+}
+
+// Reviewed returns the report of the jobs review, clean and failed with the output schema of findings, and of the job other without; one
+// without an output failed.
+func Reviewed(tb testing.TB, outputs map[string]string) *report.Report {
+	tb.Helper()
+	run := &event.Run{ID: "r", Version: "1.0.0", Jobs: []event.PlannedJob{
+		{ID: "review", Findings: true, Location: "https://user:secret@git.example.com/shop ref=main"}, {ID: "clean", Findings: true, Location: "/src/shop"}, {ID: "failed", Findings: true}, {ID: "other"},
+	}}
+	events := []event.Event{{Type: event.RunStarted, Run: run}}
+	for _, j := range run.Jobs {
+		end := event.JobEnd{Outcome: event.Passed, Output: json.RawMessage(outputs[j.ID])}
+		if outputs[j.ID] == "" {
+			end = event.JobEnd{Outcome: event.Failed, Reason: "denied"}
+		}
+		events = append(events, event.Event{Type: event.JobStarted, Job: j.ID, JobStart: &event.JobStart{Base: "0c9d"}}, JobEnded(j.ID, end))
+	}
+	return Fold(tb, events...)
+}
