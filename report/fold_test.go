@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 func retried(session string, turn int) event.Event {
@@ -233,7 +234,7 @@ func TestUnknownEnumValuesAreReplaced(t *testing.T) {
 		t.Error("the event's own decision was changed")
 	}
 	for _, word := range []string{`"fine"`, `"great"`, `"C"`, `"renamed"`, `"paused"`, `"ask"`} {
-		if !strings.Contains(reporttest.Render(t, report.Text, r), word) {
+		if !strings.Contains(reporttest.Render(t, summary.Text, r), word) {
 			t.Errorf("no warning of %s", word)
 		}
 	}
@@ -320,7 +321,7 @@ func TestCommentOfAJob(t *testing.T) {
 	if diff := cmp.Diff(&report.Comment{URL: "https://git.example.com/shop/pull/7#c1", Created: true}, r.Jobs[0].Comment); diff != "" || r.Jobs[1].Comment != nil {
 		t.Errorf("comment (-want +got):\n%s %v", diff, r.Jobs[1].Comment)
 	}
-	if page := reporttest.Render(t, report.Markdown, r); !strings.Contains(page, "https://git.example.com/shop/pull/7#c1") {
+	if page := reporttest.Render(t, summary.Markdown, r); !strings.Contains(page, "https://git.example.com/shop/pull/7#c1") {
 		t.Errorf("summary.md lacks the comment:\n%s", page)
 	}
 	validJSON(t, compileSchema(t), reporttest.Render(t, report.JSON, r))

@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/report/reportschema"
+	"github.com/millhand/millhand/report/summary"
 )
 
 var update = flag.Bool("update", false, "regenerate the golden files")
@@ -27,7 +28,7 @@ var update = flag.Bool("update", false, "regenerate the golden files")
 // writers are the formats, by the ending of their golden file.
 func writers() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		".json": report.JSON, ".xml": junit.Write, ".md": report.Markdown, ".txt": report.Text, ".failed": report.Failed, ".show": everyJob,
+		".json": report.JSON, ".xml": junit.Write, ".md": summary.Markdown, ".txt": summary.Text, ".failed": summary.Failed, ".show": everyJob,
 	}
 }
 
@@ -35,7 +36,7 @@ func writers() map[string]func(io.Writer, *report.Report) error {
 func everyJob(w io.Writer, r *report.Report) error {
 	for i := range r.Jobs {
 		patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[31mred\n+::error::x\n"
-		if err := report.JobText(w, &r.Jobs[i], patch, func(_ printable.Style, text string) string { return text }); err != nil {
+		if err := summary.JobText(w, &r.Jobs[i], patch, func(_ printable.Style, text string) string { return text }); err != nil {
 			return err
 		}
 	}
@@ -124,8 +125,8 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 			check := func() {
 				validJSON(t, schema, reporttest.Render(t, report.JSON, f.Report()))
 				wellFormed(t, reporttest.Render(t, junit.Write, f.Report()))
-				reporttest.Render(t, report.Markdown, f.Report())
-				reporttest.Render(t, report.Text, f.Report())
+				reporttest.Render(t, summary.Markdown, f.Report())
+				reporttest.Render(t, summary.Text, f.Report())
 			}
 			check()
 			complete := stream[:bytes.LastIndexByte(stream, '\n')+1] // a torn end has a warning of its own
@@ -162,5 +163,5 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestSummaryHasFindings(t *testing.T) {
-	golden(t, "testdata/findings.summary", reporttest.Render(t, report.Markdown, reporttest.Reviewed(t, reporttest.Findings())))
+	golden(t, "testdata/findings.summary", reporttest.Render(t, summary.Markdown, reporttest.Reviewed(t, reporttest.Findings())))
 }

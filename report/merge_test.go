@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // saved is a stored run to be merged.
@@ -454,7 +455,7 @@ func TestJobsOfAMissingShardAreNotRun(t *testing.T) {
 	if merged.Exit != event.ExitPublish || merged.Report.Run.ExitCode != event.ExitPublish || len(merged.Report.Jobs) != 8 {
 		t.Errorf("exit code %d of %d jobs", merged.Exit, len(merged.Report.Jobs))
 	}
-	if list := reporttest.Render(t, report.Failed, merged.Report); !strings.Contains(list, "/src/site\n") {
+	if list := reporttest.Render(t, summary.Failed, merged.Report); !strings.Contains(list, "/src/site\n") {
 		t.Errorf("what was not run is not to be run again:\n%s", list)
 	}
 	for _, failOn := range []event.FailOn{event.FailOnAny, event.FailOnAll, event.FailOnVerify, event.FailOnPolicy, event.FailOnNever} {

@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/junit"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // sameWhenReplayed checks that a report can be re-created at any
@@ -122,9 +123,9 @@ func FuzzFold(f *testing.F) {
 		}
 		validJSON(t, schema, reporttest.Render(t, report.JSON, r))
 		wellFormed(t, reporttest.Render(t, junit.Write, r))
-		if n := len(reporttest.Render(t, report.Markdown, r)); n > 900<<10 {
+		if n := len(reporttest.Render(t, summary.Markdown, r)); n > 900<<10 {
 			t.Errorf("the summary has %d bytes", n)
 		}
-		reporttest.Render(t, report.Text, r)
+		reporttest.Render(t, summary.Text, r)
 	})
 }

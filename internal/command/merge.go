@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 type mergeOptions struct {
@@ -81,7 +82,7 @@ func writeMerged(w world.World, out *rundir.Dir, parts []report.Input, failOn ev
 		return fault.New(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
 	w.KeepResult(out.Path())
-	report.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
+	summary.PaintedText(w.Out, merged.Report, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	return fault.Silent(merged.Exit)
 }

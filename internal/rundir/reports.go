@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/report/html"
 	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/report/sarif"
+	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/tools/outputs"
 )
 
@@ -139,8 +140,8 @@ const (
 // The functions are for one report, and can be called concurrently.
 func Formats(files fs.FS) map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		"report.json": report.JSON, "junit.xml": junit.Write, "failed.txt": report.Failed,
-		findingsFile: sarif.Write, "summary.md": report.Markdown,
+		"report.json": report.JSON, "junit.xml": junit.Write, "failed.txt": summary.Failed,
+		findingsFile: sarif.Write, "summary.md": summary.Markdown,
 		pageFile: func(w io.Writer, r *report.Report) error { return html.Write(w, r, Details(files)) },
 	}
 }

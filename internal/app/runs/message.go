@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // setupKey matches the key that lacks, as package envfault proposes it.
@@ -52,7 +53,7 @@ func (o *Options) printMessage(w world.World, rep *report.Report, dir string) {
 		}
 	}
 	if !o.Log.Quiet {
-		report.Reasons(w.Err, rep) //nolint:errcheck // see output
+		summary.Reasons(w.Err, rep) //nolint:errcheck // see output
 		if hint := lacksSetup(o.Prompt, rep); hint != "" {
 			fmt.Fprintln(w.Err, printable.Line("no setup commands were run: add "+hint, 1000))
 		}

@@ -36,6 +36,7 @@ import (
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
@@ -399,7 +400,7 @@ func PrintText(w world.World, rep *report.Report, dir string) {
 	if isAction(w) {
 		rep = withoutReasons(rep)
 	}
-	report.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
+	summary.PaintedText(w.Out, rep, view.Outcomes(w.Out, w.Getenv)) //nolint:errcheck // see output
 	fmt.Fprintf(w.Out, "\nreports: %s\n", printable.Text(dir))
 	if here, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
@@ -411,7 +412,7 @@ func PrintText(w world.World, rep *report.Report, dir string) {
 
 // printBrief prints the result of a run in one line; the log has the reasons of failures.
 func printBrief(w world.World, rep *report.Report, _ string) {
-	report.Brief(w.Out, rep) //nolint:errcheck // as above
+	summary.Brief(w.Out, rep) //nolint:errcheck // as above
 }
 
 // printJSON prints the result of a run as one JSON document.

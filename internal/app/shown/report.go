@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/report/junit"
 	"github.com/millhand/millhand/report/patterns"
 	"github.com/millhand/millhand/report/sarif"
+	"github.com/millhand/millhand/report/summary"
 	"github.com/millhand/millhand/report/telemetry"
 	"github.com/millhand/millhand/tasks/problem"
 )
@@ -62,7 +63,7 @@ func Formats() []Format {
 	return []Format{
 		{"json", "Print report.json", alone(report.JSON)},
 		{"junit", "Print junit.xml", alone(junit.Write)},
-		{"markdown", "Print summary.md", alone(report.Markdown)},
+		{"markdown", "Print summary.md", alone(summary.Markdown)},
 		{"sarif", "Print the findings of reviews as SARIF", alone(sarif.Write)},
 		{"html", "Print report.html, a page for people", func(out io.Writer, r *report.Report, files fs.FS) error {
 			return html.Write(out, r, rundir.Details(files))
@@ -84,7 +85,7 @@ func (o ReportOptions) show(ctx context.Context, w world.World, r *report.Report
 		if o.JSON {
 			return report.JSON(w.Out, r)
 		}
-		return paged(ctx, w, func(out io.Writer) error { return report.PaintedText(out, r, view.Outcomes(w.Out, w.Getenv)) })
+		return paged(ctx, w, func(out io.Writer) error { return summary.PaintedText(out, r, view.Outcomes(w.Out, w.Getenv)) })
 	}
 	i := slices.IndexFunc(r.Jobs, func(j report.Job) bool { return j.ID == o.Job })
 	if i < 0 {
@@ -102,7 +103,7 @@ func (o ReportOptions) show(ctx context.Context, w world.World, r *report.Report
 		return printable.WriteJSON(w.Out, job)
 	}
 	return paged(ctx, w, func(out io.Writer) error {
-		return report.JobText(out, job, rundir.Patch(files, job), painter(w))
+		return summary.JobText(out, job, rundir.Patch(files, job), painter(w))
 	})
 }
 
@@ -144,6 +145,6 @@ func Patterns(ctx context.Context, w world.World, o ReportOptions) error {
 				*patterns.Result
 			}{r.Run.ID, found})
 		}
-		return paged(ctx, w, func(out io.Writer) error { return report.PatternsText(out, found, painter(w)) })
+		return paged(ctx, w, func(out io.Writer) error { return summary.PatternsText(out, found, painter(w)) })
 	})
 }

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
 )
 
@@ -25,7 +26,7 @@ const (
 // JobText writes what the report has of a job for a terminal: its result, the verify commands
 // before and after, denials, calls, costs, and the changes with the patch, which may be "".
 // paint adds the colours of a style.
-func JobText(w io.Writer, j *Job, patch string, paint func(printable.Style, string) string) error {
+func JobText(w io.Writer, j *report.Job, patch string, paint func(printable.Style, string) string) error {
 	j, err := j.Complete()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func outcomeStyle(passed bool) printable.Style {
 	return printable.Bad
 }
 
-func (s *shown) head(j *Job) {
+func (s *shown) head(j *report.Job) {
 	fmt.Fprintf(s, "%s %s\n", s.paint(printable.Heading, "job "+plain(j.ID)), s.paint(outcomeStyle(j.Outcome == event.Passed || j.Outcome == event.Skipped), string(j.Outcome)))
 	s.facts("reason", j.Reason)
 	s.facts("code", string(j.ReasonCode))
@@ -106,7 +107,7 @@ func (s *shown) head(j *Job) {
 	}
 }
 
-func (s *shown) message(j *Job) {
+func (s *shown) message(j *report.Job) {
 	switch {
 	case j.Review != nil:
 		s.title(figures.Count(len(j.Review.Findings), "finding"))
@@ -123,7 +124,7 @@ func (s *shown) message(j *Job) {
 	}
 }
 
-func (s *shown) script(j *Job) {
+func (s *shown) script(j *report.Job) {
 	if j.Script == nil {
 		return
 	}
@@ -138,7 +139,7 @@ func (s *shown) script(j *Job) {
 	}
 }
 
-func (s *shown) verify(j *Job) {
+func (s *shown) verify(j *report.Job) {
 	if len(j.Baseline)+len(j.Verify) == 0 {
 		return
 	}
@@ -157,7 +158,7 @@ func (s *shown) verify(j *Job) {
 		line(b.Name, "before the agent", b.Passed, b.Exit(), b.ElapsedMS, b.Output(), !b.Passed)
 	}
 	for i, v := range j.Verify {
-		later := slices.ContainsFunc(j.Verify[i+1:], func(o Verify) bool { return o.Name == v.Name })
+		later := slices.ContainsFunc(j.Verify[i+1:], func(o report.Verify) bool { return o.Name == v.Name })
 		line(v.Name, v.After()+v.Where(), v.Passed, v.Exit(), v.ElapsedMS, v.Output(), !v.Passed && !later)
 	}
 }
@@ -171,13 +172,13 @@ func lastLines(text string, n int) string {
 	return fmt.Sprintf("… %s before this\n%s", figures.Count(len(lines)-n, "line"), strings.Join(lines[len(lines)-n:], "\n"))
 }
 
-func (s *shown) denied(j *Job) {
+func (s *shown) denied(j *report.Job) {
 	if len(j.Denied)+len(j.Network) == 0 {
 		return
 	}
 	s.title("denied")
 	for _, d := range j.Denied {
-		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
+		fmt.Fprintf(s, "  %s turn %d: %s %s, by %s\n", s.paint(printable.Bad, "denied"), d.Turn, plain(d.Tool), plain(excerpt.Head(report.OneLine(d.Input), maxDetail)), plain(d.By(func(s string) string { return s })))
 	}
 	for _, n := range j.Network {
 		fmt.Fprintf(s, "  %s %s, port %d: %s\n", s.paint(printable.Bad, "denied"), plain(n.Host), n.Port, plain(strings.TrimSuffix(n.Reason+"; "+n.Fix, "; ")))
@@ -185,7 +186,7 @@ func (s *shown) denied(j *Job) {
 }
 
 // calls writes one line for each call.
-func (s *shown) calls(j *Job) {
+func (s *shown) calls(j *report.Job) {
 	if len(j.Calls) == 0 {
 		return
 	}
@@ -202,7 +203,7 @@ func (s *shown) calls(j *Job) {
 }
 
 // subject is what the call was about: of bash the command, which its title describes.
-func subject(c *Call) string {
+func subject(c *report.Call) string {
 	var in struct {
 		Command string `json:"command"`
 	}
@@ -212,7 +213,7 @@ func subject(c *Call) string {
 	return c.Title
 }
 
-func (s *shown) leftOut(j *Job) {
+func (s *shown) leftOut(j *report.Job) {
 	if len(j.LeftOut) == 0 {
 		return
 	}
@@ -222,7 +223,7 @@ func (s *shown) leftOut(j *Job) {
 	}
 }
 
-func (s *shown) changes(j *Job, patch string) {
+func (s *shown) changes(j *report.Job, patch string) {
 	defer s.leftOut(j)
 	if len(j.Changes) == 0 {
 		return

@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 	"github.com/millhand/millhand/internal/text/printable"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 func TestColumnsOfCallsDoNotDependOnColours(t *testing.T) {
 	j := &report.Job{ID: "fix", Calls: []report.Call{{Tool: "read", Turn: 1, Status: event.CallCompleted}, {Tool: "bash", Turn: 1, Status: event.CallDenied}}}
 	show := func(paint func(printable.Style, string) string) string {
 		var b bytes.Buffer
-		if err := report.JobText(&b, j, "", paint); err != nil {
+		if err := summary.JobText(&b, j, "", paint); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -34,7 +35,7 @@ func TestLinesOfShownJobsAreShort(t *testing.T) {
 		Review: &findings.Review{Findings: []findings.Finding{{Rule: "other", Message: long, Suggestion: long}}},
 	}
 	var b bytes.Buffer
-	err := report.JobText(&b, j, "diff --git a/min.js b/min.js\n+"+long+"\n", func(_ printable.Style, text string) string { return text })
+	err := summary.JobText(&b, j, "diff --git a/min.js b/min.js\n+"+long+"\n", func(_ printable.Style, text string) string { return text })
 	if err != nil || b.Len() > 10_000 {
 		t.Errorf("%d bytes, %v", b.Len(), err)
 	}

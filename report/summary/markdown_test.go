@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // outsideFences is a summary without its code blocks. A fence ends at a line
@@ -84,7 +85,7 @@ func TestSummaryHasNoActiveMarkup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inert(t, reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
+		inert(t, reporttest.Render(t, summary.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
 	}
 }
 
@@ -97,7 +98,7 @@ func FuzzMarkdownText(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inert(t, reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
+		inert(t, reporttest.Render(t, summary.Markdown, reporttest.Fold(t, reporttest.Lived(text, input, nil)...)))
 	})
 }
 
@@ -112,7 +113,7 @@ func TestGitHubRenderer(t *testing.T) {
 	elements := func(tasks int, text func() string) map[string]int {
 		cmd := exec.CommandContext(t.Context(), renderer, "--unsafe",
 			"-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist", "-e", "footnotes")
-		cmd.Stdin = strings.NewReader(reporttest.Render(t, report.Markdown, randomRun(t, tasks, text)))
+		cmd.Stdin = strings.NewReader(reporttest.Render(t, summary.Markdown, randomRun(t, tasks, text)))
 		html, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("render summary: %v", err)
@@ -192,7 +193,7 @@ func TestLargeSummaryIsTruncatedWithANotice(t *testing.T) {
 		"one line":   reporttest.Lived(strings.Repeat("`", 3<<20), nil, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, events...))
+			summary := reporttest.Render(t, summary.Markdown, reporttest.Fold(t, events...))
 			if len(summary) > 900<<10 {
 				t.Errorf("the summary has %d bytes", len(summary))
 			}
@@ -210,7 +211,7 @@ func TestSummaryOfManyJobs(t *testing.T) {
 		ids[i] = fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
 	}
 	last := ids[len(ids)-1]
-	summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Planned(ids...), reporttest.Started(last),
+	summary := reporttest.Render(t, summary.Markdown, reporttest.Fold(t, reporttest.Planned(ids...), reporttest.Started(last),
 		reporttest.JobEnded(last, event.JobEnd{Outcome: event.Failed, Reason: "the one failure"}), reporttest.RunEnded(event.Failed, event.ExitFailed)))
 	for _, want := range []string{"10000 jobs: 0 passed, 1 failed, 9999 skipped", "more in report.json", "the one failure", "truncated at 900 KiB"} {
 		if !strings.Contains(summary, want) {
@@ -231,7 +232,7 @@ func TestSummaryGroupsReasons(t *testing.T) {
 		}
 		jobs = append(jobs, planEnd{fmt.Sprint("repo", i), "a", end})
 	}
-	summary := reporttest.Render(t, report.Markdown, runOf(t, jobs...))
+	summary := reporttest.Render(t, summary.Markdown, runOf(t, jobs...))
 	inert(t, summary)
 	if n := strings.Count(summary, "turn limit exceeded"); n != 4 {
 		t.Errorf("the reason is given %d times", n)
@@ -254,7 +255,7 @@ func TestLargeSummariesNameTheCommandThatComparesChanges(t *testing.T) {
 			r.Jobs = append(r.Jobs, report.Job{ID: fmt.Sprint(i), Repo: fmt.Sprint(i / 2), Changes: []event.Change{{Path: "a", Kind: "modified"}}})
 		}
 		r.Jobs = append(r.Jobs, report.Job{ID: "unchanged", Repo: "unchanged"})
-		return reporttest.Render(t, report.Markdown, &r)
+		return reporttest.Render(t, summary.Markdown, &r)
 	}
 	const want = "\n20 repositories were changed: `millhand report patterns 20260102-030405-1a2b3c4d` prints the edits that they share, and which changes to read.\n"
 	if got := summary(20); strings.Count(got, want) != 1 {

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report"
 )
 
 // sentence formats the run's totals as one line.
-func sentence(r *Report) string {
+func sentence(r *report.Report) string {
 	t := &r.Run.Totals
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		figures.Count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, figures.Count(t.Turns, "turn"),
@@ -19,7 +20,7 @@ func sentence(r *Report) string {
 }
 
 // costText formats the cost of the run, or a lower bound.
-func costText(t *Totals) string {
+func costText(t *report.Totals) string {
 	if t.CostAtLeast != nil && *t.CostAtLeast > 0 {
 		return "at least " + money.Rounded(t.CostAtLeast)
 	}

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"fmt"
@@ -6,18 +6,19 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/figures"
+	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
 )
 
 // compared is a verify command before and after the agent's work.
 type compared struct {
 	name   string
-	before Baseline
-	after  *Verify // nil if it did not run
+	before report.Baseline
+	after  *report.Verify // nil if it did not run
 }
 
 // compare returns the verify commands with a result before the agent started.
-func compare(j *Job) []compared {
+func compare(j *report.Job) []compared {
 	var all []compared
 	for _, b := range j.Baseline {
 		c := compared{name: b.Name, before: b}
@@ -47,7 +48,7 @@ const maxCompared = 200
 
 // addCompared adds a table of the verify commands that failed before or after the
 // agent's work.
-func (p *page) addCompared(jobs []Job) {
+func (p *page) addCompared(jobs []report.Job) {
 	var rows []string
 	same, fixed := 0, 0
 	for i := range jobs {
@@ -89,13 +90,13 @@ func (p *page) addCompared(jobs []Job) {
 
 // notBegun reports whether the job ended before the first model request, because of the
 // result of its verify commands.
-func notBegun(j *Job) bool {
+func notBegun(j *report.Job) bool {
 	return j.ReasonCode == event.CodeEnvironment || j.ReasonCode == event.CodeBaseline
 }
 
 // addNotBegun adds the jobs that ended with a code, grouped by reason.
-func (p *page) addNotBegun(jobs []Job, code event.Code, title string) {
-	var first []*Job // of each reason
+func (p *page) addNotBegun(jobs []report.Job, code event.Code, title string) {
+	var first []*report.Job // of each reason
 	ids := map[string][]string{}
 	count := 0
 	for i := range jobs {

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"net/url"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/report"
 )
 
 // forgePage is the page of a repository on its forge. The zero value is unknown, and has no hyperlinks.
@@ -18,7 +19,7 @@ type forgePage struct {
 
 // newForgePage returns the page of a remote. Its forge is known by the manifest, its host, or as the server of the CI
 // that started the run.
-func newForgePage(o Origin, by *event.StartedBy) forgePage {
+func newForgePage(o report.Origin, by *event.StartedBy) forgePage {
 	scheme, host, name := "https", "", ""
 	if u, err := url.Parse(o.Remote); err == nil && u.Host != "" {
 		host, name = u.Host, u.Path
@@ -63,7 +64,7 @@ func checkout(by *event.StartedBy) forgePage {
 	}
 	for _, runs := range []string{"/actions/runs/", "/-/pipelines/"} {
 		if repo, _, ok := strings.Cut(by.RunURL, runs); ok {
-			return newForgePage(Origin{Remote: repo}, by)
+			return newForgePage(report.Origin{Remote: repo}, by)
 		}
 	}
 	return forgePage{}
@@ -103,7 +104,7 @@ func (p forgePage) file(label, hash, name string) string {
 func escapePath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath()[1:] }
 
 // repository returns the name of the job's repository, as OWNER/NAME with a hyperlink if its page is known.
-func repository(j *Job, by *event.StartedBy) string {
+func repository(j *report.Job, by *event.StartedBy) string {
 	page := newForgePage(j.Origin, by)
 	if page.url == "" {
 		return codeDetail(j.Repo)
@@ -112,9 +113,9 @@ func repository(j *Job, by *event.StartedBy) string {
 }
 
 // pushedTo returns the page of the repository that has the job's commit; the zero value if nothing was pushed.
-func pushedTo(j *Job, by *event.StartedBy) forgePage {
+func pushedTo(j *report.Job, by *event.StartedBy) forgePage {
 	if j.Published == nil {
 		return forgePage{}
 	}
-	return newForgePage(Origin{Remote: j.Published.Remote, Forge: j.Origin.Forge}, by)
+	return newForgePage(report.Origin{Remote: j.Published.Remote, Forge: j.Origin.Forge}, by)
 }

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
 )
 
 // Failed writes failed.txt: the repositories of the jobs to run again, each once, in the
 // order of the plan, as a list for repos in a manifest. It omits repositories whose
 // location is unknown or has line breaks.
-func Failed(w io.Writer, r *Report) error {
+func Failed(w io.Writer, r *report.Report) error {
 	lines := []string{"# The repositories of jobs that did not pass: a list for `repos: [{file: ...}]`."}
 	listed := map[string]bool{}
 	for i := range r.Jobs {
@@ -31,7 +32,7 @@ func Failed(w io.Writer, r *Report) error {
 
 // retryable reports whether the job should run again: not if it passed, or was skipped
 // because of its condition or an existing branch.
-func retryable(j *Job) bool {
+func retryable(j *report.Job) bool {
 	switch j.Outcome {
 	case event.Passed:
 		return false

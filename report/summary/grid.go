@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/report"
 )
 
 // Limits of the overview by repository and task.
@@ -31,9 +32,9 @@ type grid struct {
 
 type gridRow struct {
 	repo   string
-	first  *Job     // of the repository
-	cells  []cell   // by task, like columns
-	failed []string // tasks of which a job failed
+	first  *report.Job // of the repository
+	cells  []cell      // by task, like columns
+	failed []string    // tasks of which a job failed
 	all    cell
 }
 
@@ -46,7 +47,7 @@ type cell struct {
 
 // newGrid returns nil for a run on a single repository. Repositories with
 // failures come first, then those with skipped jobs.
-func newGrid(jobs []Job) *grid {
+func newGrid(jobs []report.Job) *grid {
 	g := &grid{}
 	for i := range jobs {
 		if !slices.Contains(g.tasks, jobs[i].Task) && len(g.tasks) <= maxColumns {
@@ -74,7 +75,7 @@ func newGrid(jobs []Job) *grid {
 	return g
 }
 
-func (g *grid) add(row *gridRow, j *Job) {
+func (g *grid) add(row *gridRow, j *report.Job) {
 	g.all.add(j)
 	row.all.add(j)
 	if g.columns != nil {
@@ -87,7 +88,7 @@ func (g *grid) add(row *gridRow, j *Job) {
 	}
 }
 
-func (c *cell) add(j *Job) {
+func (c *cell) add(j *report.Job) {
 	switch j.Outcome {
 	case event.Passed:
 		c.passed++

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/printable"
+	"github.com/millhand/millhand/report"
 )
 
 // Text writes the report for a terminal: the final message of a single job, a table of
@@ -18,13 +19,13 @@ import (
 // the reasons of jobs that did not pass, and the warnings. It makes control characters
 // visible or removes them, and breaks workflow commands. Except in the message, no line
 // starts with text of a model.
-func Text(w io.Writer, r *Report) error {
+func Text(w io.Writer, r *report.Report) error {
 	return PaintedText(w, r, func(o event.Outcome) string { return string(o) })
 }
 
 // PaintedText is [Text] with the outcomes of jobs as paint formats them, which may add
 // colours.
-func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error {
+func PaintedText(w io.Writer, r *report.Report, paint func(event.Outcome) string) error {
 	var b bytes.Buffer
 	if message := finalMessage(r); message != "" {
 		fmt.Fprintf(&b, "%s\n\n", message)
@@ -38,7 +39,7 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 		}
 	}
 	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r))
-	for _, line := range RolloutLines(r.Run.Rollout) {
+	for _, line := range report.RolloutLines(r.Run.Rollout) {
 		fmt.Fprintln(&b, plain(line))
 	}
 	writeReasons(&b, r)
@@ -49,7 +50,7 @@ func PaintedText(w io.Writer, r *Report, paint func(event.Outcome) string) error
 }
 
 // Reasons writes why jobs did not pass, and the warnings, as [Text] has them.
-func Reasons(w io.Writer, r *Report) error {
+func Reasons(w io.Writer, r *report.Report) error {
 	var b bytes.Buffer
 	writeReasons(&b, r)
 	if _, err := w.Write(b.Bytes()); err != nil {
@@ -59,7 +60,7 @@ func Reasons(w io.Writer, r *Report) error {
 }
 
 // Brief writes the result of a run in one line.
-func Brief(w io.Writer, r *Report) error {
+func Brief(w io.Writer, r *report.Report) error {
 	if _, err := fmt.Fprintf(w, "run %s: %s (exit code %d): %s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, sentence(r)); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
@@ -67,14 +68,14 @@ func Brief(w io.Writer, r *Report) error {
 }
 
 // finalMessage returns the final message of a run with a single job, printable.
-func finalMessage(r *Report) string {
+func finalMessage(r *report.Report) string {
 	if len(r.Jobs) != 1 {
 		return ""
 	}
 	return printable.Disarm(printable.Visible(strings.TrimRight(r.Jobs[0].FinalMessage, " \t\r\n")))
 }
 
-func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) error {
+func writeTable(b *bytes.Buffer, jobs []report.Job, paint func(event.Outcome) string) error {
 	var rows, aligned bytes.Buffer
 	fmt.Fprintln(&rows, "OUTCOME\tJOB\tTURNS\tCALLS\tCOST\tTIME\tCOMMIT")
 	for _, j := range jobs {
@@ -102,7 +103,7 @@ func writeTable(b *bytes.Buffer, jobs []Job, paint func(event.Outcome) string) e
 }
 
 // writeReasons writes the reasons of jobs, in a run of many jobs each once, and the warnings.
-func writeReasons(b *bytes.Buffer, r *Report) {
+func writeReasons(b *bytes.Buffer, r *report.Report) {
 	write := func(outcome event.Outcome, names, reason string) {
 		if reason == "" {
 			return

@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/reporttest"
-	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // TestSummaryHasHyperlinks checks that the repository, its commits, branches and files have hyperlinks to their
@@ -53,7 +53,7 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 			events = append(events, event.Event{Type: event.CommitPublished, Job: "a", Published: &event.Published{Remote: c.remote, Branch: "millhand/a b", Hash: sha, PullRequest: pull}})
 		}
 		events = append(events, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed, FinalMessage: "Done, see [x](https://evil.example)."}), reporttest.RunEnded(event.Passed, event.ExitOK))
-		summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, events...))
+		summary := reporttest.Render(t, summary.Markdown, reporttest.Fold(t, events...))
 		for _, want := range c.want {
 			if !strings.Contains(summary, want) {
 				t.Errorf("%s: %q not found in:\n%s", name, want, summary)
@@ -64,7 +64,7 @@ func TestSummaryHasHyperlinks(t *testing.T) {
 		}
 	}
 	review := event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Remote: "https://github.com/acme/web"}}
-	if summary := reporttest.Render(t, report.Markdown, reporttest.Fold(t, reporttest.Planned("a"), review, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}))); !strings.Contains(summary, "[`acme/web`](https://github.com/acme/web)") {
+	if summary := reporttest.Render(t, summary.Markdown, reporttest.Fold(t, reporttest.Planned("a"), review, reporttest.JobEnded("a", event.JobEnd{Outcome: event.Passed}))); !strings.Contains(summary, "[`acme/web`](https://github.com/acme/web)") {
 		t.Errorf("a job without a commit:\n%s", summary)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package summary
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/internal/text/markdown"
+	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/report/excerpt"
 )
 
@@ -35,7 +36,7 @@ const (
 // Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Final messages
 // are restricted Markdown (package markdown), as in pull requests; other text of models, tools and
 // repositories is no markup. None of it becomes a hyperlink, an image or a mention: the hyperlinks are millhand's own.
-func Markdown(w io.Writer, r *Report) error {
+func Markdown(w io.Writer, r *report.Report) error {
 	p := page{limit: maxSummary - 200, by: r.Run.StartedBy} // space for the notice
 	p.add(fmt.Sprintf("## %s: %s\n\nRun %s%s: %s.\n\n", inline(excerpt.Head(r.Run.Title(), maxReason)), inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), startedIn(r.Run.StartedBy), sentence(r)))
 	p.addRollout(r.Run.Rollout)
@@ -81,7 +82,7 @@ func startedIn(by *event.StartedBy) string {
 
 // addRollout adds the rollout of the run.
 func (p *page) addRollout(r *event.Rollout) {
-	lines := RolloutLines(r)
+	lines := report.RolloutLines(r)
 	if len(lines) == 0 {
 		return
 	}
@@ -102,8 +103,8 @@ func (p *page) add(chunk string) {
 
 // addTables adds a table of the jobs. Of many jobs it has those that did not pass, and the
 // others are in a table that is closed at first.
-func (p *page) addTables(jobs []Job) {
-	var done, others []*Job
+func (p *page) addTables(jobs []report.Job) {
+	var done, others []*report.Job
 	for i := range jobs {
 		if j := &jobs[i]; len(jobs) > maxMessages && (j.Outcome == event.Passed || j.Outcome == event.Skipped) {
 			done = append(done, j)
@@ -131,7 +132,7 @@ const endDetails = "</details>\n\n"
 
 // addJobs adds what a person has to know about jobs, those that passed last: of many jobs that
 // ended for the same reason the first ones, and the names of the others.
-func (p *page) addJobs(r *Report) {
+func (p *page) addJobs(r *report.Report) {
 	many := len(r.Jobs) > maxMessages
 	for _, passed := range []bool{false, true} {
 		for i := range r.Jobs {
@@ -151,7 +152,7 @@ func (p *page) addJobs(r *Report) {
 
 // notable reports whether the summary has more about the job than its row, also in a run of many
 // jobs.
-func notable(j *Job, many bool) bool {
+func notable(j *report.Job, many bool) bool {
 	switch {
 	case j.Outcome == event.Skipped || notBegun(j):
 		return false
@@ -162,7 +163,7 @@ func notable(j *Job, many bool) bool {
 }
 
 // addCause adds the first jobs of a cause, and the names of the others.
-func (p *page) addCause(c *Cause) {
+func (p *page) addCause(c *report.Cause) {
 	shown := 0
 	var others []string
 	for _, j := range c.Jobs {
@@ -185,7 +186,7 @@ func (p *page) addCause(c *Cause) {
 	p.add(fmt.Sprintf("%s: %s (%s) %s\n\n", inline(string(c.Outcome)), figures.Count(len(others), "other job"), listed(others), about))
 }
 
-func (p *page) addTable(jobs []*Job) {
+func (p *page) addTable(jobs []*report.Job) {
 	if len(jobs) == 0 {
 		return
 	}
@@ -205,7 +206,7 @@ func (p *page) addTable(jobs []*Job) {
 	}
 }
 
-func (p *page) tableRow(j *Job) string {
+func (p *page) tableRow(j *report.Job) string {
 	var results []string
 	if at := pushedTo(j, p.by); j.Commit != nil {
 		results = append(results, at.commit(code(short(j.Commit.Hash)), j.Commit.Hash)+" on "+at.branch(codeDetail(j.Commit.Branch), j.Commit.Branch))
@@ -221,7 +222,7 @@ func (p *page) tableRow(j *Job) string {
 }
 
 // sandboxes formats the sandbox levels of started jobs.
-func sandboxes(jobs []Job) string {
+func sandboxes(jobs []report.Job) string {
 	var levels []string
 	jobsAt := map[string]int{}
 	for i := range jobs {
@@ -242,7 +243,7 @@ func sandboxes(jobs []Job) string {
 	return "Sandbox: " + strings.Join(levels, "; ") + ".\n\n"
 }
 
-func (p *page) addWarnings(warnings []Warning) {
+func (p *page) addWarnings(warnings []report.Warning) {
 	if len(warnings) == 0 {
 		return
 	}
@@ -261,7 +262,7 @@ func (p *page) addWarnings(warnings []Warning) {
 }
 
 // addJob adds the failures, the final message and the denied calls of a job.
-func (p *page) addJob(j *Job) {
+func (p *page) addJob(j *report.Job) {
 	p.add(fmt.Sprintf("### %s: %s\n\n", codeDetail(j.ID), inline(string(j.Outcome))))
 	if j.Reason != "" {
 		p.add("Reason: " + inline(excerpt.Head(j.Reason, maxReason)) + "\n\n")
@@ -280,7 +281,7 @@ func (p *page) addJob(j *Job) {
 }
 
 // addReview names the command that compares the changes of a run on many repositories.
-func (p *page) addReview(r *Report) {
+func (p *page) addReview(r *report.Report) {
 	changed := map[string]bool{}
 	for i := range r.Jobs {
 		if j := &r.Jobs[i]; len(j.Changes) > 0 {
@@ -296,7 +297,7 @@ func (p *page) addReview(r *Report) {
 func omitted(n int) string { return fmt.Sprintf("(%s more in report.json)", figures.Count(n, "byte")) }
 
 // addChanges lists the changed files with their lines.
-func (p *page) addChanges(j *Job) {
+func (p *page) addChanges(j *report.Job) {
 	changes, at, hash := j.Changes, pushedTo(j, p.by), ""
 	if j.Commit != nil {
 		hash = j.Commit.Hash
@@ -322,7 +323,7 @@ func (p *page) addChanges(j *Job) {
 	p.add("\n")
 }
 
-func (p *page) addVerify(v *Verify) {
+func (p *page) addVerify(v *report.Verify) {
 	output := "No output.\n"
 	if v.Tail != "" {
 		output = fence("text", excerpt.Tail(v.Output(), maxTail))
@@ -330,7 +331,7 @@ func (p *page) addVerify(v *Verify) {
 	p.add(fmt.Sprintf("Verify %s, %s: %s\n\n%s\n", codeDetail(v.Name), v.After(), v.Exit()+v.Where(), output))
 }
 
-func (p *page) addDenied(j *Job) {
+func (p *page) addDenied(j *report.Job) {
 	denied := j.Denied
 	if len(denied) == 0 {
 		return
@@ -338,7 +339,7 @@ func (p *page) addDenied(j *Job) {
 	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedText(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
-			codeDetail(OneLine(d.Input)), d.By(codeDetail), inline(excerpt.Head(d.Error, maxDetail))))
+			codeDetail(report.OneLine(d.Input)), d.By(codeDetail), inline(excerpt.Head(d.Error, maxDetail))))
 	}
 	if more := len(denied) - maxDenied; more > 0 {
 		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
@@ -347,7 +348,7 @@ func (p *page) addDenied(j *Job) {
 }
 
 // addNetwork lists the hosts that the sandbox denied, with the fixes.
-func (p *page) addNetwork(denied []NetworkDenial) {
+func (p *page) addNetwork(denied []report.NetworkDenial) {
 	if len(denied) == 0 {
 		return
 	}
@@ -370,7 +371,7 @@ func (p *page) addNetwork(denied []NetworkDenial) {
 }
 
 // addReviews adds the findings of reviews as tables.
-func (p *page) addReviews(jobs []Job) {
+func (p *page) addReviews(jobs []report.Job) {
 	for i := range jobs {
 		if j := &jobs[i]; j.Review != nil {
 			p.add(fmt.Sprintf("### Findings of %s\n\n%s\n", codeDetail(j.ID), j.Review.Markdown(func(s string) string { return inline(excerpt.Head(s, maxReason)) })))
@@ -379,7 +380,7 @@ func (p *page) addReviews(jobs []Job) {
 }
 
 // addSkipped lists skipped jobs with the reasons.
-func (p *page) addSkipped(jobs []Job) {
+func (p *page) addSkipped(jobs []report.Job) {
 	titled := false
 	for i := range jobs {
 		j := &jobs[i]

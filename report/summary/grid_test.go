@@ -1,4 +1,4 @@
-package report_test
+package summary_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/testing/reporttest"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/report/summary"
 )
 
 // planned jobs of a run, and how they ended.
@@ -37,7 +38,7 @@ func ended(outcome event.Outcome, usd float64) event.JobEnd {
 // overview is the summary's section between the run's line and the table of jobs.
 func overview(tb testing.TB, r *report.Report) string {
 	tb.Helper()
-	summary := reporttest.Render(tb, report.Markdown, r)
+	summary := reporttest.Render(tb, summary.Markdown, r)
 	inert(tb, summary)
 	_, after, _ := strings.Cut(summary, ".\n\n")
 	before, _, _ := strings.Cut(after, "| outcome |")
@@ -107,7 +108,7 @@ func TestOverviewInATerminal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if text := reporttest.Render(t, report.Text, runOf(t, c.jobs...)); !strings.Contains(text, "\n\n"+c.want+"\nrun r") {
+			if text := reporttest.Render(t, summary.Text, runOf(t, c.jobs...)); !strings.Contains(text, "\n\n"+c.want+"\nrun r") {
 				t.Errorf("want\n%s\ngot\n%s", c.want, text)
 			}
 		})
@@ -142,10 +143,10 @@ func TestOverviewIsBounded(t *testing.T) {
 			if rows := strings.Count(got, "\n| <code>") + strings.Count(got, "\n| `"); c.rows > 0 && rows != c.rows {
 				t.Errorf("%d rows, want %d", rows, c.rows)
 			}
-			if n := len(reporttest.Render(t, report.Markdown, r)); n > 900<<10 {
+			if n := len(reporttest.Render(t, summary.Markdown, r)); n > 900<<10 {
 				t.Errorf("the summary has %d bytes", n)
 			}
-			if text := reporttest.Render(t, report.Text, r); !strings.Contains(text, "… and 900 more") {
+			if text := reporttest.Render(t, summary.Text, r); !strings.Contains(text, "… and 900 more") {
 				t.Error("no notice in the terminal that there is more")
 			}
 		})
@@ -193,12 +194,12 @@ func TestFailed(t *testing.T) {
 		"no line of a list":              {[]planEnd{{"1\n/etc", "t", ended(event.Failed, 1)}, {"2\r", "t", ended(event.Failed, 1)}, {"3", "t", ended(event.Failed, 1)}}, "/src/3\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(title+c.want, reporttest.Render(t, report.Failed, runOf(t, c.jobs...))); diff != "" {
+			if diff := cmp.Diff(title+c.want, reporttest.Render(t, summary.Failed, runOf(t, c.jobs...))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	if list := reporttest.Render(t, report.Failed, reporttest.Fold(t, reporttest.Planned("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed}))); list != title {
+	if list := reporttest.Render(t, summary.Failed, reporttest.Fold(t, reporttest.Planned("a"), reporttest.JobEnded("a", event.JobEnd{Outcome: event.Failed}))); list != title {
 		t.Errorf("of a run that does not tell locations:\n%s", list)
 	}
 }
