@@ -22,10 +22,6 @@ func reportCommand(w world.World) *cli.Command {
 		})
 	}
 	c.Subcommands = slices.Concat([]*cli.Command{showCommand(w)}, runsCommands(w), c.Subcommands, []*cli.Command{patternsCommand(w), mergeCommand(w)})
-	c.Subcommands = append(c.Subcommands, &cli.Command{
-		Name: "diff", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-		Action: func(*cli.Context) error { return fault.New(event.ExitUsage, "report diff is not supported yet") },
-	})
 	return c
 }
 
