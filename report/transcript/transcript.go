@@ -1,5 +1,6 @@
-// Package transcript writes the conversation of a session for people, as text and as
-// Markdown. What models, tools and repositories wrote is made safe for terminals.
+// Package transcript combines what the journal and the report have of a session, and writes it for people: as text for a
+// terminal and as Markdown, with the first and the last lines of long texts. Texts of models, tools and repositories have no effect on a
+// terminal, and are in code blocks and code spans in Markdown. It reads no files.
 package transcript
 
 import (

@@ -1,4 +1,6 @@
-// Package xmldoc writes XML documents.
+// Package xmldoc writes the XML of JUnit reports element by element, so that it needs memory for one element only. Texts that CI systems
+// read as commands (##) are escaped. It knows neither the elements of the format nor reports, and removes no characters that XML does not
+// allow: a value that has such characters has its own MarshalText.
 package xmldoc
 
 import (
