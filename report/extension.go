@@ -42,10 +42,10 @@ func newExtension(e event.Extension) Extension {
 func (j *job) takeExtension(e event.Event) {
 	x := *e.Extension
 	x.ToolsLeftOut, x.RefusedRequests, x.Server = slices.Clone(x.ToolsLeftOut), maps.Clone(x.RefusedRequests), clone(x.Server)
-	at := slices.IndexFunc(j.around.extensions, func(o event.Extension) bool { return o.Kind == x.Kind && o.Name == x.Name })
+	at := slices.IndexFunc(j.environment.extensions, func(o event.Extension) bool { return o.Kind == x.Kind && o.Name == x.Name })
 	if at < 0 {
-		j.around.extensions = append(j.around.extensions, x)
+		j.environment.extensions = append(j.environment.extensions, x)
 		return
 	}
-	j.around.extensions[at] = x
+	j.environment.extensions[at] = x
 }

@@ -38,7 +38,7 @@ type job struct {
 	calls                  []*call    // in the order of their first event
 	open                   map[callKey]*call
 	changed                []Fallback
-	around                 around
+	environment            environment
 }
 
 // found is what was found to differ in the workspace of a job.
@@ -102,7 +102,7 @@ func (j *job) takeStart(e event.Event) {
 	j.reopen()
 	j.in.start++
 	j.start = clone(e.JobStart)
-	j.around.basis.start(e.JobStart)
+	j.environment.basis.start(e.JobStart)
 }
 
 func (j *job) takeEnd(e event.Event) {
@@ -131,7 +131,7 @@ func settled(end event.JobEnd, spent spend) event.JobEnd {
 
 func (j *job) takeAttempt(e event.Event) {
 	j.attempts = max(j.attempts, e.Attempt.Number)
-	j.around.basis.attempt()
+	j.environment.basis.attempt()
 }
 
 func (j *job) takeSession(e event.Event) { j.session(e.Session).info = *e.SessionInfo }
@@ -224,7 +224,7 @@ func (j *job) takeChanges(e event.Event) {
 
 func (j *job) takeCommit(e event.Event) {
 	j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
-	j.around.basis.commit(e.Commit.Hash)
+	j.environment.basis.commit(e.Commit.Hash)
 }
 
 func (j *job) takePublished(e event.Event) {
@@ -243,12 +243,12 @@ const maxNetwork = 50
 // takeNetwork adds a denied host with its port, once.
 func (j *job) takeNetwork(e event.Event) {
 	n := e.Network
-	if !n.Denied || len(j.around.network) >= maxNetwork {
+	if !n.Denied || len(j.environment.network) >= maxNetwork {
 		return
 	}
 	d := NetworkDenial{Host: n.Host, Port: n.Port, Reason: n.Error, Fix: n.Fix}
-	if !slices.ContainsFunc(j.around.network, func(o NetworkDenial) bool { return o.Host == d.Host && o.Port == d.Port }) {
-		j.around.network = append(j.around.network, d)
+	if !slices.ContainsFunc(j.environment.network, func(o NetworkDenial) bool { return o.Host == d.Host && o.Port == d.Port }) {
+		j.environment.network = append(j.environment.network, d)
 	}
 }
 
@@ -294,7 +294,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Turns:        end.Turns,
 		StartedAt:    stamp(j.begunAt),
 		ElapsedMS:    end.ElapsedMS,
-		Phases:       append([]Phase{}, j.around.phases...),
+		Phases:       append([]Phase{}, j.environment.phases...),
 		Usage:        end.Usage,
 		FinalMessage: end.FinalMessage,
 		Output:       end.Output,
@@ -313,11 +313,11 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Denied:       []Denial{},
 		Sessions:     []Session{},
 		Fallbacks:    append([]Fallback{}, j.changed...),
-		Script:       clone(j.around.script),
-		Network:      append([]NetworkDenial{}, j.around.network...),
+		Script:       clone(j.environment.script),
+		Network:      append([]NetworkDenial{}, j.environment.network...),
 		Extensions:   []Extension{},
 	}
-	for _, e := range j.around.extensions {
+	for _, e := range j.environment.extensions {
 		out.Extensions = append(out.Extensions, newExtension(e))
 	}
 	if j.planned != nil {
@@ -338,7 +338,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	}
 	if j.start != nil {
 		out.Sandbox, out.Origin = j.start.Sandbox, originOf(j.start)
-		out.Base, out.continued = clone(j.around.basis.base), j.around.basis.continued
+		out.Base, out.continued = clone(j.environment.basis.base), j.environment.basis.continued
 	}
 	j.reportSessions(&out)
 	return out

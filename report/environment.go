@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/text/findings"
 )
 
-// around is what happened around the sessions of a job.
-type around struct {
+// environment is what a job has beside its sessions: phases, its script, the base, and what its commands and extensions did.
+type environment struct {
 	phases     []Phase   // of the last execution
 	phasedIn   execution // of the last one
 	script     *event.Script
@@ -36,7 +36,7 @@ func (j *job) takeVerify(e event.Event) {
 
 // takePhase adds a phase that has ended.
 func (j *job) takePhase(e event.Event) {
-	p, a := e.Phase, &j.around
+	p, a := e.Phase, &j.environment
 	if a.phasedIn != j.in { // a job that starts again repeats them
 		a.phases, a.phasedIn = nil, j.in
 	}
