@@ -115,6 +115,19 @@ func (j *job) takeEnd(e event.Event) {
 	}
 }
 
+// reopen reverts the end of the job. If the run was resumed since then, the job
+// continues. Otherwise a job ends twice only in a merged stream, where the ends of
+// replaced runs come before the last run.
+func (j *job) reopen() {
+	if j.end == nil {
+		return
+	}
+	if j.endedIn == j.in.run {
+		j.earlier = append(j.earlier, earlier{j.endedAt, brief(settled(*j.end, j.spent()))})
+	}
+	j.end = nil
+}
+
 // brief returns the end of a job without its patch, its files and the model's texts.
 func brief(end event.JobEnd) event.JobEnd {
 	end.FinalMessage, end.Output, end.Patch, end.OutputFile, end.UntrackedInputs = "", nil, "", "", nil

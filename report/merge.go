@@ -207,7 +207,7 @@ func (m *merge) order() {
 
 // run returns the payload of the merged run.started event.
 func (m *merge) run(start time.Time) *event.Run {
-	out := &event.Run{ID: m.id(start), Name: m.inputs[0].run().Name, PlanHash: m.inputs[0].run().PlanHash, Manifest: []string{}, Jobs: []event.PlannedJob{}}
+	out := &event.Run{ID: m.runID(start), Name: m.inputs[0].run().Name, PlanHash: m.inputs[0].run().PlanHash, Manifest: []string{}, Jobs: []event.PlannedJob{}}
 	var versions []string
 	for _, p := range m.inputs {
 		out.Manifest = append(out.Manifest, missing(out.Manifest, p.run().Manifest...)...)
@@ -285,7 +285,7 @@ func (m *merge) distributed() *event.Run {
 	return m.plan.run()
 }
 
-func (m *merge) id(start time.Time) string {
+func (m *merge) runID(start time.Time) string {
 	if r := m.distributed(); r != nil {
 		return r.ID
 	}

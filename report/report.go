@@ -332,6 +332,18 @@ type Warning struct {
 	Message string  `json:"message"`
 }
 
+// warn adds a warning about a job, or about the run if job is empty.
+func (r *Report) warn(job, message string) {
+	r.Warnings = append(r.Warnings, warning(job, message))
+}
+
+func warning(job, message string) Warning {
+	if job == "" {
+		return Warning{Message: message}
+	}
+	return Warning{Job: &job, Message: message}
+}
+
 // Time is a time whose JSON form is RFC 3339 in UTC with milliseconds. The zero value
 // is unknown, and null in JSON.
 type Time struct{ time.Time }
