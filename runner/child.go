@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
@@ -100,12 +98,11 @@ func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest
 }
 
 func (w *work) childSpec(parent, name, file string) sessionSpec {
-	s := sessionSpec{task: w.job.spec, parent: parent, name: file}
 	main := w.ownSpec() // a child may do no more than the agent that starts it
-	s.task.Profile, s.narrowed = main.task.Profile, main.narrowed
+	s := sessionSpec{task: w.job.spec.WithProfile(main.task.Profile), narrowed: main.narrowed, parent: parent, name: file}
 	s.take(agent(w.job.plan, name))
 	if m := s.agent.Model; m != nil {
-		s.task.Model, s.task.ModelName, s.task.Fallback = m.ID, m.Name, nil
+		s.task = s.task.WithModel(*m)
 	}
 	return s
 }
@@ -167,29 +164,15 @@ func agent(plan *tasks.Plan, name string) tasks.Agent {
 // take sets the agent of a session. The agent's settings can only reduce those of the
 // task.
 func (s *sessionSpec) take(a tasks.Agent) {
-	s.agent, s.task.Agent = a, a.Name
+	s.agent = a
 	if a.Max != nil || len(a.Restrictions) > 0 {
 		s.narrowed += "agent " + a.Name + " "
 	}
-	if a.Max != nil {
-		s.task.Profile = s.task.Profile.Under(*a.Max)
-	}
-	for _, rules := range a.Restrictions {
-		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, rules)
-	}
-	without := a.Without
+	var without []string
 	if s.parent != "" { // its list would be of no use to the agent that started it
-		without = append(slices.Clip(without), "todowrite", "todoread")
+		without = []string{"todowrite", "todoread"}
 	}
-	if len(without) > 0 {
-		s.task.Profile = s.task.Profile.Clone()
-		for _, tool := range without {
-			s.task.Profile.Rules = append(s.task.Profile.Rules, permission.Rule{Permission: tool, Pattern: "*", Source: "agent " + a.Name})
-		}
-	}
-	if a.Turns > 0 && (s.task.Limits.Turns == 0 || a.Turns < s.task.Limits.Turns) {
-		s.task.Limits.Turns = a.Turns
-	}
+	s.task = s.task.WithAgent(a, without...)
 }
 
 // nextChild returns the number of the next child of the job, from 1.

@@ -81,15 +81,7 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 // files reverts a job on this machine.
 func (v reverting) files(ctx context.Context, done *Reverted) error {
 	j := v.job
-	if j.spec.Commit != nil {
-		commit := *j.spec.Commit
-		commit.Message = fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn)
-		if j.start.CheckedOut {
-			commit.Branch = tasks.CurrentBranch
-		}
-		j.spec.Commit = &commit
-	}
-	j.spec.RequireChanges = false
+	j.spec = j.spec.Reverting(fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn), j.start.CheckedOut)
 	s, end := j.prepare(ctx)
 	if end != nil {
 		return errors.New(end.Detail)

@@ -69,7 +69,7 @@ func (j *job) prepare(ctx context.Context) (*site, *ending.Stop) {
 
 // protect adds the protected paths of the repository to the profiles of the job.
 func (j *job) protect(s *site) {
-	j.spec.Profile = landing.InTree(j.spec, j.spec.Profile, s.Tree.Root(), s.below)
+	j.spec = j.spec.WithProfile(landing.InTree(j.spec, j.spec.Profile, s.Tree.Root(), s.below))
 }
 
 // tracked returns the paths of the workspace that git has. The index of a tree that is

@@ -161,10 +161,11 @@ func (g *Env) shown(all []tasks.Readable, s tasks.Process) []tasks.Readable {
 		return slices.ContainsFunc(s.Read, within) && g.Profile.Allows(permission.ExternalRead, path) ||
 			slices.ContainsFunc(s.Write, within) && g.Profile.Allows(permission.ExternalDirectory, path)
 	}
+	shown := make([]tasks.Readable, len(all))
 	for i, r := range all {
-		all[i].Hidden = slices.DeleteFunc(slices.Clone(r.Hidden), granted)
+		shown[i] = tasks.Readable{Path: r.Path, Hidden: slices.DeleteFunc(slices.Clone(r.Hidden), granted)}
 	}
-	return all
+	return shown
 }
 
 // open adds the single files that a process may read, and checks its paths: the sandbox

@@ -75,7 +75,5 @@ func mayInclude(globs []string, dir string) bool {
 // WithoutWorkflows returns a job that may not change GitHub's workflows, because the token
 // of its push may not.
 func WithoutWorkflows(j tasks.Job, missing string) tasks.Job {
-	rules := []permission.Rule{permission.Protect(forge.WorkflowFiles, "its push would be refused: "+missing)}
-	j.Profile, j.Protect = j.Profile.Narrowed("token of the push", rules), slices.Concat(rules, j.Protect)
-	return j
+	return j.Protecting("token of the push", []permission.Rule{permission.Protect(forge.WorkflowFiles, "its push would be refused: "+missing)})
 }
