@@ -39,8 +39,12 @@ type fleet struct {
 }
 
 // TestFollowKilledAtFailpoints kills millhand follow at random moments: the passes after it
-// complete its work, and nothing is pushed, commented or paid twice.
+// complete its work, and nothing is pushed, commented or paid twice. For every change, only
+// TestRebaseKilledTwice kills it.
 func TestFollowKilledAtFailpoints(t *testing.T) {
+	if !nightly.On() {
+		t.Skip("long: make nightly-faults runs it")
+	}
 	dir := template(t)
 	random := nightly.Random(t)
 	f := newFleet(t, dir)
@@ -55,7 +59,7 @@ func TestFollowKilledAtFailpoints(t *testing.T) {
 	}
 	points := strings.Count(string(text), "\n")
 	killed := 0
-	for n := range nightly.Count(1, 100, 400) {
+	for n := range nightly.Count(0, 100, 400) {
 		f := newFleet(t, dir)
 		moment := when(1+random.IntN(points), 0, anyPoint)
 		if n%5 == 4 { // and again

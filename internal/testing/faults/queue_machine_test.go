@@ -20,9 +20,9 @@ import (
 // TestQueueBudget kills workers that share a budget that does not suffice. The provider was never
 // paid more than the queue has recorded, and that is within the limit.
 func TestQueueBudget(t *testing.T) {
-	const workers = 8
-	limit := float64(nightly.Count(15, 60, 200)) / 100 // of about 0.009 for each job
-	m := newMachines(t, nightly.Count(4, 10, 20), nightly.Count(6, 10, 20), queueTask)
+	workers := nightly.Count(4, 8, 8)
+	limit := float64(nightly.Count(8, 60, 200)) / 100 // of about 0.009 for each job
+	m := newMachines(t, nightly.Count(3, 10, 20), nightly.Count(4, 10, 20), queueTask)
 	random := nightly.Random(t)
 	moments, left := make(chan struct{}, 1000), 5
 	m.asked = func(string, int) *script.Turn {
