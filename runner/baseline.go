@@ -27,7 +27,7 @@ func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *ending.
 	began := j.opts.Now()
 	defer func() { s.prepared = s.prepared.Add(j.opts.Now().Sub(began)) }()
 	r := verifier{j, s}
-	results, shared, end := j.run.before.Share(ctx, r.key(), func() ([]event.Baseline, *ending.Stop) { return r.unchanged(ctx) })
+	results, shared, end := j.run.baselines.Share(ctx, r.key(), func() ([]event.Baseline, *ending.Stop) { return r.unchanged(ctx) })
 	if end != nil {
 		return nil, end
 	}

@@ -97,7 +97,7 @@ func (s *site) readCommitted() error {
 // tree, if the preflight has just found the job's own tree so; "" if not.
 func (s *site) foundClean(j *job) (tree string, err error) {
 	clean := j.start.Clean
-	if !s.first || s.base == "" || clean.Commit != s.base || j.opts.Now().Sub(clean.At) >= freshStatus {
+	if !s.firstInTree || s.base == "" || clean.Commit != s.base || j.opts.Now().Sub(clean.At) >= freshStatus {
 		return "", nil
 	}
 	if err := s.readCommitted(); err != nil {

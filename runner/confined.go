@@ -149,7 +149,7 @@ func (s *site) closeSandboxes() error {
 // the first request of a model has been sent, which it would delay otherwise, or immediately if a
 // job's commands or extensions start before it.
 func (r *run) prepareSearch() {
-	if g := (confinement.Env{Level: r.opts.Level}); !g.Confines() || !runsCommands(r.plan) {
+	if g := (confinement.Env{Level: r.opts.Level}); !g.Confines() || !r.plan.RunsCommands() {
 		return
 	}
 	r.search = sync.OnceFunc(func() { r.searching.Go(func() { r.private.Paths() }) })

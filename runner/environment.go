@@ -45,7 +45,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
-	if w.site.usable() && w.site.late == nil {
+	if w.site.usable() && w.site.onDemand == nil {
 		return env, addFiles(ctx, env, w, s)
 	}
 	env.Complete, env.Commands.Scratch = completion(w, s), w.site.expectedScratch(w.job.opts, w.job.spec.ID)
@@ -65,7 +65,7 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 		if end := waitFor(w.job, w.site); end != nil {
 			return errors.New(end.Detail)
 		}
-		if _, end := w.site.box(); end != nil {
+		if _, end := w.site.neededSandbox(); end != nil {
 			early{w.job}.fail(end)
 			return errors.New(end.Detail)
 		}

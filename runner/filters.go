@@ -37,7 +37,7 @@ func (j *job) filtersOf(ctx context.Context, s *site) content.Filters {
 
 // clean runs a clean command on a content.
 func (j *job) clean(ctx context.Context, s *site, command string, content []byte) ([]byte, error) {
-	box, end := s.box()
+	box, end := s.neededSandbox()
 	if end != nil {
 		return nil, errors.New(end.Detail)
 	}

@@ -15,15 +15,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/forge/credentials"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/text/redact"
 	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
@@ -48,33 +44,16 @@ type Conversation struct {
 
 // Options has everything that a run needs in addition to its plan.
 type Options struct {
-	RunID string
+	SiteOptions
 	About About
-	Dir   *files.Dir // for the run's files
-	// Private are absolute report directories, which commands and tools can't access,
-	// even in a workspace. A .millhand that contains one is hidden from commands.
-	Private   []string
-	Work      string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep      bool   // do not remove worktrees
-	Git       gitdir.Env
-	Preflight *preflight.Result // result of the plan's preflight
-	Level     sandbox.Level     // of all commands
-	Sandbox   sandbox.State     // description of Level
-	Getenv    func(string) string
-	Redact    *redact.Redactor // for files, events and tool results; nil for none
-	Now       func() time.Time
-	Emit      func(event.Event)
 	// Broken returns an error if events can't be recorded. Then running jobs finish,
 	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
-	Trees  Trees
 	// Warnings are emitted at the start of the run.
-	Warnings   []string
-	Stops      Stops
-	FailOn     event.FailOn
-	History    history.Run // what earlier processes did, and what this one does; the zero value for a new run
-	NoBaseline bool        // no verify command runs before the agent starts
-	Costs      Costs
+	Warnings []string
+	Stops    Stops
+	FailOn   event.FailOn
+	Costs    Costs
 	// OpenModel opens the model of a job, or of a child session: then child is the
 	// name of its agent, and the job's model is the child's.
 	OpenModel func(j tasks.Job, child string, on Notices) (Conversation, error)
@@ -103,24 +82,6 @@ type Costs struct {
 	Ledger money.Ledger
 }
 
-// Trees are what the owner of Work does with worktrees. Both may be called concurrently, and be nil.
-type Trees struct {
-	// Left is called with each worktree whose changes are not saved elsewhere: the
-	// caller must not remove it.
-	Left func(tree string)
-	// Discard moves a worktree away and removes it concurrently. Without it, or if it fails, a job waits
-	// for the removal.
-	Discard func(tree string) error
-}
-
-// discard removes a worktree.
-func (t Trees) discard(tree string) error {
-	if t.Discard == nil || t.Discard(tree) != nil {
-		return gitfile.RemoveAll(tree)
-	}
-	return nil
-}
-
 // Stops are what keeps jobs from starting. Running jobs finish, because they are paid for.
 type Stops struct {
 	MaxFailures int              // number of failed jobs after which no more are started; 0 for no limit
@@ -131,7 +92,6 @@ type Stops struct {
 type Equipment struct {
 	Custom []tools.Tool                          // of the manifests
 	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
-	System *sandbox.Private                      // private files of the system; nil: those of sandbox.NewPrivate
 }
 
 // About is what the record of a run contains. The run uses it only for texts of pull
@@ -167,7 +127,7 @@ type run struct {
 	search    func()              // begins to search for them, once
 	searching sync.WaitGroup
 	trees     keyedLocks // by root of a tree that is changed in place
-	before    commands.Baselines
+	baselines commands.Baselines
 	program   scriptProgram
 
 	publications chan struct{} // has an element for each job that is being published
@@ -186,7 +146,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	r := newRun(plan, o)
 	began := r.opts.Now()
 	r.opts.Emit(event.Event{Type: event.RunStarted, Run: Describe(plan, r.opts)})
-	if r.opts.Sandbox.Warning != "" && runsCommands(plan) {
+	if r.opts.Sandbox.Warning != "" && plan.RunsCommands() {
 		r.opts.Warnings = append(r.opts.Warnings, r.opts.Sandbox.Warning)
 	}
 	for _, text := range r.opts.Warnings {
@@ -249,20 +209,13 @@ func (r *run) restoreHeaders(ctx context.Context) {
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
-		refused: map[string]string{}, private: cmp.Or(o.Equipment.System, sandbox.NewPrivate()),
+		refused: map[string]string{}, private: cmp.Or(o.System, sandbox.NewPrivate()),
 		publications: make(chan struct{}, MaxPublications), search: func() {},
 	}
 	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
 	return r
-}
-
-// runsCommands reports whether the plan has commands to confine, of agents or in the
-// manifest.
-func runsCommands(plan *tasks.Plan) bool {
-	return plan.UsesBash() || len(plan.Tools) > 0 || plan.StartsProcesses() ||
-		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 || j.Script != nil })
 }
 
 // Describe returns the payload of the run.started event of a plan with options.

@@ -62,7 +62,7 @@ func setUp(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	s.opts = Options{
+	s.opts = Options{SiteOptions: SiteOptions{
 		RunID: "r1", Dir: dir, Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
 		Getenv: os.Getenv, Now: time.Now,
 		Emit: func(e event.Event) {
@@ -70,7 +70,7 @@ func setUp(t *testing.T) *stage {
 			defer s.mu.Unlock()
 			s.events = append(s.events, e)
 		},
-	}
+	}}
 	return s
 }
 
@@ -110,7 +110,7 @@ func (s *stage) prepared(j *job) *site {
 		end = j.confine(s.t.Context(), p)
 	}
 	if end == nil {
-		_, end = p.box()
+		_, end = p.neededSandbox()
 	}
 	if end != nil {
 		s.t.Fatalf("prepare: %+v", *end)

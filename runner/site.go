@@ -30,22 +30,22 @@ import (
 type site struct {
 	origin *gitops.Repo // the repository that the job belongs to
 	changes.WorkTree
-	below   string   // the workspace in the tree, slash separated; "" for the root
-	dir     string   // absolute path of the workspace, which can be missing before the site is complete
-	opening *opening // nil for a site that prepare has completed
-	initial string   // saved state of the tree at the start, if it is the user's own; "" before confine
-	unlock  func()   // unlocks the user's tree
-	first   bool     // no other job of the run has worked in the user's tree
-	base    string   // commit that the job starts from; "" in a repository without one
-	ref     string   // the name that base was resolved from; "" if it has none
+	below       string   // the workspace in the tree, slash separated; "" for the root
+	dir         string   // absolute path of the workspace, which can be missing before the site is complete
+	opening     *opening // nil for a site that prepare has completed
+	initial     string   // saved state of the tree at the start, if it is the user's own; "" before confine
+	unlock      func()   // unlocks the user's tree
+	firstInTree bool     // no other job of the run has worked in the user's tree
+	base        string   // commit that the job starts from; "" in a repository without one
+	ref         string   // the name that base was resolved from; "" if it has none
 
 	dirty []string // paths of the user's tree with uncommitted changes at the start
 	space *workspace.Workspace
 
 	beside   []tasks.Readable                    // next to the manifest, for the task's own commands
-	sandbox  *confinement.Confinement            // of the task's own commands; nil before openBox, or until late
-	late     func() *ending.Stop                 // opens the sandbox when it is needed; nil: it was opened
-	mu       sync.Mutex                          // of sandbox, if it is opened late, and narrower
+	sandbox  *confinement.Confinement            // of the task's own commands; nil before openBox, or until it is needed
+	onDemand func() *ending.Stop                 // opens the sandbox when it is needed; nil: it was opened
+	mu       sync.Mutex                          // of sandbox, if it is opened on demand, and narrower
 	narrower map[string]*confinement.Confinement // of agents with more restricted profiles, by name
 
 	diff  *changes.Differences
@@ -121,24 +121,24 @@ func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *endin
 // it is opened immediately, because it searches the tree for nested repositories.
 func (s *site) openBox(ctx context.Context, j *job) *ending.Stop {
 	if g := (confinement.Env{Level: j.opts.Level}); !(early{j}).onlyCalls() || g.Confines() && s.InPlace {
-		return s.newBox(ctx, j)
+		return s.newSandbox(ctx, j)
 	}
 	ctx = context.WithoutCancel(ctx) // filters run whatever happens
-	s.late = sync.OnceValue(func() *ending.Stop { return s.newBox(ctx, j) })
+	s.onDemand = sync.OnceValue(func() *ending.Stop { return s.newSandbox(ctx, j) })
 	return nil
 }
 
-// box returns the sandbox of the task's own commands.
-func (s *site) box() (*confinement.Confinement, *ending.Stop) {
-	if s.late != nil {
-		if end := s.late(); end != nil {
+// neededSandbox returns the sandbox of the task's own commands.
+func (s *site) neededSandbox() (*confinement.Confinement, *ending.Stop) {
+	if s.onDemand != nil {
+		if end := s.onDemand(); end != nil {
 			return nil, end
 		}
 	}
 	return s.sandbox, nil
 }
 
-func (s *site) newBox(ctx context.Context, j *job) *ending.Stop {
+func (s *site) newSandbox(ctx context.Context, j *job) *ending.Stop {
 	if len(j.spec.Setup)+len(j.spec.Verify) > 0 { // otherwise the session reads the job concurrently
 		s.beside = j.spec.ResolveBeside(s.space.Dir())
 	}
@@ -178,7 +178,7 @@ func (j *job) openSite(ctx context.Context, s *site, head gitdir.Head) (err erro
 	}()
 	if s.InPlace {
 		s.Tree = s.origin
-		s.unlock, s.first = j.run.trees.lock(s.origin.Root())
+		s.unlock, s.firstInTree = j.run.trees.lock(s.origin.Root())
 		err = s.takeTree(ctx, &j.start, j.plan.AllowDirty || preflight.OnlyReads(j.plan, j.spec))
 	} else {
 		err = s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
@@ -199,7 +199,7 @@ func (s *site) openSpace(ctx context.Context, j *job) (err error) {
 		s.dir = s.space.Dir()
 	}
 	if err == nil {
-		s.Reports = j.uncollected(s)
+		s.Reports = j.ownPaths(s)
 	}
 	return err
 }
@@ -254,7 +254,7 @@ func (s *site) takeTree(ctx context.Context, at *preflight.Start, allowDirty boo
 	s.base = head.Hash
 	switch {
 	case !allowDirty:
-	case s.first:
+	case s.firstInTree:
 		var found preflight.Status
 		found, err = preflight.StatusOf(ctx, s.Tree, s.below)
 		s.dirty, at.Clean = found.Dirty, found.Clean

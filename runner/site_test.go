@@ -271,7 +271,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if !files.IsFull(full) || !files.IsFull(syscall.EDQUOT) || files.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
 	}
-	j := &job{opts: &Options{Work: "/w"}}
+	j := &job{opts: &Options{SiteOptions: SiteOptions{Work: "/w"}}}
 	if code, err := ofDisk(j.opts, nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
 		t.Error(code, err)
 	}
@@ -300,7 +300,7 @@ func TestReleaseSite(t *testing.T) {
 				t.Fatalf("%+v", *end)
 			}
 			if end = j.confine(t.Context(), p); end == nil {
-				_, end = p.box()
+				_, end = p.neededSandbox()
 			}
 			if end != nil {
 				t.Fatalf("%+v", *end)

@@ -26,7 +26,7 @@ func TestTimeLimitPauses(t *testing.T) {
 		"after the end":             {[]wait{{2 * time.Minute, 3 * time.Minute}}, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+			j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
 			began := time.Now()
 			ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
 			defer cancel()
@@ -51,7 +51,7 @@ func TestTimeLimitPauses(t *testing.T) {
 }
 
 func TestTimeLimitAfterItsEnd(t *testing.T) {
-	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{Now: time.Now}}
+	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
 	ctx, cancel := j.inTime(t.Context(), &site{prepared: time.Now().Add(-time.Hour)})
 	defer cancel()
 	if ctx.Err() == nil {

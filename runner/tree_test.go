@@ -86,11 +86,11 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 		want bool
 	}{{tasks.Job{Setup: []string{"x"}}, true}, {tasks.Job{Verify: []tasks.Verify{{}}}, true}, {tasks.Job{Profile: readonly()}, false}} {
 		c.j.Profile = readonly()
-		if got := runsCommands(&tasks.Plan{Jobs: []tasks.Job{c.j}}); got != c.want {
+		if got := (&tasks.Plan{Jobs: []tasks.Job{c.j}}).RunsCommands(); got != c.want {
 			t.Errorf("%+v: %t", c.j, got)
 		}
 	}
-	if !runsCommands(&tasks.Plan{Tools: []tasks.CustomTool{{}}}) {
+	if !(&tasks.Plan{Tools: []tasks.CustomTool{{}}}).RunsCommands() {
 		t.Error("tools of the manifest are commands")
 	}
 }

@@ -44,8 +44,8 @@ func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
 	return nil
 }
 
-// uncollected returns the paths in the tree that belong to millhand.
-func (j *job) uncollected(s *site) (without []string) {
+// ownPaths returns the paths in the tree that belong to millhand.
+func (j *job) ownPaths(s *site) (without []string) {
 	for _, dir := range j.hidden(s) {
 		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))

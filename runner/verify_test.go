@@ -89,7 +89,7 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 
 func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 	began := time.Now()
-	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{Now: time.Now}}
+	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
 	for _, ago := range []time.Duration{59 * time.Minute, 61 * time.Minute} {
 		ctx, cancel := j.inTime(t.Context(), &site{prepared: began.Add(-ago)})
 		defer cancel()

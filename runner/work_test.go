@@ -388,7 +388,7 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 }
 
 func TestASecretThatAManifestNames(t *testing.T) {
-	o := &Options{Getenv: func(name string) string { return " of " + name + "\n" }}
+	o := &Options{SiteOptions: SiteOptions{Getenv: func(name string) string { return " of " + name + "\n" }}}
 	if got := o.secret("KEY"); got != "of KEY" || o.secret("") != "" {
 		t.Errorf("%q", got)
 	}

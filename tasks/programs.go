@@ -186,6 +186,13 @@ func (p *Plan) StartsProcesses() bool {
 	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used() || p.LSP != nil
 }
 
+// RunsCommands reports whether the plan has commands to confine, of agents or in the
+// manifest.
+func (p *Plan) RunsCommands() bool {
+	return p.UsesBash() || len(p.Tools) > 0 || p.StartsProcesses() ||
+		slices.ContainsFunc(p.Jobs, func(j Job) bool { return len(j.Setup)+len(j.Verify) > 0 || j.Script != nil })
+}
+
 // Scripts are tool files and plugins in OpenCode's format, which one process of a job runs.
 type Scripts struct {
 	ToolFiles   []ScriptFile

@@ -6,10 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/millhand/millhand/internal/app/fault"
 	"github.com/millhand/millhand/internal/app/shown"
 	"github.com/millhand/millhand/internal/app/world"
-	"github.com/millhand/millhand/internal/event"
 )
 
 func reportCommand(w world.World) *cli.Command {

@@ -176,9 +176,11 @@ func (r reopened) revert(ctx context.Context, w world.World, o Options, plan *ta
 	emit := event.Redacted(known.JSON, stream.Emit)
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Revert(ctx, plan, runner.Options{
-		RunID: r.Past.Run.ID, About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head},
-		Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, Broken: broken, History: to, Equipment: runner.Equipment{System: sandbox.NewPrivate(w.System...)},
+		About: runner.About{Version: w.Version, StartedBy: StartedBy(w.Getenv), Invocation: o.Invocation, Head: events.Head}, Broken: broken,
+		SiteOptions: runner.SiteOptions{
+			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: w.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+			System: sandbox.NewPrivate(w.System...), Getenv: w.Getenv, Redact: known, Now: w.Now, Emit: emit, History: to,
+		},
 	})
 	if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
 		return done, fault.Wrap(event.ExitInternal, errors.Join(err, unwritten))

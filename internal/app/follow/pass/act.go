@@ -222,9 +222,11 @@ func (p *followed) rebaseWithoutModel(ctx context.Context) (done runner.Rebased,
 	emit := event.Redacted(known.JSON, func(e event.Event) { began = true; stream.Emit(e) })
 	broken := func() error { return errors.Join(events.Err(), stream.Err()) }
 	done, err = runner.Rebase(ctx, c.Plan, runner.Options{
-		RunID: r.Past.Run.ID, About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation},
-		Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
-		Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, Broken: broken, History: rebased, Equipment: runner.Equipment{System: sandbox.NewPrivate(p.World.System...)},
+		About: runner.About{Version: p.World.Version, StartedBy: runs.StartedBy(p.World.Getenv), Invocation: o.Invocation}, Broken: broken,
+		SiteOptions: runner.SiteOptions{
+			RunID: r.Past.Run.ID, Dir: r.Out.Files(), Work: r.Out.Work(), Trees: runner.Trees{Left: r.Out.Leave, Discard: r.Out.Discard}, Private: r.Out.Private(trees), Git: p.World.GitEnv(), Preflight: ready, Level: level, Sandbox: state,
+			System: sandbox.NewPrivate(p.World.System...), Getenv: p.World.Getenv, Redact: known, Now: p.World.Now, Emit: emit, History: rebased,
+		},
 	})
 	if began {
 		if unwritten := r.Out.Finish(emit, events, fold, broken); unwritten != nil {
