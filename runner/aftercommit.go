@@ -14,7 +14,7 @@ func (l *landed) afterCommit(ctx context.Context) *ending.Stop {
 	if l.made.Hash == "" {
 		return nil
 	}
-	return jobHooks{l.job, l.site}.run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
+	return jobHooks{l.site}.run(ctx, tasks.AfterCommit, event.CodeExtension, func(in *hook.Input) { in.Commit = l.hookCommit() })
 }
 
 // hookCommit returns the commit of the job; nil without one.

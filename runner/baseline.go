@@ -20,13 +20,14 @@ import (
 // for which they would do the same. It ends the job if its environment can't run them, or
 // if the results are not those that the task needs. Its time does not count for the job's
 // time limit.
-func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *ending.Stop) {
+func (r verifier) baseline(ctx context.Context) ([]event.Baseline, *ending.Stop) {
+	s := r.site
+	j := s.job
 	if len(j.spec.Verify) == 0 || j.spec.Baseline == tasks.BaselineSkip || j.opts.NoBaseline {
 		return nil, nil
 	}
 	began := j.opts.Now()
 	defer func() { s.prepared = s.prepared.Add(j.opts.Now().Sub(began)) }()
-	r := verifier{j, s}
 	results, shared, end := j.run.baselines.Share(ctx, r.key(), func() ([]event.Baseline, *ending.Stop) { return r.unchanged(ctx) })
 	if end != nil {
 		return nil, end
@@ -46,7 +47,8 @@ func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *ending.
 // key identifies everything that the results depend on; "" if no other job can
 // use them, because it works in the same tree.
 func (r verifier) key() string {
-	j, s := r.job, r.site
+	s := r.site
+	j := s.job
 	if s.InPlace || s.hooks.Has(tasks.JobStart) { // which know the job
 		return ""
 	}
@@ -63,7 +65,8 @@ func (r verifier) key() string {
 // unchanged runs the verify commands, and restores the tree if it is the job's own.
 // In the user's tree, what they leave stays, as it does after the agent's work.
 func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
-	j, s := r.job, r.site
+	s := r.site
+	j := s.job
 	if !s.InPlace {
 		before, err := r.treeAfterSetup(ctx)
 		if err != nil {
@@ -87,14 +90,15 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 
 // each runs the verify commands.
 func (r verifier) each(ctx context.Context) (results []event.Baseline, end *ending.Stop) {
-	j, s := r.job, r.site
+	s := r.site
+	j := s.job
 	for _, v := range j.spec.Verify {
 		r.announce(event.BaselineCommand, v, 0)
 		res, err := r.verify(ctx, v)
 		if err != nil {
 			return nil, j.notVerified(ctx, err)
 		}
-		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: s.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath}
+		b := event.Baseline{Name: res.Name, Passed: res.Passed, ExitCode: res.ExitCode, ElapsedMS: res.ElapsedMS, Tail: res.Tail, In: res.In, Fault: r.faultOf(v.Run, res), TimeoutMS: res.TimeoutMS, OutputPath: res.OutputPath}
 		j.emit(event.Event{Type: event.BaselineEnded, Baseline: &b})
 		results = append(results, b)
 	}
@@ -104,7 +108,7 @@ func (r verifier) each(ctx context.Context) (results []event.Baseline, end *endi
 // treeAfterSetup returns the state of the job's own tree.
 func (r verifier) treeAfterSetup(ctx context.Context) (*state.FullState, error) {
 	from := r.site.Before
-	if len(r.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
+	if len(r.site.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
 		from = nil
 	}
 	return r.site.Tree.FullState(ctx, from)
@@ -112,23 +116,23 @@ func (r verifier) treeAfterSetup(ctx context.Context) (*state.FullState, error) 
 
 // faultOf is faultOf for a verify command in a site: the fix names the directories of package
 // managers that are only below the workspace.
-func (s *site) faultOf(line string, v commands.Ran) *event.Fault {
+func (r verifier) faultOf(line string, v commands.Ran) *event.Fault {
 	f := commands.FaultOf(line, v)
 	if f == nil {
 		return nil
 	}
-	if found, err := preflight.DetectIn(s.space.Dir()); err == nil {
+	if found, err := preflight.DetectIn(r.site.space.Dir()); err == nil {
 		f.Fix = ecosystem.InDirs(f.Fix, found, []string{line})
 	}
 	return f
 }
 
-// verifyFault describes what the environment lacks for the first failed verify command that
+// missing describes what the environment lacks for the first failed verify command that
 // shows it; "" if none does.
-func (s *site) verifyFault(commands []tasks.Verify, failed []commands.Ran) string {
+func (r verifier) missing(commands []tasks.Verify, failed []commands.Ran) string {
 	for _, v := range failed {
 		at := slices.IndexFunc(commands, func(c tasks.Verify) bool { return c.Name == v.Name })
-		if f := s.faultOf(commands[at].Run, v); f != nil {
+		if f := r.faultOf(commands[at].Run, v); f != nil {
 			return fmt.Sprintf("; verify %s can't run here: %s (%s missing); %s", v.Name, f.Evidence, f.Kind, f.Fix)
 		}
 	}

@@ -20,7 +20,7 @@ type breach struct {
 
 // fail ends the job: for tampering, which it records, or because the sandbox can't start commands.
 // What the machine refuses is tried again, and ends the job after that, as a [proc.MachineError].
-func (j *job) fail(err error) {
+func (j *siteJob) fail(err error) {
 	switch {
 	case errors.As(err, new(*proc.MachineError)):
 		j.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()})
@@ -41,7 +41,7 @@ func (j *job) fail(err error) {
 }
 
 // checkGuard returns the end of a phase; tampering takes precedence.
-func (j *job) checkGuard(end *ending.Stop) *ending.Stop {
+func (j *siteJob) checkGuard(end *ending.Stop) *ending.Stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
 	var denied *permission.Error

@@ -15,7 +15,8 @@ import (
 )
 
 // saved returns the states of the worktree that are saved in the report directory.
-func (s *site) saved(o *Options) state.Checkpoints {
+func (s *site) saved() state.Checkpoints {
+	o := s.job.opts
 	return state.Checkpoints{
 		Reader: s.Tree.Reader, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(savedsession.States)),
 		LeftOut: s.InPlace,
@@ -24,8 +25,8 @@ func (s *site) saved(o *Options) state.Checkpoints {
 }
 
 // save saves the state of the worktree.
-func (s *site) save(ctx context.Context, o *Options) (state.Saved, error) {
-	store, err := s.openStore(o)
+func (s *site) save(ctx context.Context) (state.Saved, error) {
+	store, err := s.openStore()
 	if err != nil {
 		return state.Saved{}, err
 	}
@@ -33,13 +34,13 @@ func (s *site) save(ctx context.Context, o *Options) (state.Saved, error) {
 }
 
 // openStore returns the states that are saved, with their directory.
-func (s *site) openStore(o *Options) (state.Checkpoints, error) {
+func (s *site) openStore() (state.Checkpoints, error) {
 	for _, dir := range []string{path.Dir(savedsession.States), savedsession.States} {
-		if err := o.Dir.Mkdir(dir); err != nil {
+		if err := s.job.opts.Dir.Mkdir(dir); err != nil {
 			return state.Checkpoints{}, err
 		}
 	}
-	return s.saved(o), nil
+	return s.saved(), nil
 }
 
 // freshStatus is how long the tree counts as it was when the preflight found it clean: the first
@@ -48,13 +49,13 @@ const freshStatus = time.Second
 
 // snapshotOwn sets the state that the changes of a job without a worktree are compared
 // with, and saves it: a job that is resumed continues to be compared with it.
-func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error) {
-	past := j.history.Facts
+func (s *site) snapshotOwn(ctx context.Context) (tree string, err error) {
+	past := s.job.history.Facts
 	if err := s.readCommitted(); err != nil {
 		return "", err
 	}
 	if past != nil && past.Start != nil && past.Start.Tree != "" && past.Start.Base == s.base {
-		all, changed, err := s.saved(j.opts).Snapshot(past.Start.Tree, s.base)
+		all, changed, err := s.saved().Snapshot(past.Start.Tree, s.base)
 		if err != nil {
 			return "", err
 		}
@@ -64,7 +65,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		}
 		return past.Start.Tree, nil
 	}
-	if tree, err = s.foundClean(j); err != nil || tree != "" {
+	if tree, err = s.foundClean(); err != nil || tree != "" {
 		return tree, err
 	}
 	all, left, err := s.Tree.SnapshotAndLeftOut(ctx)
@@ -80,7 +81,7 @@ func (s *site) snapshotOwn(ctx context.Context, j *job) (tree string, err error)
 		}
 		return s.Tree.RootTree(s.base)
 	}
-	saved, err := s.save(ctx, j.opts)
+	saved, err := s.save(ctx)
 	return saved.Tree, err
 }
 
@@ -95,7 +96,8 @@ func (s *site) readCommitted() error {
 
 // foundClean sets the state that changes are compared with to that of the base, and returns its
 // tree, if the preflight has just found the job's own tree so; "" if not.
-func (s *site) foundClean(j *job) (tree string, err error) {
+func (s *site) foundClean() (tree string, err error) {
+	j := s.job
 	clean := j.start.Clean
 	if !s.firstInTree || s.base == "" || clean.Commit != s.base || j.opts.Now().Sub(clean.At) >= freshStatus {
 		return "", nil
@@ -111,8 +113,9 @@ func (s *site) foundClean(j *job) (tree string, err error) {
 
 // keepReplaced copies files of a tree that is changed without a worktree to the report directory,
 // if restoring a state replaces them: the user may have changed them after the kill.
-func (s *site) keepReplaced(ctx context.Context, j *job, tree string) error {
-	paths, err := s.saved(j.opts).Replaced(ctx, tree, s.below)
+func (s *site) keepReplaced(ctx context.Context, tree string) error {
+	j := s.job
+	paths, err := s.saved().Replaced(ctx, tree, s.below)
 	if err != nil || len(paths) == 0 {
 		return err
 	}

@@ -30,7 +30,8 @@ type checkout struct {
 // under the job's profile. A setup command that fails there fails verify, and so does a
 // change that can't be committed.
 func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran, err error) {
-	j, s := r.job, r.site
+	s := r.site
+	j := s.job
 	began := j.opts.Now()
 	restore, err := j.privateDirs().Replace(ctx, false)
 	if err != nil {
@@ -42,7 +43,7 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 		err = errors.Join(err, c.close(), gitfile.RemoveAll(dir), restore())
 		res.ElapsedMS = j.opts.Now().Sub(began).Milliseconds()
 	}()
-	err = j.checkOut(ctx, s, c, dir)
+	err = r.checkOut(ctx, c, dir)
 	if refused := (*gitdir.UnsupportedError)(nil); errors.As(err, &refused) {
 		text := j.opts.Redact.Held(refused.Error())
 		return commands.Ran{Verify: event.Verify{ExitCode: -1, Tail: text}, Output: text, Line: text}, nil
@@ -51,18 +52,20 @@ func (r verifier) inClean(ctx context.Context, v tasks.Verify) (res commands.Ran
 		return res, err
 	}
 	for _, line := range j.spec.Setup {
-		res, err := j.command(ctx, c.site, c.setup, line, setupTimeout)
+		res, err := c.site.command(ctx, c.setup, line, setupTimeout)
 		if err != nil || !res.Passed {
 			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, commands.ExitText(res.Verify), res.Tail)
 			return res, err
 		}
 	}
-	return j.command(ctx, c.site, c.box, v.Run, v.Time)
+	return c.site.command(ctx, c.box, v.Run, v.Time)
 }
 
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
 // the commands there, which can't access the job's workspace.
-func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) error {
+func (r verifier) checkOut(ctx context.Context, c *checkout, dir string) error {
+	s := r.site
+	j := s.job
 	f, err := s.diff.Find(ctx)
 	if err != nil {
 		return err
@@ -79,23 +82,23 @@ func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) er
 	if err := owner.AllAs(s.space.Dir(), dir); err != nil {
 		return err
 	}
-	c.site = &site{origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
+	c.site = &site{job: j, origin: repo, WorkTree: changes.WorkTree{Tree: repo, InPlace: true}, below: s.below, beside: s.beside}
 	if c.site.space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.below))); err != nil {
 		return err
 	}
-	g, err := j.ground(c.site, j.spec.Profile)
+	g, err := c.site.ground(j.spec.Profile)
 	if err != nil {
 		return err
 	}
 	g.Readable, g.Caches = s.Tree.Git.Objects.Dirs(), dir+".caches"
-	if s.sandbox != nil {
-		g.Modules = s.sandbox.Modules // the change could name others
+	if s.sandboxes.own != nil {
+		g.Modules = s.sandboxes.own.Modules // the change could name others
 	}
 	if c.box, err = confinement.Open(ctx, g); err != nil || len(j.spec.Setup) == 0 {
 		c.setup = c.box
 		return err
 	}
-	c.setup, err = j.confineSetup(ctx, c.site, g, c.box, "it runs code of the agent's change")
+	c.setup, err = setup{c.site}.confine(ctx, g, c.box, "it runs code of the agent's change")
 	return err
 }
 

@@ -17,7 +17,7 @@ func TestOnlyTheFinishedWorkOfTheSameJobIsPushedLater(t *testing.T) {
 		if change != nil {
 			change(&of)
 		}
-		return (&job{plan: &tasks.Plan{}, opts: &Options{}, spec: of}).message(base, "", outcome)
+		return (&siteJob{plan: &tasks.Plan{}, opts: &SiteOptions{}, spec: of}).message(base, "", outcome)
 	}
 	for name, c := range map[string]struct {
 		message, base string

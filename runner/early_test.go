@@ -307,21 +307,21 @@ func TestFilesThatToolsWroteNeedNoSearch(t *testing.T) {
 func TestALongWaitForTheCheckoutIsReported(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
-	o := &opening{done: make(chan struct{}), start: func() {}}
+	o := &opening{job: j.siteJob, done: make(chan struct{}), start: func() {}}
 	go func() {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && len(s.of(event.PhaseStarted)) == 0; {
 			time.Sleep(time.Millisecond)
 		}
 		close(o.done)
 	}()
-	if end := waitFor(j, &site{opening: o}); end != nil {
+	if end := (&site{opening: o}).waitFor(); end != nil {
 		t.Errorf("%+v", end)
 	}
 	began, ended := s.of(event.PhaseStarted), s.of(event.PhaseEnded)
 	if len(began) != 1 || len(ended) != 1 || began[0].Phase.Name != event.CheckoutPhase || ended[0].Phase.ElapsedMS < longWait.Milliseconds() {
 		t.Errorf("%+v, %+v", began, ended)
 	}
-	if end := waitFor(j, &site{opening: o}); end != nil || len(s.of(event.PhaseStarted)) != 1 {
+	if end := (&site{opening: o}).waitFor(); end != nil || len(s.of(event.PhaseStarted)) != 1 {
 		t.Error("no wait is reported")
 	}
 }

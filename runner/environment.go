@@ -34,21 +34,21 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	known := w.job.opts.facts(s.speaks)
 	env := &tools.Env{
 		Profile: s.task.Profile, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact,
-		Outputs: w.job.outputs(), Private: slices.Concat(w.job.private(w.site), confinement.ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
+		Outputs: w.job.outputs(), Private: slices.Concat(w.site.private(), confinement.ConcealedFromTools(s.task.Profile, w.job.run.private)), Now: w.job.opts.Now,
 		Limits: outputs.Limits(w.job.plan.Output),
 		Model:  cmp.Or(known.Like, s.speaks), Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
-		Hooks:  slices.Concat(jobHooks{w.job, w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
+		Hooks:  slices.Concat(jobHooks{w.site}.plugins(w.extensions.Hooks(w.job.sessionID(s.name))), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
 		Search: websearch.Config{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}
 	env.Accepts = media.Accepted{Images: known.Images, PDFs: known.PDFs}
 	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
-	if w.site.usable() && w.site.onDemand == nil {
+	if w.site.usable() && w.site.sandboxes.onDemand == nil {
 		return env, addFiles(ctx, env, w, s)
 	}
-	env.Complete, env.Commands.Scratch = completion(w, s), w.site.expectedScratch(w.job.opts, w.job.spec.ID)
+	env.Complete, env.Commands.Scratch = completion(w, s), w.site.expectedScratch()
 	return env, nil
 }
 
@@ -62,11 +62,11 @@ func completion(w *work, s sessionSpec) func(context.Context, *tools.Env) error 
 		if env.Workspace != nil {
 			return nil
 		}
-		if end := waitFor(w.job, w.site); end != nil {
+		if end := w.site.waitFor(); end != nil {
 			return errors.New(end.Detail)
 		}
-		if _, end := w.site.neededSandbox(); end != nil {
-			early{w.job}.fail(end)
+		if _, end := w.site.sandboxes.needed(); end != nil {
+			w.job.fails(end)
 			return errors.New(end.Detail)
 		}
 		return addFiles(ctx, env, w, s)
@@ -79,7 +79,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	if err != nil {
 		return err
 	}
-	box, err := w.job.confinement(ctx, w.site, s, false)
+	box, err := w.site.sandboxes.of(ctx, s.narrowed, s.task.Profile, false)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func addFiles(ctx context.Context, env *tools.Env, w *work, s sessionSpec) error
 	env.Commands.Fault = func(err error) { w.job.end(session.Timeout{Code: event.CodeMachine, Reason: err.Error()}) }
 	env.Commands.MaxTime, env.Commands.Confine = s.task.Limits.Time, box.ConfineSeries()
 	if slices.ContainsFunc(w.job.plan.Tools, func(t tasks.CustomTool) bool { return t.Workspace }) && confinement.MayGrant(s.task.Profile) {
-		if box, err = w.job.confinement(ctx, w.site, s, true); err != nil {
+		if box, err = w.site.sandboxes.of(ctx, s.narrowed, s.task.Profile, true); err != nil {
 			return err
 		}
 		env.Commands.Granted = box.Confine()

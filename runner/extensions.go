@@ -34,11 +34,11 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
+			g, err := w.site.ground(confinement.ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Tools, g.Fail = w.site.sandbox, nil, g.Spared(s.Optional)
+			g.Within, g.Tools, g.Fail = w.site.sandboxes.own, nil, g.Spared(s.Optional)
 			return confinement.Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Scripts: scripts,

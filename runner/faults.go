@@ -5,8 +5,11 @@ import (
 	"path"
 	"strings"
 
+	"github.com/millhand/millhand/internal/files"
 	"github.com/millhand/millhand/internal/gitops/state"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/landing"
 )
@@ -65,4 +68,27 @@ func (f faults) returned(p permission.Profile, below string) permission.Profile 
 		}
 	}
 	return p.Returned(files, nested)
+}
+
+// feedback returns the prompt of the attempt after one with faults. Complete outputs are in a
+// report directory.
+func (f faults) feedback(reports *files.Dir) string {
+	var b strings.Builder
+	if len(f.barred) > 0 {
+		b.WriteString(landing.Undo(f.barred) + "\n")
+	}
+	if len(f.over) > 0 {
+		b.WriteString(landing.Reduce(f.over) + "\n")
+	}
+	if len(f.refused) > 0 {
+		b.WriteString(landing.Uncommittable(f.refused) + "\n")
+	}
+	if len(f.marked) > 0 {
+		b.WriteString("Conflict markers are left in " + textcut.List(f.marked) + ". Resolve the conflicts, and finish again.\n")
+	}
+	if len(f.failed) == 0 {
+		return b.String()
+	}
+	b.WriteString(commands.Feedback(f.failed, reports))
+	return b.String()
 }

@@ -23,21 +23,21 @@ const (
 	filterErrors = 1 << 10   // bytes of its standard error in messages
 )
 
-// filtersOf returns the filters of the job's tree. Their commands are the user's, and run
+// filters returns the filters of the job's tree. Their commands are the user's, and run
 // in the sandbox of the task's commands: they can be scripts of the repository.
-func (j *job) filtersOf(ctx context.Context, s *site) content.Filters {
+func (s *site) filters(ctx context.Context) content.Filters {
 	ctx = context.WithoutCancel(ctx) // changes are collected whatever happens
 	return content.Filters{
 		Clean: func(command, _ string, content []byte) ([]byte, error) {
-			return j.clean(ctx, s, command, content)
+			return s.clean(ctx, command, content)
 		},
-		Pushed: j.spec.Publish.Pushes(),
+		Pushed: s.job.spec.Publish.Pushes(),
 	}
 }
 
 // clean runs a clean command on a content.
-func (j *job) clean(ctx context.Context, s *site, command string, content []byte) ([]byte, error) {
-	box, end := s.neededSandbox()
+func (s *site) clean(ctx context.Context, command string, content []byte) ([]byte, error) {
+	box, end := s.sandboxes.needed()
 	if end != nil {
 		return nil, errors.New(end.Detail)
 	}

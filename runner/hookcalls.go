@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -14,7 +13,7 @@ func (r jobHooks) watch(ctx context.Context, run func()) {
 	end := r.site.diff.StartHook(ctx)
 	run()
 	if end = cmp.Or(end, r.site.diff.EndHook(ctx)); end != nil && ctx.Err() == nil {
-		r.job.end(session.Timeout{Code: end.Code, Reason: end.Detail})
+		r.site.job.fails(end)
 	}
 }
 

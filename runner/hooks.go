@@ -22,23 +22,21 @@ func hooksOf(plan *tasks.Plan, runs bool) []tasks.Hook {
 func (s *site) hasHooks(on tasks.HookEvent) bool { return s != nil && s.hooks.Has(on) }
 
 // jobHooks runs the hooks of a job.
-type jobHooks struct {
-	job  *job
-	site *site
-}
+type jobHooks struct{ site *site }
 
 // start opens the hooks of the job, and runs those of job_start.
 func (r jobHooks) start(ctx context.Context) *ending.Stop {
-	j, s := r.job, r.site
+	s := r.site
+	j := s.job
 	s.hooks = hook.New(hook.Config{
 		Hooks: hooksOf(j.plan, false), Sandbox: string(j.opts.Level), Redact: j.opts.Redact,
 		Input: hook.Input{Run: j.opts.RunID, Job: j.spec.ID, Task: j.spec.Task, Repo: j.spec.Repo.Name, Dir: s.dir},
 		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(s, confinement.HookProfile(j.spec.Profile, h))
+			g, err := s.ground(confinement.HookProfile(j.spec.Profile, h))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Fail = s.sandbox, g.Spared(h.Optional)
+			g.Within, g.Fail = s.sandboxes.own, g.Spared(h.Optional)
 			h.Workspace = h.Workspace || j.spec.Script != nil // the script, or a hook before the commit, changes files
 			return confinement.LaunchHook(ctx, g, h, j.opts.Work, j.spec.ID)
 		},
@@ -50,12 +48,30 @@ func (r jobHooks) start(ctx context.Context) *ending.Stop {
 	return r.run(ctx, tasks.JobStart, event.CodeExtension, func(*hook.Input) {})
 }
 
+// setUp runs the hooks of job_start and the setup commands. What they leave in the workspace is not
+// the agent's.
+func (r jobHooks) setUp(ctx context.Context) *ending.Stop {
+	s := r.site
+	j := s.job
+	fresh := !s.InPlace // otherwise it may be as an earlier process left it
+	start, commands := r.start, setup{s}.run
+	if slices.ContainsFunc(j.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
+		start = func(ctx context.Context) *ending.Stop { return s.diff.By(ctx, event.ByHook, fresh, r.start) }
+	}
+	if len(j.spec.Setup) > 0 {
+		commands = func(ctx context.Context) *ending.Stop {
+			return s.diff.By(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), setup{s}.run)
+		}
+	}
+	return ending.First(ctx, start, commands)
+}
+
 // run runs the hooks of an event within the time of the job. code is that of a failure.
 func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, in func(*hook.Input)) *ending.Stop {
 	if !r.site.hasHooks(on) {
 		return nil
 	}
-	ctx, cancel := r.job.inTime(ctx, r.site)
+	ctx, cancel := r.site.inTime(ctx)
 	defer cancel()
 	err := r.site.hooks.Run(ctx, on, in)
 	switch {
@@ -70,7 +86,7 @@ func (r jobHooks) run(ctx context.Context, on tasks.HookEvent, code event.Code, 
 // beforeCommit runs the hooks of before_commit if there is something to commit, also later from
 // the patch. What they change belongs to the job's changes.
 func (r jobHooks) beforeCommit(ctx context.Context) *ending.Stop {
-	if r.job.spec.Commit == nil || !r.site.hasHooks(tasks.BeforeCommit) {
+	if r.site.job.spec.Commit == nil || !r.site.hasHooks(tasks.BeforeCommit) {
 		return nil
 	}
 	f, err := r.site.diff.Find(ctx)

@@ -19,7 +19,8 @@ const maxNotes = 256 << 10
 
 // waitForFiles waits for the files of the job if its first request depends on more of them
 // than instruction files, which are read from the commit. The user's own tree has its files.
-func (s *site) waitForFiles() *ending.Stop {
+func (w *work) waitForFiles() *ending.Stop {
+	s := w.site
 	if s.complete() {
 		return s.settled()
 	}
@@ -43,7 +44,8 @@ func (s *site) waitForFiles() *ending.Stop {
 
 // notesOfCommit returns the instructions of the repository for a job whose files are not checked
 // out yet, if the profile allows reading them.
-func (s *site) notesOfCommit(p permission.Profile) []prompt.Text {
+func (w *work) notesOfCommit(p permission.Profile) []prompt.Text {
+	s := w.site
 	for _, name := range instructionFiles() {
 		text, err := s.origin.File(s.base, name)
 		if err == nil && p.Allows("read", name, name, filepath.Join(s.dir, name)) {

@@ -5,29 +5,17 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
-	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tasks"
 )
 
-// job is a running job: its specification and state. Its phases pass their results on
-// as values.
+// job is a running job. Its phases pass their results on as values.
 type job struct {
+	*siteJob
 	run     *run
 	opts    *Options // of the run
-	plan    *tasks.Plan
-	spec    tasks.Job
-	start   preflight.Start         // what preflight found
-	history history.Job             // what earlier processes did of it, and what this one does
-	end     context.CancelCauseFunc // ends the job; see stopped for the causes
-	slot    func()                  // frees the job's slot when only its publishing is left
-	breach  breach                  // of git's own files, by a command
-	denied  confinement.DeniedOnce  // hosts that are in the stream
-
-	refused   refusals // of its sessions
-	timeLimit timeLimit
+	slot    func()   // frees the job's slot when only its publishing is left
+	refused refusals // of its sessions
 }
 
 // phase is one step of a job. If run returns nil, the next phase runs.
@@ -61,36 +49,28 @@ func (j *job) phases(p *progress) []phase {
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) *ending.Stop {
-			s, head, err := j.locate(ctx)
-			if err != nil {
-				return notPrepared(ctx, j.opts, s, err)
+			var end *ending.Stop
+			if p.site, end = j.prepare(ctx); end == nil {
+				j.started(p.site)
 			}
-			if e := (early{j}); e.possible(s) {
-				return e.open(ctx, s, head, p)
-			}
-			if err := j.openSite(ctx, s, head); err != nil {
-				return notPrepared(ctx, j.opts, s, err)
-			}
-			p.site = s
-			j.protect(s)
-			return j.confine(ctx, s)
+			return end
 		}},
 		{name: "setup", run: func(ctx context.Context) *ending.Stop {
-			return ending.First(ctx, jobHooks{j, p.site}.setUp, j.afterSetup)
+			return ending.First(ctx, jobHooks{p.site}.setUp, j.afterSetup)
 		}},
 		{name: "baseline", run: func(ctx context.Context) (end *ending.Stop) {
-			if p.baseline, end = j.baseline(ctx, p.site); end != nil {
+			if p.baseline, end = (verifier{p.site}).baseline(ctx); end != nil {
 				return end
 			}
-			return j.beforeAgent(ctx, p.site)
+			return p.site.beforeAgent(ctx)
 		}},
 		{name: "session", run: func(ctx context.Context) (end *ending.Stop) {
 			if p.result, end = j.work(ctx, p.site, p.baseline); end != nil {
 				return end
 			}
-			return jobHooks{j, p.site}.beforeCommit(ctx)
+			return jobHooks{p.site}.beforeCommit(ctx)
 		}},
-		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.checkDiskLimit(ctx) }},
+		{name: "disk", run: func(ctx context.Context) *ending.Stop { return p.site.sandboxes.checkDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *ending.Stop { // otherwise it would be repeated to save the changes
 			p.landing = &landed{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
@@ -113,7 +93,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	p := &progress{result: resultOf(j.history.Facts, j.spec.Schema)}
 	release := sync.OnceFunc(func() {
 		if p.site != nil {
-			j.releaseSite(after, p.site, p.unsaved())
+			p.site.release(after, p.unsaved())
 		}
 	})
 	defer release()
@@ -145,7 +125,9 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			break
 		}
 	}
-	p.site.settled()
+	if p.site != nil {
+		p.site.settled()
+	}
 	if end != nil && p.site != nil && p.site.Before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
 		p.landing = &landed{job: j, site: p.site}
@@ -163,7 +145,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
-	jobHooks{j, p.site}.end(ctx, p.landing.hookCommit(), sum)
+	jobHooks{p.site}.end(ctx, p.landing.hookCommit(), sum)
 	return sum
 }
 
@@ -194,13 +176,4 @@ func (j *job) jobEnd(end *ending.Stop, p *progress) event.JobEnd {
 		sum.UntrackedInputs = p.site.UntrackedInputs()
 	}
 	return sum
-}
-
-func (j *job) warn(text string) {
-	j.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
-}
-
-func (j *job) emit(e event.Event) {
-	e.Job = j.spec.ID
-	j.opts.Emit(e)
 }

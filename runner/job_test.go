@@ -80,7 +80,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 
 func TestTheDocumentsListThePhases(t *testing.T) {
 	var names []string
-	for _, p := range (&job{}).phases(&progress{}) {
+	for _, p := range (&job{siteJob: &siteJob{}}).phases(&progress{}) {
 		names = append(names, p.name)
 	}
 	for file, before := range map[string]string{"../ARCHITECTURE.md": "lists: ", "doc.go": "phases ("} {

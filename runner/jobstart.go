@@ -11,22 +11,20 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// started reports the start of the job. tree is the saved state of a tree that is changed without a
-// worktree.
-func (j *job) started(s *site, tree string) {
+// started reports the start of the job, whose site is prepared.
+func (j *job) started(s *site) {
+	origin := "" // of a job that commits nothing
+	if at := remoteOf(j, s); j.spec.Commit == nil && at.URL != "" {
+		origin = at.String()
+	}
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s), Onto: j.start.Onto.Commit,
-		Landing: j.landing(s), Remote: originOf(j, s),
+		Workspace: s.dir, Base: s.base, BaseRef: s.ref, Tree: s.initial, Branch: s.branch(), Repository: j.repository(s), Onto: j.start.Onto.Commit,
+		Landing: j.landing(s), Remote: origin,
 	}})
-}
-
-// originOf returns the URL of the repository for a job that commits nothing; "" for others.
-func originOf(j *job, s *site) string {
-	if at := remoteOf(j, s); j.spec.Commit == nil && at.URL != "" {
-		return at.String()
+	if s.complete() {
+		s.warnOfUnread()
 	}
-	return ""
 }
 
 // remoteOf returns the remote of the repository; the zero value without one.
@@ -50,7 +48,7 @@ func (j *job) landing(s *site) *event.Landing {
 		Branch: c.Branch, Message: j.message(s.base, "", ""), Exists: string(c.IfExists),
 	}
 	if s.InPlace {
-		l.Branch = j.branch(s)
+		l.Branch = s.branch()
 	}
 	if c.Signed() || c.ByForge() {
 		l.Sign = string(c.Sign)
@@ -82,4 +80,13 @@ func forkOf(t publish.Target) string {
 		return ""
 	}
 	return t.Fork.String()
+}
+
+// repository returns the directory of the repository that the job's branch is in; "" for a
+// remote one.
+func (j *job) repository(s *site) string {
+	if j.spec.Repo.Kind == tasks.RepoURL {
+		return ""
+	}
+	return s.origin.Root()
 }

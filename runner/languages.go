@@ -22,11 +22,11 @@ func (w *work) openLanguages(ctx context.Context) {
 		LSP: *j.plan.LSP, Root: w.site.space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
 		Found: confinement.FindsProgram(j.opts.Getenv, j.opts.Level, w.site.space.Dir()),
 		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, confinement.LanguageProfile(profile, s))
+			g, err := w.site.ground(confinement.LanguageProfile(profile, s))
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Within, g.Fail = w.site.sandbox, g.Spared(true) // they only advise
+			g.Within, g.Fail = w.site.sandboxes.own, g.Spared(true) // they only advise
 			return confinement.LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
 		},
 		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },

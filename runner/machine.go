@@ -13,7 +13,7 @@ import (
 )
 
 // notPrepared returns the stop of a job whose workspace could not be prepared; s is nil if it has none.
-func notPrepared(ctx context.Context, o *Options, s *site, err error) *ending.Stop {
+func notPrepared(ctx context.Context, o *SiteOptions, s *site, err error) *ending.Stop {
 	if ctx.Err() != nil {
 		return ending.Of(ctx)
 	}
@@ -25,7 +25,7 @@ func notPrepared(ctx context.Context, o *Options, s *site, err error) *ending.St
 }
 
 // ofDisk adds the disk that is full or read-only, and a fix, to an error.
-func ofDisk(o *Options, s *site, err error) (event.Code, error) {
+func ofDisk(o *SiteOptions, s *site, err error) (event.Code, error) {
 	if s != nil && s.origin != nil {
 		git := s.origin.Git.Common
 		switch {

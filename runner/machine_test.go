@@ -24,7 +24,7 @@ func TestRefusalsOfTheMachineEndTheJob(t *testing.T) {
 		{errors.New("no sandbox"), event.CodeEnvironment},
 	} {
 		ctx, end := context.WithCancelCause(t.Context())
-		(&job{end: end}).fail(test.err)
+		(&siteJob{end: end}).fail(test.err)
 		got, _ := context.Cause(ctx).(session.Timeout) //nolint:errorlint // a cause is never wrapped
 		if got.Code != test.want {
 			t.Errorf("%v: %q", test.err, got.Code)

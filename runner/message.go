@@ -8,7 +8,7 @@ import (
 )
 
 // signatures returns the author and the committer of the job's commit.
-func (j *job) signatures() (author, committer gitops.Signature) {
+func (j *siteJob) signatures() (author, committer gitops.Signature) {
 	committer = gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.opts.Now()}
 	author = committer
 	if j.spec.Commit != nil && j.spec.Commit.Author != (tasks.Person{}) {
@@ -21,7 +21,7 @@ func (j *job) signatures() (author, committer gitops.Signature) {
 }
 
 // message returns the message of the job's commit on a base. final is the final message of the agent, "" before it is known.
-func (j *job) message(base, final string, unfinished event.Outcome) string {
+func (j *siteJob) message(base, final string, unfinished event.Outcome) string {
 	return landing.Message{
 		Run: j.opts.RunID, Plan: j.plan, Job: j.spec, Base: base, Own: j.start.Onto.Text, Asked: j.history.Asked(),
 		Final: final, Unfinished: unfinished, Redact: j.opts.Redact,

@@ -38,7 +38,7 @@ func (j *job) enqueue(ctx context.Context) (leave func(), end *ending.Stop) {
 func (j *job) landEarlier() *landed {
 	c := j.start.Earlier
 	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	l := &landed{job: j, site: &site{origin: j.start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	l := &landed{job: j, site: &site{job: j.siteJob, origin: j.start.Origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 	if j.start.Own && j.history.Facts != nil {
 		l.result, l.baseline = resultOf(j.history.Facts, j.spec.Schema), slices.Collect(maps.Values(j.history.Baseline))
 	}

@@ -133,19 +133,19 @@ func pick(ctx context.Context, repo *gitops.Repo, dir, from, to string, o gitops
 func landRebased(ctx context.Context, j *job, c *event.Commit) (failed string, end *ending.Stop) {
 	from := j.start.Onto
 	j.start.Base = c.Hash
-	s, end := j.prepare(ctx)
-	if s != nil {
-		defer j.releaseSite(context.WithoutCancel(ctx), s, false)
-	}
+	s, end := j.openSite(ctx)
 	if end != nil {
 		return "", end
 	}
-	j.protect(s)
-	steps := ending.First(ctx, func(ctx context.Context) *ending.Stop { return j.confine(ctx, s) }, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
-	if steps != nil {
-		return "", steps
+	defer s.release(context.WithoutCancel(ctx), false)
+	if end := s.confine(ctx); end != nil {
+		return "", end
 	}
-	faults, end := verifier{j, s}.all(ctx, j.history.Attempts)
+	j.started(s)
+	if end := (setup{s}).run(ctx); end != nil {
+		return "", end
+	}
+	faults, end := verifier{s}.all(ctx, j.history.Attempts)
 	switch {
 	case end != nil:
 		return "", end

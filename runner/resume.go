@@ -64,7 +64,7 @@ func (w *work) resume() (*continuation, error) {
 					return nil, err
 				}
 			}
-			if err := state.Resume(w.site.saved(w.job.opts).Has); err != nil {
+			if err := state.Resume(w.site.saved().Has); err != nil {
 				return nil, err
 			}
 			continued = (&continuation{state: state}).continued()
@@ -169,11 +169,11 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 		return nil
 	}
 	if w.site.InPlace {
-		if err := w.site.keepReplaced(ctx, w.job, tree); err != nil {
+		if err := w.site.keepReplaced(ctx, tree); err != nil {
 			return err
 		}
 	}
-	if err := w.site.saved(w.job.opts).Restore(ctx, tree, w.site.below); err != nil {
+	if err := w.site.saved().Restore(ctx, tree, w.site.below); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.ResumeRestored, "")
@@ -183,7 +183,7 @@ func (w *work) restoreTree(ctx context.Context, from *continuation) error {
 // checkForked checks that the files of a fork can be restored.
 func (w *work) checkForked() *ending.Stop {
 	past := w.job.history
-	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved(w.job.opts).Has(past.Fork.Tree) {
+	if past.Facts == nil || past.Fork == nil || past.Fork.Tree == "" || w.site.saved().Has(past.Fork.Tree) {
 		return nil
 	}
 	return &ending.Stop{Code: event.CodeRepository, Detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.Fork.Turn)}

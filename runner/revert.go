@@ -82,13 +82,12 @@ func (v reverting) run(ctx context.Context) (Reverted, error) {
 func (v reverting) files(ctx context.Context, done *Reverted) error {
 	j := v.job
 	j.spec = j.spec.Reverting(fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn), j.start.CheckedOut)
-	s, end := j.prepare(ctx)
+	s, end := j.openSite(ctx)
 	if end != nil {
 		return errors.New(end.Detail)
 	}
-	defer j.releaseSite(context.WithoutCancel(ctx), s, false)
-	j.protect(s)
-	if _, end := j.openSandbox(ctx, s); end != nil {
+	defer s.release(context.WithoutCancel(ctx), false)
+	if end := s.confine(ctx); end != nil {
 		return errors.New(end.Detail)
 	}
 	if !s.linked() && j.start.Tip != "" {
@@ -99,17 +98,17 @@ func (v reverting) files(ctx context.Context, done *Reverted) error {
 		return err
 	}
 	if !s.linked() {
-		if done.Files, err = s.saved(j.opts).Replaced(ctx, tree, s.below); err != nil {
+		if done.Files, err = s.saved().Replaced(ctx, tree, s.below); err != nil {
 			return err
 		}
-		if err := s.keepReplaced(ctx, j, tree); err != nil {
+		if err := s.keepReplaced(ctx, tree); err != nil {
 			return err
 		}
 		if dir := path.Join("replaced", j.spec.ID); len(done.Files) > 0 && j.opts.Dir.Exists(dir) {
 			done.Replaced = dir
 		}
 	}
-	if err := s.saved(j.opts).Restore(ctx, tree, s.below); err != nil {
+	if err := s.saved().Restore(ctx, tree, s.below); err != nil {
 		return err
 	}
 	return v.land(ctx, s, done)
@@ -122,7 +121,7 @@ func (v reverting) tree(s *site) (string, error) {
 	if tree == "" {
 		return s.Tree.RootTree(cmp.Or(j.start.Base, s.base))
 	}
-	if !s.saved(j.opts).Has(tree) {
+	if !s.saved().Has(tree) {
 		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", v.to.Turn)
 	}
 	return tree, nil
@@ -200,11 +199,11 @@ func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) erro
 		return err
 	}
 	s.Before = base.Below(s.below)
-	if err = s.saved(j.opts).Restore(ctx, tree, s.below); err == nil {
+	if err = s.saved().Restore(ctx, tree, s.below); err == nil {
 		err = v.land(ctx, s, done)
 	}
 	if err != nil {
-		err = errors.Join(err, s.saved(j.opts).Restore(context.WithoutCancel(ctx), before, s.below))
+		err = errors.Join(err, s.saved().Restore(context.WithoutCancel(ctx), before, s.below))
 	}
 	return err
 }

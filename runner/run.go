@@ -15,15 +15,11 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/objectdb"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/history"
-	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/runner/rollout"
 	"github.com/millhand/millhand/runner/savedsession"
 	"github.com/millhand/millhand/tasks"
@@ -118,23 +114,14 @@ type ModelFacts struct {
 
 // run is one execution of a plan.
 type run struct {
-	opts      Options
-	plan      *tasks.Plan
-	budget    *money.Budget
-	copies    *copies
-	headers   *credentials.Hidden // removed while agents work; pushes use what preflight has read
-	private   *sandbox.Private    // of all jobs: found once
-	search    func()              // begins to search for them, once
-	searching sync.WaitGroup
-	trees     keyedLocks // by root of a tree that is changed in place
-	baselines commands.Baselines
-	program   scriptProgram
+	*siteRun
+	opts    Options
+	budget  *money.Budget
+	program scriptProgram
 
 	publications chan struct{} // has an element for each job that is being published
 
 	notStarted *ending.Stop // of all jobs: a run_start hook failed; set before the first one
-
-	unread sync.Once // the warning of a configuration for OpenCode
 
 	mu      sync.Mutex
 	refused map[string]string // by provider or model: why it can't be used
@@ -199,19 +186,11 @@ func (r *run) shareBudget(ctx context.Context) (settle func()) {
 	}
 }
 
-// restoreHeaders restores all credentials after the last agent has ended.
-func (r *run) restoreHeaders(ctx context.Context) {
-	if err := r.headers.Restore(context.WithoutCancel(ctx)); err != nil {
-		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprint(err)}})
-	}
-}
-
 func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
-		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
-		refused: map[string]string{}, private: cmp.Or(o.System, sandbox.NewPrivate()),
-		publications: make(chan struct{}, MaxPublications), search: func() {},
+		opts: o, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Costs.Spent), refused: map[string]string{}, publications: make(chan struct{}, MaxPublications),
 	}
+	r.siteRun = newSiteRun(plan, &r.opts.SiteOptions)
 	if spent := o.History.Past.Spent(); spent > 0 && o.Costs.Ledger == nil {
 		r.budget.SpentBefore(spent)
 	}
@@ -426,11 +405,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *ending.Stop, slot fu
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	start := r.opts.Preflight.Start(spec.ID)
-	if start.NoWorkflows != "" {
-		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
-	}
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, history: r.opts.History.Job(spec.ID)}
+	return &job{siteJob: r.siteRun.job(spec), run: r, opts: &r.opts}
 }
 
 // skip returns why a job is not started, nil if it is.

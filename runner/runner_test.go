@@ -104,13 +104,14 @@ func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 // the end of the test.
 func (s *stage) prepared(j *job) *site {
 	s.t.Helper()
-	p, end := j.prepare(s.t.Context())
+	p, end := j.openSite(s.t.Context())
 	if end == nil {
-		s.t.Cleanup(func() { j.releaseSite(context.WithoutCancel(s.t.Context()), p, false) })
-		end = j.confine(s.t.Context(), p)
+		s.t.Cleanup(func() { p.release(context.WithoutCancel(s.t.Context()), false) })
+		end = p.confine(s.t.Context())
 	}
 	if end == nil {
-		_, end = p.neededSandbox()
+		j.started(p)
+		_, end = p.sandboxes.needed()
 	}
 	if end != nil {
 		s.t.Fatalf("prepare: %+v", *end)

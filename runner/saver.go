@@ -49,9 +49,9 @@ func (s *saver) changed(ctx context.Context) (state.Saved, error) {
 	w.site.diff.Written(files)
 	if !only || !alone(w) {
 		s.ran = true
-		return w.site.save(ctx, w.job.opts)
+		return w.site.save(ctx)
 	}
-	store, err := w.site.openStore(w.job.opts)
+	store, err := w.site.openStore()
 	if err == nil && s.last.Tree == "" {
 		s.last, err = s.start()
 	}
@@ -66,7 +66,7 @@ func (s *saver) changed(ctx context.Context) (state.Saved, error) {
 func (s *saver) start() (state.Saved, error) {
 	site := s.work.site
 	tree, err := site.Tree.RootTree(site.base)
-	if (early{s.work.job}).onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
+	if s.work.job.onlyCalls() && (site.linked() || site.Before == site.Committed && site.initial == tree) {
 		return state.AtBase(tree, site.ComparedWith()), err
 	}
 	return state.Saved{Tree: tree}, err
@@ -81,7 +81,7 @@ func (s *saver) found(ctx context.Context) *changes.Found {
 	if !known || len(w.job.plan.Tools) > 0 || !w.tree.Unchanged() || w.site.Before != w.site.ComparedWith() {
 		return nil
 	}
-	changes, err := w.site.saved(w.job.opts).Changes(ctx, s.last)
+	changes, err := w.site.saved().Changes(ctx, s.last)
 	if err != nil || changes == nil {
 		return nil // the search will report it
 	}
@@ -106,7 +106,7 @@ func foundBy(ctx context.Context, w *work) (*changes.Found, error) {
 // and nothing else runs in it, that is nothing: what differs from the start was changed by
 // somebody else meanwhile, in the user's own tree by the user, and is not the job's.
 func noteFound(ctx context.Context, w *work) {
-	if !(early{w.job}).onlyCalls() || !alone(w) {
+	if !w.job.onlyCalls() || !alone(w) {
 		return
 	}
 	if w.sessions.totals().Calls == 0 {

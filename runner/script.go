@@ -118,10 +118,10 @@ func (r *scriptRun) run(ctx context.Context) *ending.Stop {
 func (r *scriptRun) mark(ctx context.Context) *ending.Stop {
 	j, s := r.work.job, r.work.site
 	if !s.linked() { // other files of the user's tree may change at the same time
-		r.undo = func(ctx context.Context) error { return s.saved(j.opts).Restore(ctx, s.initial, s.below) }
+		r.undo = func(ctx context.Context) error { return s.saved().Restore(ctx, s.initial, s.below) }
 		return nil
 	}
-	before, err := verifier{j, s}.treeAfterSetup(ctx)
+	before, err := verifier{s}.treeAfterSetup(ctx)
 	if err != nil {
 		return j.notVerified(ctx, err)
 	}
@@ -141,17 +141,17 @@ func (r *scriptRun) execute(ctx context.Context) (res commands.Ran, err error) {
 	if err != nil {
 		return res, err
 	}
-	g, err := j.ground(s, offline(j.spec.Profile))
+	g, err := s.ground(offline(j.spec.Profile))
 	if err != nil {
 		return res, err
 	}
-	g.Within, g.Readable = s.sandbox, append(slices.Clip(g.Readable), dir)
+	g.Within, g.Readable = s.sandboxes.own, append(slices.Clip(g.Readable), dir)
 	box, err := confinement.Open(ctx, g)
 	if err != nil {
 		return res, err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
-	return runProgram(ctx, j, s, box, r.script.Command(file), r.timeout())
+	return s.runProgram(ctx, box, r.script.Command(file), r.timeout())
 }
 
 // offline returns a profile without network.
@@ -208,7 +208,7 @@ func (r *scriptRun) fail(ctx context.Context, reason string) *ending.Stop {
 // changes returns the changes of the script as a patch without secrets, shortened.
 func (r *scriptRun) changes(ctx context.Context) (string, error) {
 	j, s := r.work.job, r.work.site
-	size, err := s.changedBytes(ctx)
+	size, err := r.changedBytes(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -232,6 +232,18 @@ func (r *scriptRun) changes(ctx context.Context) (string, error) {
 		j.warn(landing.KeyInPatch)
 	}
 	return textcut.Head(strings.ToValidUTF8(string(clean), "\uFFFD"), maxScriptDiff, "\n(truncated)"), nil
+}
+
+// changedBytes returns the size of the files that differ from the start of the job.
+func (r *scriptRun) changedBytes(ctx context.Context) (size int64, err error) {
+	s := r.work.site
+	paths, _, err := s.Tree.ChangedPaths(ctx, s.Before)
+	for _, p := range paths {
+		if info, err := os.Lstat(filepath.Join(s.Tree.Root(), filepath.FromSlash(p))); err == nil {
+			size += info.Size()
+		}
+	}
+	return size, err
 }
 
 // summary lists the faults in one line.

@@ -57,11 +57,11 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 	for _, text := range p.Absent {
 		j.warn(text)
 	}
-	g, err := j.ground(w.site, w.ownSpec().task.Profile)
+	g, err := w.site.ground(w.ownSpec().task.Profile)
 	if err != nil {
 		return nil, err
 	}
-	g.Within, g.Tools = w.site.sandbox, nil
+	g.Within, g.Tools = w.site.sandboxes.own, nil
 	scripts := p.Config(s, g, w.site.Tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
 	})

@@ -174,7 +174,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	}
 	o.Session = session.New(session.Config{
 		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
-		Model: model.Announced(o.talk.Model, func() { w.site.requested(w.job) }), ModelName: s.task.ModelName,
+		Model: model.Announced(o.talk.Model, func() { w.site.requested() }), ModelName: s.task.ModelName,
 		System: w.system(s, env.Commands.Scratch),
 		Tools:  offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
@@ -218,7 +218,7 @@ func (w *work) limits(summary bool) *session.End {
 	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
-	if w.site.complete() && w.site.overDisk(maxExcess) {
+	if w.site.complete() && w.site.sandboxes.overDisk(maxExcess) {
 		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxExcess)}
 	}
 	return nil

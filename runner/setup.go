@@ -6,34 +6,81 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/millhand/millhand/runner/commands"
 	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/ending"
 	"github.com/millhand/millhand/runner/preflight"
-	"github.com/millhand/millhand/tasks"
 )
 
-// setUp runs the hooks of job_start and the setup commands. What they leave in the workspace is not
-// the agent's.
-func (r jobHooks) setUp(ctx context.Context) *ending.Stop {
-	j, s := r.job, r.site
-	fresh := !s.InPlace // otherwise it may be as an earlier process left it
-	start, setup := r.start, func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) }
-	if slices.ContainsFunc(j.plan.Hooks, func(h tasks.Hook) bool { return h.On == tasks.JobStart }) {
-		start = func(ctx context.Context) *ending.Stop { return s.diff.By(ctx, event.ByHook, fresh, r.start) }
+// setupTimeout is the time limit of one setup command.
+const setupTimeout = 30 * time.Minute
+
+// setup runs the setup commands of a job.
+type setup struct{ site *site }
+
+// run runs the task's setup commands. The first failure ends the job before the first
+// model request.
+func (u setup) run(ctx context.Context) (end *ending.Stop) {
+	s := u.site
+	j := s.job
+	ctx, cancel := s.inTime(ctx)
+	defer cancel()
+	if len(j.spec.Setup) == 0 {
+		return nil
 	}
-	if len(j.spec.Setup) > 0 {
-		setup = func(ctx context.Context) *ending.Stop {
-			return s.diff.By(ctx, event.BySetup, fresh && !s.hasHooks(tasks.JobStart), func(ctx context.Context) *ending.Stop { return j.setup(ctx, s) })
+	internal := func(err error) *ending.Stop {
+		return ending.Fault(event.CodeInternal, fmt.Errorf("confine the setup commands: %w", err))
+	}
+	g, err := s.ground(j.spec.Profile)
+	if err != nil {
+		return internal(err)
+	}
+	box, err := u.confine(ctx, g, s.sandboxes.own, "")
+	if ctx.Err() != nil {
+		return ending.Of(ctx)
+	}
+	if err != nil {
+		return internal(err)
+	}
+	defer func() { // the agent's commands must not find its proxy
+		if err := box.Close(); err != nil && end == nil {
+			end = internal(err)
+		}
+	}()
+	for _, line := range j.spec.Setup {
+		run := event.Command{Kind: event.SetupCommand, Run: textcut.Head(line, maxCommand, "…")}
+		j.emit(event.Event{Type: event.CommandStarted, Command: new(run)})
+		v, err := s.command(ctx, box, line, setupTimeout)
+		if err != nil && ctx.Err() == nil {
+			return ending.Fault(event.CodeInternal, err)
+		}
+		if err != nil {
+			end := ending.Of(ctx)
+			end.Detail = fmt.Sprintf("setup command %q: %s", line, end.Detail)
+			return end
+		}
+		run.ExitCode, run.ElapsedMS = &v.ExitCode, v.ElapsedMS
+		j.emit(event.Event{Type: event.CommandEnded, Command: &run})
+		if !v.Passed {
+			reason := fmt.Sprintf("setup command %q failed (%s)", line, commands.ExitText(v.Verify)) + commands.SetupFault(line, v)
+			if v.Tail != "" {
+				reason += ":\n" + commands.WithOutput(j.opts.Dir, v.Tail, v.OutputPath)
+			}
+			return &ending.Stop{Code: event.CodeFailed, Detail: reason}
 		}
 	}
-	return ending.First(ctx, start, setup)
+	return nil
 }
 
-// setupOf returns what the setup commands in a site get.
-func (j *job) setupOf(ctx context.Context, s *site, output string) (confinement.Setup, error) {
+// settings returns what the setup commands in a site get.
+func (u setup) settings(ctx context.Context, output string) (confinement.Setup, error) {
+	s := u.site
+	j := s.job
 	if output == "" {
 		var dirty []string
 		var err error
@@ -50,23 +97,23 @@ func (j *job) setupOf(ctx context.Context, s *site, output string) (confinement.
 	if err != nil {
 		return confinement.Setup{}, err
 	}
-	u, err := confinement.NewSetup(j.spec, found, output, j.opts.Getenv)
+	made, err := confinement.NewSetup(j.spec, found, output, j.opts.Getenv)
 	if err != nil {
 		j.warn(fmt.Sprintf("the registries of setup commands: %v", err))
 	}
-	return u, nil
+	return made, nil
 }
 
-// confineSetup creates the sandbox of the setup commands in a site: with the files and limits
+// confine creates the sandbox of the setup commands in a site: with the files and limits
 // of another one there, and the network and the variables of setup. The caller closes it
 // when they have ended.
-func (j *job) confineSetup(ctx context.Context, s *site, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
-	u, err := j.setupOf(ctx, s, output)
+func (u setup) confine(ctx context.Context, g confinement.Env, within *confinement.Confinement, output string) (*confinement.Confinement, error) {
+	own, err := u.settings(ctx, output)
 	if err != nil {
 		return nil, err
 	}
-	g.Profile, g.Within, g.Setup = u.Profile, within, &u
-	for _, dir := range u.Settings.Dirs {
+	g.Profile, g.Within, g.Setup = own.Profile, within, &own
+	for _, dir := range own.Settings.Dirs {
 		if dir = g.UserCache(dir); dir != "" {
 			g.Readable = append(slices.Clip(g.Readable), dir)
 		}
@@ -75,7 +122,7 @@ func (j *job) confineSetup(ctx context.Context, s *site, g confinement.Env, with
 	if err != nil {
 		return nil, err
 	}
-	if err := j.equip(c, u, g.Home); err != nil {
+	if err := u.site.job.equip(c, own, g.Home); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -83,7 +130,7 @@ func (j *job) confineSetup(ctx context.Context, s *site, g confinement.Env, with
 
 // equip gives the confinement of setup commands the user's settings of registries, and their
 // own variables.
-func (j *job) equip(c *confinement.Confinement, u confinement.Setup, home string) error {
+func (j *siteJob) equip(c *confinement.Confinement, u confinement.Setup, home string) error {
 	if err := c.UseRegistries(u, home); err != nil {
 		return err
 	}

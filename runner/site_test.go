@@ -68,7 +68,7 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 	spec.Commit = nil
 	plan := &tasks.Plan{AllowDirty: true}
 	j := s.begin(plan, spec)
-	p, end := j.prepare(t.Context())
+	p, end := j.openSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
@@ -88,24 +88,24 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 		t.Error("two jobs work on one tree")
 	case <-time.After(20 * time.Millisecond):
 	}
-	j.releaseSite(t.Context(), p, true)
+	p.release(t.Context(), true)
 	(<-taken)()
 	if text, err := os.ReadFile(filepath.Join(s.repo, "mine")); err != nil || s.warnings() != "" {
 		t.Errorf("the tree that is the user's: %q, %v; warnings: %s", text, err, s.warnings())
 	}
 	plan.AllowDirty = false
-	p, end = j.prepare(t.Context())
+	p, end = j.openSite(t.Context())
 	if end != nil || p.dirty != nil {
 		t.Errorf("without allow_dirty: %+v, %v", end, p.dirty)
 	}
-	j.releaseSite(t.Context(), p, false)
+	p.release(t.Context(), false)
 }
 
 // A checkout that was ended, because the job needs no files or was cancelled, reports nothing itself.
 func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
-	p, end := j.prepare(t.Context())
+	p, end := j.openSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
@@ -114,7 +114,7 @@ func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Tree, p.space = nil, nil
-	j.releaseSite(t.Context(), p, false)
+	p.release(t.Context(), false)
 	if _, err := os.Lstat(dir); err == nil || len(p.origin.Worktrees()) > 0 || s.warnings() != "" {
 		t.Errorf("left: %v, registered: %v, warnings: %s", err, p.origin.Worktrees(), s.warnings())
 	}
@@ -125,7 +125,7 @@ func TestReleaseRemovesWhatACheckoutLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.origin = origin
-	j.releaseSite(t.Context(), p, false)
+	p.release(t.Context(), false)
 	if !strings.Contains(s.warnings(), "clean up after the job: remove worktree "+dir) {
 		t.Errorf("warnings: %s", s.warnings())
 	}
@@ -141,7 +141,7 @@ func TestInPlaceBaseIsCommitOfPreviousJob(t *testing.T) {
 	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
 		t.Errorf("the base is %s", p.base)
 	}
-	if got := j.branch(p); got != "main" {
+	if got := p.branch(); got != "main" {
 		t.Errorf("it commits to %q", got)
 	}
 }
@@ -200,8 +200,8 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 		git(t, s.repo, "init", "-q", "-b", "trunk")
 		j := s.begin(&tasks.Plan{}, s.job("a"))
 		p := s.prepared(j)
-		if !p.InPlace || p.base != "" || j.branch(p) != "trunk" {
-			t.Errorf("in place %t, base %q, branch %q", p.InPlace, p.base, j.branch(p))
+		if !p.InPlace || p.base != "" || p.branch() != "trunk" {
+			t.Errorf("in place %t, base %q, branch %q", p.InPlace, p.base, p.branch())
 		}
 	})
 }
@@ -221,7 +221,7 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	if err := os.RemoveAll(inside); err != nil {
 		t.Fatal(err)
 	}
-	p, end := j.prepare(t.Context())
+	p, end := j.openSite(t.Context())
 	if p != nil || end == nil || end.Code != event.CodeRepository || !strings.Contains(end.Detail, "prepare the workspace: ") {
 		t.Fatalf("%+v, %+v", p, end)
 	}
@@ -232,7 +232,7 @@ func TestFailedPrepareReleasesResources(t *testing.T) {
 	spec.Repo.Dir = s.repo
 	j = s.begin(&tasks.Plan{}, spec)
 	j.start.Below = "nowhere"
-	if p, end = j.prepare(t.Context()); p != nil || end == nil {
+	if p, end = j.openSite(t.Context()); p != nil || end == nil {
 		t.Fatalf("%+v, %+v", p, end)
 	}
 	if out := git(t, s.repo, "worktree", "list"); strings.Contains(out, "trees") {
@@ -245,7 +245,7 @@ func TestSignalCancelsPrepare(t *testing.T) {
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if _, end := j.prepare(ctx); end == nil || end.Code != event.CodeInterrupted {
+	if _, end := j.openSite(ctx); end == nil || end.Code != event.CodeInterrupted {
 		t.Errorf("%+v", end)
 	}
 }
@@ -256,12 +256,12 @@ func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 	spec.Setup = []string{"true"}
 	j := s.begin(&tasks.Plan{}, spec)
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
-	p, end := j.prepare(t.Context())
+	p, end := j.openSite(t.Context())
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	t.Cleanup(func() { j.releaseSite(context.WithoutCancel(t.Context()), p, false) })
-	if end = j.confine(t.Context(), p); end == nil || end.Code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
+	t.Cleanup(func() { p.release(context.WithoutCancel(t.Context()), false) })
+	if end = p.confine(t.Context()); end == nil || end.Code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
 		t.Errorf("%+v", end)
 	}
 }
@@ -271,7 +271,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	if !files.IsFull(full) || !files.IsFull(syscall.EDQUOT) || files.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
 	}
-	j := &job{opts: &Options{SiteOptions: SiteOptions{Work: "/w"}}}
+	j := &siteJob{opts: &SiteOptions{Work: "/w"}}
 	if code, err := ofDisk(j.opts, nil, full); code != event.CodeMachine || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
 		t.Error(code, err)
 	}
@@ -295,17 +295,17 @@ func TestReleaseSite(t *testing.T) {
 			var left []string
 			s.opts.Trees.Left = func(tree string) { left = append(left, tree) }
 			j := s.begin(&tasks.Plan{}, s.job("a"))
-			p, end := j.prepare(t.Context())
+			p, end := j.openSite(t.Context())
 			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			if end = j.confine(t.Context(), p); end == nil {
-				_, end = p.neededSandbox()
+			if end = p.confine(t.Context()); end == nil {
+				_, end = p.sandboxes.needed()
 			}
 			if end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			j.releaseSite(t.Context(), p, c.unkept)
+			p.release(t.Context(), c.unkept)
 			if _, err := os.Stat(j.outputs().Path()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a directory without outputs is left: %v", err)
 			}
@@ -330,7 +330,7 @@ func TestJobCommandEnv(t *testing.T) {
 	spec.Limits = tasks.Limits{Disk: 1 << 30, Processes: 7}
 	j := s.begin(&tasks.Plan{Tools: []tasks.CustomTool{{}}}, spec)
 	p := s.prepared(j)
-	g, err := j.ground(p, spec.Profile)
+	g, err := p.ground(spec.Profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func TestJobCommandEnv(t *testing.T) {
 	if diff := cmp.Diff([]string{j.outputs().Path()}, g.Readable); diff != "" {
 		t.Errorf("readable (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{inside, "/somewhere/else"}, j.private(p)); diff != "" {
+	if diff := cmp.Diff([]string{inside, "/somewhere/else"}, p.private()); diff != "" {
 		t.Errorf("closed to the job (-want +got):\n%s", diff)
 	}
 	g.Tell(event.Network{Host: "example.com"})
@@ -357,17 +357,15 @@ func TestSandboxIsCreatedOnce(t *testing.T) {
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	own, err := j.confinement(t.Context(), p, sessionSpec{task: spec}, false)
-	if err != nil || own != p.sandbox {
+	own, err := p.sandboxes.of(t.Context(), "", spec.Profile, false)
+	if err != nil || own != p.sandboxes.own {
 		t.Errorf("an agent that may do as much as the job has its own: %v", err)
 	}
-	narrow := sessionSpec{task: spec, narrowed: "agent small "}
-	narrow.task.Agent = "small"
-	first, err := j.confinement(t.Context(), p, narrow, false)
-	if err != nil || first == p.sandbox || first.Within != p.sandbox {
+	first, err := p.sandboxes.of(t.Context(), "agent small ", spec.Profile, false)
+	if err != nil || first == p.sandboxes.own || first.Within != p.sandboxes.own {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if second, _ := j.confinement(t.Context(), p, narrow, false); second != first {
+	if second, _ := p.sandboxes.of(t.Context(), "agent small ", spec.Profile, false); second != first {
 		t.Error("it is made twice")
 	}
 }
@@ -382,7 +380,7 @@ func TestTheJobsBranch(t *testing.T) {
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPatch}, ""},
 		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPush}, "b"},
 	} {
-		if got := (&job{spec: c.spec}).branch(&site{}); got != c.want {
+		if got := (&site{job: &siteJob{spec: c.spec}}).branch(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.spec, got, c.want)
 		}
 	}

@@ -1,16 +1,24 @@
 package runner
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/files"
+	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/gitfile"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/text/redact"
+	"github.com/millhand/millhand/runner/commands"
+	"github.com/millhand/millhand/runner/confinement"
 	"github.com/millhand/millhand/runner/history"
 	"github.com/millhand/millhand/runner/preflight"
+	"github.com/millhand/millhand/tasks"
 )
 
 // SiteOptions are what the sites of a run need of its options.
@@ -53,3 +61,67 @@ func (t Trees) discard(tree string) error {
 	}
 	return nil
 }
+
+// siteRun is what the sites of a run share.
+type siteRun struct {
+	opts      *SiteOptions
+	plan      *tasks.Plan
+	copies    *copies
+	headers   *credentials.Hidden // removed while agents work; pushes use what preflight has read
+	private   *sandbox.Private    // of all jobs: found once
+	search    func()              // begins to search for them, once
+	searching sync.WaitGroup
+	trees     keyedLocks // by root of a tree that is changed in place
+	baselines commands.Baselines
+	unread    sync.Once // the warning of a configuration for OpenCode
+}
+
+func newSiteRun(plan *tasks.Plan, o *SiteOptions) *siteRun {
+	return &siteRun{
+		opts: o, plan: plan, copies: newCopies(o), headers: credentials.NewHidden(),
+		private: cmp.Or(o.System, sandbox.NewPrivate()), search: func() {},
+	}
+}
+
+// restoreHeaders restores all credentials after the last agent has ended.
+func (r *siteRun) restoreHeaders(ctx context.Context) {
+	if err := r.headers.Restore(context.WithoutCancel(ctx)); err != nil {
+		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprint(err)}})
+	}
+}
+
+// siteJob is the specification and state of a running job, without its sessions and what becomes of its changes.
+type siteJob struct {
+	run     *siteRun
+	opts    *SiteOptions // of the run
+	plan    *tasks.Plan
+	spec    tasks.Job
+	start   preflight.Start         // what preflight found
+	history history.Job             // what earlier processes did of it, and what this one does
+	end     context.CancelCauseFunc // ends the job; see stopped for the causes
+	breach  breach                  // of git's own files, by a command
+	denied  confinement.DeniedOnce  // hosts that are in the stream
+
+	timeLimit timeLimit
+}
+
+// job returns the job for a specification of the plan.
+func (r *siteRun) job(spec tasks.Job) *siteJob {
+	start := r.opts.Preflight.Start(spec.ID)
+	if start.NoWorkflows != "" {
+		spec = preflight.WithoutWorkflows(spec, start.NoWorkflows)
+	}
+	return &siteJob{run: r, opts: r.opts, plan: r.plan, spec: spec, start: start, history: r.opts.History.Job(spec.ID)}
+}
+
+func (j *siteJob) warn(text string) {
+	j.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
+}
+
+func (j *siteJob) emit(e event.Event) {
+	e.Job = j.spec.ID
+	j.opts.Emit(e)
+}
+
+// sessionID returns the id of a session with a name.
+func (j *siteJob) sessionID(name string) string { return j.opts.RunID + "/" + name }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/files/workspace"
 	"github.com/millhand/millhand/internal/session/prompt"
+	"github.com/millhand/millhand/internal/text/figures"
 	"github.com/millhand/millhand/runner/preflight"
 	"github.com/millhand/millhand/tools/access"
 )
@@ -35,7 +36,7 @@ func (w *work) system(s sessionSpec, scratch access.Scratch) string {
 // Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	if !w.site.readable() {
-		return w.site.notesOfCommit(s.task.Profile)
+		return w.notesOfCommit(s.task.Profile)
 	}
 	tree, err := workspace.Open(w.site.Tree.Root())
 	if err != nil {
@@ -85,19 +86,35 @@ func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s
 func (w *work) gitState() string {
 	if !w.site.InPlace {
 		state := "a separate worktree, created from " + preflight.BaseOf(w.job.spec)
-		if branch := w.job.branch(w.site); branch != "" {
+		if branch := w.site.branch(); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}
-		return state + w.site.directoryState()
+		return state + directoryText(w.site.below)
 	}
 	head, err := w.site.origin.Git.Head()
 	switch {
 	case err != nil:
 		return ""
 	case head.Detached:
-		return "no branch is checked out" + w.site.directoryState() + w.site.dirtState()
+		return "no branch is checked out" + directoryText(w.site.below) + dirtText(w.site.dirty)
 	case head.Unborn:
 		return "branch " + head.Branch + ", no commits yet"
 	}
-	return "branch " + head.Branch + w.site.directoryState() + w.site.dirtState()
+	return "branch " + head.Branch + directoryText(w.site.below) + dirtText(w.site.dirty)
+}
+
+// directoryText describes which directory of a repository the workspace is.
+func directoryText(below string) string {
+	if below == "" {
+		return ""
+	}
+	return "; the workspace is its directory " + below + "; commands can read other directories of the repository, but not write to them"
+}
+
+// dirtText describes the user's uncommitted changes.
+func dirtText(dirty []string) string {
+	if n := len(dirty); n > 0 {
+		return fmt.Sprintf("; %s had uncommitted changes before you started", figures.Count(n, "path"))
+	}
+	return ""
 }

@@ -48,7 +48,8 @@ func (l *timeLimit) left(now, from time.Time, limit time.Duration) (left, again 
 
 // inTime returns a context that ends at the job's time limit, which starts when the job
 // is prepared and includes setup and session.
-func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.CancelFunc) {
+func (s *site) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	j := s.job
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := j.spec.Limits.Time
 	if limit == 0 {

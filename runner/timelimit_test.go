@@ -26,9 +26,9 @@ func TestTimeLimitPauses(t *testing.T) {
 		"after the end":             {[]wait{{2 * time.Minute, 3 * time.Minute}}, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
+			j := &siteJob{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &SiteOptions{Now: time.Now}}
 			began := time.Now()
-			ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
+			ctx, cancel := (&site{job: j, prepared: began}).inTime(t.Context())
 			defer cancel()
 			for _, w := range test.waits {
 				go func() {
@@ -51,8 +51,8 @@ func TestTimeLimitPauses(t *testing.T) {
 }
 
 func TestTimeLimitAfterItsEnd(t *testing.T) {
-	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
-	ctx, cancel := j.inTime(t.Context(), &site{prepared: time.Now().Add(-time.Hour)})
+	j := &siteJob{spec: tasks.Job{Limits: tasks.Limits{Time: time.Minute}}, opts: &SiteOptions{Now: time.Now}}
+	ctx, cancel := (&site{job: j, prepared: time.Now().Add(-time.Hour)}).inTime(t.Context())
 	defer cancel()
 	if ctx.Err() == nil {
 		t.Error("the job has time left")

@@ -105,7 +105,7 @@ func TestCopiesOfADirectoryAreMadeOnce(t *testing.T) {
 	s := setUp(t)
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "a"), "x\n")
-	c := newCopies(s.opts)
+	c := newCopies(&s.opts.SiteOptions)
 	first, err := c.open(t.Context(), tasks.Repo{Name: "n", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -124,10 +124,10 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 	spec.Limits.Disk = 1 << 20
 	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
 	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
-	if end := p.checkDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
+	if end := p.sandboxes.checkDiskLimit(t.Context()); end == nil || end.Code != event.CodeLimit || !strings.HasPrefix(end.Detail, "limits.disk: ") {
 		t.Errorf("%+v", end)
 	}
-	if (&site{}).checkDiskLimit(t.Context()) != nil {
+	if (&sandboxes{}).checkDiskLimit(t.Context()) != nil {
 		t.Error("a job without a sandbox has no bounds")
 	}
 }

@@ -20,7 +20,8 @@ var unreadFiles = []string{
 
 // warnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
 // its users expect that the permissions in it apply.
-func (j *job) warnOfUnread(s *site) {
+func (s *site) warnOfUnread() {
+	j := s.job
 	_, err := s.space.Root().Lstat(".opencode")
 	bare := err != nil // most repositories have no such directory
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {

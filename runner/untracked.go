@@ -16,7 +16,7 @@ func verifiesWorkspace(j tasks.Job) bool {
 
 // afterSetup saves the private directories as setup left them; without setup they have the
 // user's settings of registries.
-func (j *job) afterSetup(ctx context.Context) *ending.Stop {
+func (j *siteJob) afterSetup(ctx context.Context) *ending.Stop {
 	if !verifiesWorkspace(j.spec) && j.spec.Script == nil {
 		return nil
 	}
@@ -28,16 +28,17 @@ func (j *job) afterSetup(ctx context.Context) *ending.Stop {
 
 // beforeAgent records the state that setup and the baseline left. Without them that can be done
 // beside the first request.
-func (j *job) beforeAgent(ctx context.Context, s *site) *ending.Stop {
+func (s *site) beforeAgent(ctx context.Context) *ending.Stop {
 	if s.opening != nil {
 		return nil
 	}
-	return s.noteStart(ctx, j)
+	return s.noteStart(ctx)
 }
 
 // noteStart records the state of the files that are in no change of the job.
-func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
-	err := s.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), (early{j}).onlyCalls())
+func (s *site) noteStart(ctx context.Context) *ending.Stop {
+	j := s.job
+	err := s.NoteStart(ctx, len(j.spec.Setup) > 0 && verifiesWorkspace(j.spec), j.onlyCalls())
 	if err != nil {
 		return j.notVerified(ctx, err)
 	}
@@ -45,8 +46,8 @@ func (s *site) noteStart(ctx context.Context, j *job) *ending.Stop {
 }
 
 // ownPaths returns the paths in the tree that belong to millhand.
-func (j *job) ownPaths(s *site) (without []string) {
-	for _, dir := range j.hidden(s) {
+func (s *site) ownPaths() (without []string) {
+	for _, dir := range s.hidden() {
 		if rel, err := filepath.Rel(s.Tree.Root(), dir); err == nil {
 			without = append(without, filepath.ToSlash(rel))
 		}

@@ -39,7 +39,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		if strings.Contains(line, "sleep") {
 			limit = 100 * time.Millisecond
 		}
-		got, err := j.command(t.Context(), p, p.sandbox, line, limit)
+		got, err := p.command(t.Context(), p.sandboxes.own, line, limit)
 		got.ElapsedMS = 0
 		if omitted, tail, ok := strings.Cut(got.Tail, " lines omitted)\n"); ok && strings.HasPrefix(omitted, "... (") && len(got.Tail) <= commands.ExcerptBytes {
 			got.Tail = tail[len(tail)-len(want.Tail):]
@@ -48,13 +48,13 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", line, err, diff)
 		}
 	}
-	p.sandbox.Env = []string{"PATH=/nowhere"}
-	if got, err := j.command(t.Context(), p, p.sandbox, "true", time.Minute); err != nil || got.Passed || got.ExitCode != -1 || got.Tail == "" {
+	p.sandboxes.own.Env = []string{"PATH=/nowhere"}
+	if got, err := p.command(t.Context(), p.sandboxes.own, "true", time.Minute); err != nil || got.Passed || got.ExitCode != -1 || got.Tail == "" {
 		t.Errorf("a command that can't be started: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ending.Interrupt{Signal: "SIGINT", Exit: event.ExitInterrupt})
-	if _, err := j.command(ctx, p, p.sandbox, "true", time.Minute); err == nil {
+	if _, err := p.command(ctx, p.sandboxes.own, "true", time.Minute); err == nil {
 		t.Error("it runs after a signal")
 	}
 }
@@ -64,34 +64,34 @@ func TestSetupStopsAtFirstFailure(t *testing.T) {
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
 	p := s.prepared(j)
-	if end := j.setup(t.Context(), p); end != nil {
+	if end := (setup{p}).run(t.Context()); end != nil {
 		t.Errorf("none at all: %+v", end)
 	}
 	j.spec.Setup = []string{"echo 1 >> ran", "echo broken; exit 2", "echo 3 >> ran"}
-	end := j.setup(t.Context(), p)
+	end := setup{p}.run(t.Context())
 	if end == nil || *end != (ending.Stop{Code: event.CodeFailed, Detail: "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
 		t.Errorf("%+v", end)
 	}
 	j.spec.Setup = []string{"grep -q 3 ran"}
-	if end := j.setup(t.Context(), p); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
+	if end := (setup{p}).run(t.Context()); end == nil || end.Detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
 		t.Errorf("one after it ran: %+v", end)
 	}
 	j.spec.Setup, j.spec.Limits.Time = []string{"sleep 100"}, time.Minute
 	p.prepared = j.opts.Now().Add(-time.Minute)
-	if end := j.setup(t.Context(), p); end == nil || end.Code != event.CodeLimit {
+	if end := (setup{p}).run(t.Context()); end == nil || end.Code != event.CodeLimit {
 		t.Errorf("without time: %+v", end)
 	}
 	p.prepared = j.opts.Now().Add(100*time.Millisecond - time.Minute)
-	if end := j.setup(t.Context(), p); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
+	if end := (setup{p}).run(t.Context()); end == nil || *end != (ending.Stop{Code: event.CodeLimit, Detail: `setup command "sleep 100": job timed out after 1m0s`}) {
 		t.Errorf("with too little time: %+v", end)
 	}
 }
 
 func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 	began := time.Now()
-	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &Options{SiteOptions: SiteOptions{Now: time.Now}}}
+	j := &siteJob{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}, opts: &SiteOptions{Now: time.Now}}
 	for _, ago := range []time.Duration{59 * time.Minute, 61 * time.Minute} {
-		ctx, cancel := j.inTime(t.Context(), &site{prepared: began.Add(-ago)})
+		ctx, cancel := (&site{job: j, prepared: began.Add(-ago)}).inTime(t.Context())
 		defer cancel()
 		if ended := ctx.Err() != nil; ended != (ago > time.Hour) {
 			t.Errorf("prepared %v ago, the job has ended: %t", ago, ended)
@@ -101,7 +101,7 @@ func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 		t.Errorf("%v left, to be examined after %v", left, again)
 	}
 	j.spec.Limits.Time = 0
-	ctx, cancel := j.inTime(t.Context(), &site{prepared: began.Add(-time.Hour)})
+	ctx, cancel := (&site{job: j, prepared: began.Add(-time.Hour)}).inTime(t.Context())
 	defer cancel()
 	if ctx.Err() != nil {
 		t.Error("the job ended without a limit")
@@ -127,7 +127,7 @@ func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 }
 
 func TestTamperingTakesPrecedence(t *testing.T) {
-	j := &job{}
+	j := &siteJob{}
 	ended := 0
 	j.end = func(error) { ended++ }
 	other := &ending.Stop{Code: event.CodeFailed, Detail: "other"}

@@ -64,7 +64,7 @@ func newWork(j *job, s *site) *work {
 
 // work is the session phase. The result is never nil.
 func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*ending.Result, *ending.Stop) {
-	ctx, cancel := j.inTime(ctx, s)
+	ctx, cancel := s.inTime(ctx)
 	defer cancel()
 	w := newWork(j, s)
 	w.baseline = baseline
@@ -101,7 +101,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 	if end := w.startExtensions(ctx, fail); end != nil {
 		return end
 	}
-	if end := w.site.waitForFiles(); end != nil {
+	if end := w.waitForFiles(); end != nil {
 		return end
 	}
 	main, err := w.openSession(ctx, w.ownSpec(), from)
@@ -131,7 +131,7 @@ func (w *work) attempts(ctx context.Context) (end *ending.Stop) {
 			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
-		if end := waitFor(w.job, w.site); end != nil {
+		if end := w.site.waitFor(); end != nil {
 			return end
 		}
 		noteFound(ctx, w)
@@ -225,7 +225,7 @@ type faults struct {
 // findFaults runs the verify commands and examines the changes.
 func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *ending.Stop) {
 	defer w.tree.Changing(true)() // by verify commands
-	if f.failed, end = (verifier{w.job, w.site}).all(ctx, w.result.Attempts); end != nil {
+	if f.failed, end = (verifier{w.site}).all(ctx, w.result.Attempts); end != nil {
 		return f, end
 	}
 	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
@@ -253,7 +253,7 @@ func (w *work) refused(f faults) *ending.Stop {
 	case len(f.marked) > 0:
 		return &ending.Stop{Code: event.CodeFailed, Detail: "conflict markers are left in " + textcut.List(f.marked)}
 	case len(f.failed) > 0:
-		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(w.site.verifyFault(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
+		return &ending.Stop{Code: event.CodeFailed, Detail: fmt.Sprintf("verify %s failed after %s", commands.Names(f.failed), figures.Count(w.result.Attempts, "attempt")) + cmp.Or(verifier{w.site}.missing(w.job.spec.Verify, f.failed), commands.Why(f.failed))}
 	}
 	return nil
 }
@@ -270,6 +270,3 @@ func (w *work) checkScripts(main *open) *ending.Stop {
 	}
 	return nil
 }
-
-// sessionID returns the id of a session with a name.
-func (j *job) sessionID(name string) string { return j.opts.RunID + "/" + name }

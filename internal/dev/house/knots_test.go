@@ -195,7 +195,6 @@ func crowded() map[string]int {
 		"tools/shell/walker":              138,
 		"tools/Env":                       94,
 		"tasks/expand/builder":            62,
-		"runner/job":                      56,
 		"tools/shell/call":                56,
 		"runner/work":                     55,
 		"tasks/form/Value":                52,
