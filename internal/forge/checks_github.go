@@ -45,7 +45,7 @@ func checksWhat(p Path, sha string) string { return "get the checks of " + sha +
 func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	var all []Check
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
-	err := eachPage(ctx, g.sender, c, func(page githubChecks, _ http.Header) (int, bool) {
+	err := eachPage(ctx, g.Sender, c, func(page githubChecks, _ http.Header) (int, bool) {
 		for _, r := range page.Runs {
 			o := r.Output
 			check := Check{
@@ -62,12 +62,12 @@ func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 	if err != nil {
 		return nil, err
 	}
-	statuses, err := commitStatuses(ctx, g.sender, p, sha, url.Values{"per_page": {perPage}})
+	statuses, err := commitStatuses(ctx, g.Sender, p, sha, url.Values{"per_page": {perPage}})
 	return latest(append(all, statuses...)), err
 }
 
 // commitStatuses returns the statuses of a commit, the newest first.
-func commitStatuses(ctx context.Context, s *sender, p Path, sha string, query url.Values) ([]Check, error) {
+func commitStatuses(ctx context.Context, s *Sender, p Path, sha string, query url.Values) ([]Check, error) {
 	var found []commitStatus
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "statuses"), query: query}
 	err := pages(ctx, s, c, func(page []commitStatus, _ http.Header) bool {

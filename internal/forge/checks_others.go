@@ -8,7 +8,7 @@ import (
 
 // checkList returns the statuses of a commit: Gitea's API has no logs for them.
 func (g *gitea) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
-	return commitStatuses(ctx, g.sender, p, sha, url.Values{"sort": {"recentupdate"}, "limit": {giteaPage}})
+	return commitStatuses(ctx, g.Sender, p, sha, url.Values{"sort": {"recentupdate"}, "limit": {giteaPage}})
 }
 
 func (g *gitea) checkLog(context.Context, Path, Check, int) (string, error) { return "", nil }
@@ -34,7 +34,7 @@ func (g *gitlab) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 	}
 	var all []Check
 	c = call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "pipelines", decimal(found[0].ID), "jobs"), query: url.Values{"per_page": {perPage}}}
-	err := pages(ctx, g.sender, c, func(page []gitlabJob, _ http.Header) bool {
+	err := pages(ctx, g.Sender, c, func(page []gitlabJob, _ http.Header) bool {
 		for _, j := range page {
 			check := Check{Name: j.Name, URL: j.URL, Status: ChecksPending, job: j.ID}
 			switch {

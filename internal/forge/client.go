@@ -11,18 +11,18 @@ import (
 
 // NewClient returns a client. It sends no request.
 func NewClient(o Options) (*Client, error) {
-	base, err := baseURL(o.Kind, o.Server)
+	s, err := NewSender(o)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{kind: o.Kind, host: strings.TrimPrefix(base.Host, "api.")}
+	c := &Client{kind: o.Kind, host: strings.TrimPrefix(s.base.Host, "api.")}
 	switch o.Kind {
 	case GitHub:
-		c.api = &github{newSender(o, base, githubHeaders)}
+		c.api = &github{s}
 	case GitLab:
-		c.api = &gitlab{newSender(o, base, gitlabHeaders)}
+		c.api = &gitlab{s}
 	case Gitea:
-		c.api = &gitea{newSender(o, base, giteaHeaders)}
+		c.api = &gitea{s}
 	}
 	return c, nil
 }

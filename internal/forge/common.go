@@ -218,20 +218,20 @@ func joined(a, b map[string]any) map[string]any {
 	return all
 }
 
-func getRepo(ctx context.Context, s *sender, p Path) (Repository, error) {
+func getRepo(ctx context.Context, s *Sender, p Path) (Repository, error) {
 	var j repoJSON
 	_, err := s.send(ctx, call{what: "get repository " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p), out: &j})
 	return j.repository(), err
 }
 
-func getLogin(ctx context.Context, s *sender, owner string) (string, error) {
+func getLogin(ctx context.Context, s *Sender, owner string) (string, error) {
 	var j userJSON
 	_, err := s.send(ctx, call{what: "get the token's user", owner: owner, method: http.MethodGet, path: []string{"user"}, out: &j})
 	return j.Login, err
 }
 
 // eachPull passes the pull requests of a list to f, until that returns false.
-func eachPull(ctx context.Context, s *sender, c call, p Path, f func(PullRequest) bool) error {
+func eachPull(ctx context.Context, s *Sender, c call, p Path, f func(PullRequest) bool) error {
 	var invalid error
 	err := pages(ctx, s, c, func(page []pullJSON, _ http.Header) bool {
 		for _, j := range page {
@@ -251,7 +251,7 @@ func eachPull(ctx context.Context, s *sender, c call, p Path, f func(PullRequest
 
 // sendPull sends a request whose response is a pull request, the zero one if the request
 // landed without a response.
-func sendPull(ctx context.Context, s *sender, p Path, c call) (PullRequest, error) {
+func sendPull(ctx context.Context, s *Sender, p Path, c call) (PullRequest, error) {
 	var j pullJSON
 	c.owner, c.out = p.Owner, &j
 	if _, err := s.send(ctx, c); err != nil || j.Number == 0 && c.landed != nil {
@@ -264,7 +264,7 @@ func sendPull(ctx context.Context, s *sender, p Path, c call) (PullRequest, erro
 	return pr, err
 }
 
-func getComments(ctx context.Context, s *sender, p Path, t Thread, query url.Values) ([]Comment, error) {
+func getComments(ctx context.Context, s *Sender, p Path, t Thread, query url.Values) ([]Comment, error) {
 	var all []Comment
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "issues", decimal(t.Number), "comments"), query: query}
 	err := pages(ctx, s, c, func(page []commentJSON, _ http.Header) bool {
@@ -276,7 +276,7 @@ func getComments(ctx context.Context, s *sender, p Path, t Thread, query url.Val
 	return all, err
 }
 
-func sendComment(ctx context.Context, s *sender, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+func sendComment(ctx context.Context, s *Sender, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "issues", decimal(t.Number), "comments"), body: map[string]any{"body": body}, landed: landed}
 	if id != 0 {
 		c.method, c.path, c.landed = http.MethodPatch, inRepo(p, "issues", "comments", decimal(id)), nil
@@ -287,7 +287,7 @@ func sendComment(ctx context.Context, s *sender, p Path, t Thread, id int64, bod
 	return j.comment(), err
 }
 
-func sendFork(ctx context.Context, s *sender, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func sendFork(ctx context.Context, s *Sender, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	body := map[string]any{}
 	if !own {
 		body["organization"] = into

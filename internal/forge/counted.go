@@ -112,14 +112,14 @@ func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Du
 	return sum, err
 }
 
-func (f *github) resource(p Path, rest, _ []string) (*sender, []string) {
-	return f.sender, inRepo(p, rest...)
+func (f *github) resource(p Path, rest, _ []string) (*Sender, []string) {
+	return f.Sender, inRepo(p, rest...)
 }
 
-func (f *gitea) resource(p Path, rest, _ []string) (*sender, []string) {
-	return f.sender, inRepo(p, rest...)
+func (f *gitea) resource(p Path, rest, _ []string) (*Sender, []string) {
+	return f.Sender, inRepo(p, rest...)
 }
 
-func (f *gitlab) resource(p Path, _, project []string) (*sender, []string) {
-	return f.sender, inProject(p, project...)
+func (f *gitlab) resource(p Path, _, project []string) (*Sender, []string) {
+	return f.Sender, inProject(p, project...)
 }

@@ -160,7 +160,7 @@ type dialect interface {
 	writes(ctx context.Context, p Path, user string) (bool, error)
 	// resource returns the sender, and the path of a resource: rest in the repository of GitHub
 	// and Gitea, project in the project of GitLab.
-	resource(p Path, rest, project []string) (*sender, []string)
+	resource(p Path, rest, project []string) (*Sender, []string)
 	// comment creates a comment, or updates the one with the id unless that is 0.
 	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
 	// repos returns the repositories of an owner. The forge may have left out some that the

@@ -12,14 +12,7 @@ import (
 )
 
 // gitea is the API of Gitea and Forgejo.
-type gitea struct{ *sender }
-
-func giteaHeaders(h http.Header, token string) {
-	h.Set("Accept", "application/json")
-	if token != "" {
-		h.Set("Authorization", "token "+token)
-	}
-}
+type gitea struct{ *Sender }
 
 const (
 	giteaPage   = "50" // the default maximum page size of servers
@@ -33,18 +26,18 @@ const (
 )
 
 func (g *gitea) repo(ctx context.Context, p Path) (Repository, error) {
-	return getRepo(ctx, g.sender, p)
+	return getRepo(ctx, g.Sender, p)
 }
 
 func (g *gitea) self(ctx context.Context, owner string) (string, error) {
-	return getLogin(ctx, g.sender, owner)
+	return getLogin(ctx, g.Sender, owner)
 }
 
 // pulls filters by the head itself, because the server can't.
 func (g *gitea) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	var found []PullRequest
 	c := call{what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"), query: url.Values{"state": {"open"}, "limit": {giteaPage}}}
-	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+	err := eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
 		if pr.Head == h {
 			found = append(found, plain(pr, giteaDraft))
 		}
@@ -55,7 +48,7 @@ func (g *gitea) pulls(ctx context.Context, p Path, h Head, state State) ([]PullR
 	}
 	seen := 0
 	c.query = url.Values{"state": {"closed"}, "sort": {"recentupdate"}, "limit": {giteaPage}}
-	err = eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+	err = eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
 		if pr.Head == h {
 			found = append(found, plain(pr, giteaDraft))
 		}
@@ -96,7 +89,7 @@ func (g *gitea) create(ctx context.Context, p Path, n New, landed func(context.C
 	if n.Head.Repo != (Path{}) {
 		body["head"] = n.Head.Repo.String() + ":" + n.Head.Branch
 	}
-	pr, err := sendPull(ctx, g.sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
+	pr, err := sendPull(ctx, g.Sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
 	return plain(pr, giteaDraft), err
 }
 
@@ -164,7 +157,7 @@ func union[T comparable](a, b []T) []T {
 }
 
 func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
-	pr, err := sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
+	pr, err := sendPull(ctx, g.Sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
 	pr = plain(pr, giteaDraft)
 	if pr.Conflict { // or the server is checking: its response is the same
 		pr.Mergeable = MergeUnknown
@@ -201,13 +194,13 @@ func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, erro
 	if err != nil {
 		return nil, err
 	}
-	return getComments(ctx, g.sender, p, t, nil) // all on one page
+	return getComments(ctx, g.Sender, p, t, nil) // all on one page
 }
 
 func (g *gitea) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
-	return sendComment(ctx, g.sender, p, t, id, body, landed)
+	return sendComment(ctx, g.Sender, p, t, id, body, landed)
 }
 
 func (g *gitea) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
-	return sendFork(ctx, g.sender, p, into, own, landed)
+	return sendFork(ctx, g.Sender, p, into, own, landed)
 }

@@ -12,25 +12,17 @@ import (
 )
 
 // github is the REST API of GitHub.
-type github struct{ *sender }
-
-func githubHeaders(h http.Header, token string) {
-	h.Set("Accept", "application/vnd.github+json")
-	h.Set("X-GitHub-Api-Version", "2022-11-28")
-	if token != "" {
-		h.Set("Authorization", "Bearer "+token)
-	}
-}
+type github struct{ *Sender }
 
 // perPage is the maximum page size of GitHub and GitLab.
 const perPage = "100"
 
 func (g *github) repo(ctx context.Context, p Path) (Repository, error) {
-	return getRepo(ctx, g.sender, p)
+	return getRepo(ctx, g.Sender, p)
 }
 
 func (g *github) self(ctx context.Context, owner string) (string, error) {
-	return getLogin(ctx, g.sender, owner)
+	return getLogin(ctx, g.Sender, owner)
 }
 
 func (g *github) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
@@ -43,7 +35,7 @@ func (g *github) pulls(ctx context.Context, p Path, h Head, state State) ([]Pull
 		query: url.Values{"head": {of.Owner + ":" + h.Branch}, "state": {cmp.Or(string(state), "all")}, "per_page": {perPage}},
 	}
 	var found []PullRequest
-	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+	err := eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
 		if pr.Head == h { // an owner can have several forks
 			found = append(found, pr)
 		}
@@ -60,7 +52,7 @@ func (g *github) create(ctx context.Context, p Path, n New, landed func(context.
 			body["head"], body["head_repo"] = n.Head.Branch, n.Head.Repo.Name
 		}
 	}
-	return sendPull(ctx, g.sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
+	return sendPull(ctx, g.Sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
 }
 
 func (g *github) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
@@ -90,7 +82,7 @@ func (g *github) change(ctx context.Context, p Path, pr PullRequest, c Change) e
 }
 
 func (g *github) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
-	return sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
+	return sendPull(ctx, g.Sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
 }
 
 type githubRuns struct {
@@ -106,7 +98,7 @@ type githubRun struct {
 func (g *github) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
 	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
 	total := NoChecks
-	err := eachPage(ctx, g.sender, c, func(page githubRuns, _ http.Header) (int, bool) {
+	err := eachPage(ctx, g.Sender, c, func(page githubRuns, _ http.Header) (int, bool) {
 		for _, run := range page.Runs {
 			total = total.with(run.summary())
 		}
@@ -186,15 +178,15 @@ func (g *github) merge(ctx context.Context, p Path, pr PullRequest, method Merge
 }
 
 func (g *github) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
-	return getComments(ctx, g.sender, p, t, url.Values{"per_page": {perPage}})
+	return getComments(ctx, g.Sender, p, t, url.Values{"per_page": {perPage}})
 }
 
 func (g *github) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
-	return sendComment(ctx, g.sender, p, t, id, body, landed)
+	return sendComment(ctx, g.Sender, p, t, id, body, landed)
 }
 
 func (g *github) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
-	return sendFork(ctx, g.sender, p, into, own, landed)
+	return sendFork(ctx, g.Sender, p, into, own, landed)
 }
 
 // reviewers separates teams, ORG/TEAM, of which the team's name is returned, from users.

@@ -57,7 +57,7 @@ func (g *github) graphql(ctx context.Context, c call, document string, variables
 		for _, f := range res.Errors {
 			texts = append(texts, f.Message)
 		}
-		e := &exchange{s: g.sender, call: c}
+		e := &exchange{s: g.Sender, Call: c.call()}
 		if token, err := g.token(ctx, c.owner); err == nil {
 			e.token = token
 		}

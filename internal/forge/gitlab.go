@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,14 +11,7 @@ import (
 )
 
 // gitlab is the API of GitLab.
-type gitlab struct{ *sender }
-
-func gitlabHeaders(h http.Header, token string) {
-	h.Set("Accept", "application/json")
-	if token != "" {
-		h.Set("Authorization", "Bearer "+token)
-	}
-}
+type gitlab struct{ *Sender }
 
 const (
 	gitlabDraft     = "Draft: "
@@ -216,7 +208,7 @@ func (g *gitlab) pulls(ctx context.Context, p Path, h Head, state State) ([]Pull
 		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests"),
 		query: url.Values{"source_branch": {h.Branch}, "state": {states}, "per_page": {perPage}},
 	}
-	err := pages(ctx, g.sender, c, func(page []gitlabMerge, _ http.Header) bool {
+	err := pages(ctx, g.Sender, c, func(page []gitlabMerge, _ http.Header) bool {
 		for _, j := range page {
 			pr, err := j.pullRequest(h.Repo)
 			invalid = errors.Join(invalid, err)
@@ -347,7 +339,7 @@ func notes(p Path, t Thread, rest ...string) []string {
 func (g *gitlab) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
 	var all []Comment
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
-	err := pages(ctx, g.sender, c, func(page []gitlabNote, _ http.Header) bool {
+	err := pages(ctx, g.Sender, c, func(page []gitlabNote, _ http.Header) bool {
 		for _, j := range page {
 			all = append(all, g.note(p, t, j))
 		}
@@ -375,14 +367,6 @@ func (g *gitlab) comment(ctx context.Context, p Path, t Thread, id int64, body s
 	c.out = &j
 	_, err := g.send(ctx, c)
 	return g.note(p, t, j), err
-}
-
-func joinedQuery(a, b url.Values) url.Values {
-	all := url.Values{}
-	for _, q := range []url.Values{a, b} {
-		maps.Copy(all, q)
-	}
-	return all
 }
 
 // language returns the language with the largest share.

@@ -71,7 +71,7 @@ func (f Filter) matches(r Repository) bool {
 
 // listRepos sends the requests for a list of repositories, of which J is the form. The
 // error is [ErrIncomplete] if the forge announced more of them than it sent.
-func listRepos[J interface{ repository() Repository }](ctx context.Context, s *sender, f Filter, path []string, query url.Values) ([]Repository, error) {
+func listRepos[J interface{ repository() Repository }](ctx context.Context, s *Sender, f Filter, path []string, query url.Values) ([]Repository, error) {
 	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: path, query: query}
 	var all []Repository
 	total := 0
@@ -85,10 +85,10 @@ func listRepos[J interface{ repository() Repository }](ctx context.Context, s *s
 		return true
 	})
 	if err == nil && len(all) < total {
-		err = fmt.Errorf("%s: %s: %w: received %d of %d repositories; try again", c.what, s.host, ErrIncomplete, len(all), total)
+		err = fmt.Errorf("%s: %s: %w: received %d of %d repositories; try again", c.what, s.base.Host, ErrIncomplete, len(all), total)
 	}
 	if err == nil && slices.ContainsFunc(all, func(r Repository) bool { return r.Path.Owner == "" || r.Path.Name == "" }) {
-		err = fmt.Errorf("%s: %s: %w: a repository without a name", c.what, s.host, errResponse)
+		err = fmt.Errorf("%s: %s: %w: a repository without a name", c.what, s.base.Host, errResponse)
 	}
 	return all, err
 }
@@ -96,13 +96,13 @@ func listRepos[J interface{ repository() Repository }](ctx context.Context, s *s
 // repos lists private repositories of a user, too, if that is the token's.
 func (g *github) repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"per_page": {perPage}, "sort": {"created"}, "direction": {"asc"}}
-	all, err := listRepos[repoJSON](ctx, g.sender, f, []string{"orgs", f.Owner, "repos"}, query)
+	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
 	if errors.Is(err, ErrNotFound) {
 		path := []string{"users", f.Owner, "repos"}
 		if self, selfErr := g.self(ctx, f.Owner); selfErr == nil && strings.EqualFold(self, f.Owner) {
 			path, query = []string{"user", "repos"}, joinedQuery(query, url.Values{"affiliation": {"owner"}})
 		}
-		all, err = listRepos[repoJSON](ctx, g.sender, f, path, query)
+		all, err = listRepos[repoJSON](ctx, g.Sender, f, path, query)
 	}
 	for i := range all {
 		if r := &all[i]; err == nil && r.small && f.matches(*r) && (f.Archived || !r.Archived) && (f.Forks || !r.Fork) {
@@ -124,9 +124,9 @@ func (g *github) empty(ctx context.Context, p Path) (bool, error) {
 
 func (g *gitea) repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"limit": {giteaPage}}
-	all, err := listRepos[repoJSON](ctx, g.sender, f, []string{"orgs", f.Owner, "repos"}, query)
+	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
 	if errors.Is(err, ErrNotFound) {
-		all, err = listRepos[repoJSON](ctx, g.sender, f, []string{"users", f.Owner, "repos"}, query)
+		all, err = listRepos[repoJSON](ctx, g.Sender, f, []string{"users", f.Owner, "repos"}, query)
 	}
 	if err == nil && len(all) == 0 { // the list is also empty for an owner that the token can't see
 		_, err = g.send(ctx, call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"users", f.Owner}})
@@ -139,11 +139,11 @@ func (g *gitlab) repos(ctx context.Context, f Filter) ([]Repository, error) {
 	if f.Topic != "" {
 		query.Set("topic", f.Topic)
 	}
-	all, err := listRepos[gitlabProject](ctx, g.sender, f, []string{"groups", f.Owner, "projects"}, joinedQuery(query, url.Values{
+	all, err := listRepos[gitlabProject](ctx, g.Sender, f, []string{"groups", f.Owner, "projects"}, joinedQuery(query, url.Values{
 		"include_subgroups": {"true"}, "with_shared": {"false"},
 	}))
 	if errors.Is(err, ErrNotFound) {
-		all, err = listRepos[gitlabProject](ctx, g.sender, f, []string{"users", f.Owner, "projects"}, query)
+		all, err = listRepos[gitlabProject](ctx, g.Sender, f, []string{"users", f.Owner, "projects"}, query)
 	}
 	if err != nil || f.Language == "" {
 		return all, err

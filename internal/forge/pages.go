@@ -3,6 +3,7 @@ package forge
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,27 +15,24 @@ import (
 // busy forever.
 const maxPages = 500
 
-// pages sends a GET request for each page of a list, and passes its entries and header to add,
-// which returns whether to continue.
-func pages[T any](ctx context.Context, s *sender, c call, add func([]T, http.Header) bool) error {
-	return eachPage(ctx, s, c, func(page []T, header http.Header) (int, bool) { return len(page), add(page, header) })
-}
-
-// eachPage is like pages for responses of which a list is only a field. add also returns the
-// number of entries.
-func eachPage[P any](ctx context.Context, s *sender, c call, add func(P, http.Header) (entries int, more bool)) error {
-	query, size := c.query, 0
+// Pages is like [Sender.Do] for each page of a list: send is called with the same arguments each time, and
+// returns the number of entries of the page, and whether to continue. The pages are those that the responses
+// announce.
+func (s *Sender) Pages(ctx context.Context, c Call, send func(context.Context) (entries int, more bool, err error)) error {
+	size := 0
 	for n := 1; n <= maxPages; n++ {
-		var page P
-		c.query, c.out = query, &page
-		header, err := s.send(ctx, c)
+		var entries int
+		var more bool
+		header, err := s.do(ctx, c, func(ctx context.Context) (err error) {
+			entries, more, err = send(ctx)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		if strings.HasPrefix(header.Get("X-GitHub-SSO"), "partial-results") {
-			return fmt.Errorf("%s: %s: %w: the token is not authorized for the single sign-on of an organization; authorize it there", c.what, s.host, ErrIncomplete)
+			return fmt.Errorf("%s: %s: %w: the token is not authorized for the single sign-on of an organization; authorize it there", c.What, s.base.Host, ErrIncomplete)
 		}
-		entries, more := add(page, header)
 		size = max(size, entries)
 		next, ok := nextPage(header)
 		if !ok {
@@ -43,12 +41,13 @@ func eachPage[P any](ctx context.Context, s *sender, c call, add func(P, http.He
 		if !more || !ok {
 			return nil
 		}
-		query = joinedQuery(query, next)
-		if query.Encode() == c.query.Encode() {
-			return fmt.Errorf("%s: %s: %w: the next page is the same one", c.what, s.host, ErrIncomplete)
+		page := joinedQuery(c.page, next)
+		if page.Encode() == c.page.Encode() {
+			return fmt.Errorf("%s: %s: %w: the next page is the same one", c.What, s.base.Host, ErrIncomplete)
 		}
+		c.page = page
 	}
-	return fmt.Errorf("%s: %s: %w: more than %d pages", c.what, s.host, ErrIncomplete, maxPages)
+	return fmt.Errorf("%s: %s: %w: more than %d pages", c.What, s.base.Host, ErrIncomplete, maxPages)
 }
 
 // countedPage returns the query parameters of the page after n pages with at most size entries, if a
@@ -100,4 +99,12 @@ func nextTarget(value string) (string, bool) {
 		}
 		value = rest
 	}
+}
+
+func joinedQuery(a, b url.Values) url.Values {
+	all := url.Values{}
+	for _, q := range []url.Values{a, b} {
+		maps.Copy(all, q)
+	}
+	return all
 }

@@ -29,7 +29,7 @@ type permissionJSON struct {
 
 func (g *github) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
 	n := decimal(number)
-	all, err := getRemarks(ctx, g.sender, p, number, "c", inRepo(p, "issues", n, "comments"), url.Values{"per_page": {perPage}})
+	all, err := getRemarks(ctx, g.Sender, p, number, "c", inRepo(p, "issues", n, "comments"), url.Values{"per_page": {perPage}})
 	for _, list := range []struct {
 		prefix string
 		path   []string
@@ -38,14 +38,14 @@ func (g *github) remarks(ctx context.Context, p Path, number int64) ([]Remark, e
 			return nil, err
 		}
 		var more []Remark
-		more, err = getRemarks(ctx, g.sender, p, number, list.prefix, list.path, url.Values{"per_page": {perPage}})
+		more, err = getRemarks(ctx, g.Sender, p, number, list.prefix, list.path, url.Values{"per_page": {perPage}})
 		all = append(all, more...)
 	}
 	return all, err
 }
 
 // getRemarks returns the remarks in a list of GitHub or Gitea.
-func getRemarks(ctx context.Context, s *sender, p Path, number int64, prefix string, path []string, query url.Values) ([]Remark, error) {
+func getRemarks(ctx context.Context, s *Sender, p Path, number int64, prefix string, path []string, query url.Values) ([]Remark, error) {
 	var all []Remark
 	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: path, query: query}
 	err := pages(ctx, s, c, func(page []remarkJSON, _ http.Header) bool {
@@ -68,11 +68,11 @@ func commentsWhat(p Path, number int64) string {
 }
 
 func (g *github) writes(ctx context.Context, p Path, user string) (bool, error) {
-	return mayWrite(ctx, g.sender, p, user)
+	return mayWrite(ctx, g.Sender, p, user)
 }
 
 // mayWrite asks GitHub or Gitea for the permission of a user.
-func mayWrite(ctx context.Context, s *sender, p Path, user string) (bool, error) {
+func mayWrite(ctx context.Context, s *Sender, p Path, user string) (bool, error) {
 	var j permissionJSON
 	_, err := s.send(ctx, call{what: "get the permission of " + user + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "collaborators", user, "permission"), out: &j})
 	return j.Permission == "write" || j.Permission == "admin" || j.Permission == "owner", err

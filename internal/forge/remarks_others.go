@@ -12,13 +12,13 @@ import (
 
 func (g *gitea) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
 	n := decimal(number)
-	all, err := getRemarks(ctx, g.sender, p, number, "c", inRepo(p, "issues", n, "comments"), nil)
+	all, err := getRemarks(ctx, g.Sender, p, number, "c", inRepo(p, "issues", n, "comments"), nil)
 	if err != nil {
 		return nil, err
 	}
 	var reviews []int64
 	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls", n, "reviews"), query: url.Values{"limit": {giteaPage}}}
-	err = pages(ctx, g.sender, c, func(page []remarkJSON, _ http.Header) bool {
+	err = pages(ctx, g.Sender, c, func(page []remarkJSON, _ http.Header) bool {
 		for _, j := range page {
 			if j.State != "PENDING" {
 				reviews = append(reviews, j.ID)
@@ -29,21 +29,21 @@ func (g *gitea) remarks(ctx context.Context, p Path, number int64) ([]Remark, er
 	if err != nil {
 		return nil, err
 	}
-	texts, err := getRemarks(ctx, g.sender, p, number, "v", inRepo(p, "pulls", n, "reviews"), url.Values{"limit": {giteaPage}})
+	texts, err := getRemarks(ctx, g.Sender, p, number, "v", inRepo(p, "pulls", n, "reviews"), url.Values{"limit": {giteaPage}})
 	all = append(all, texts...)
 	for _, id := range reviews {
 		if err != nil {
 			return nil, err
 		}
 		var lines []Remark
-		lines, err = getRemarks(ctx, g.sender, p, number, "r", inRepo(p, "pulls", n, "reviews", decimal(id), "comments"), nil)
+		lines, err = getRemarks(ctx, g.Sender, p, number, "r", inRepo(p, "pulls", n, "reviews", decimal(id), "comments"), nil)
 		all = append(all, lines...)
 	}
 	return all, err
 }
 
 func (g *gitea) writes(ctx context.Context, p Path, user string) (bool, error) {
-	return mayWrite(ctx, g.sender, p, user)
+	return mayWrite(ctx, g.Sender, p, user)
 }
 
 // createLabel creates a label. One that was created meanwhile is no error.
@@ -54,7 +54,7 @@ func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
 		landed: func(ctx context.Context) (bool, error) {
 			found := false
 			c := call{what: "get the labels of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "labels"), query: url.Values{"limit": {giteaPage}}}
-			err := pages(ctx, g.sender, c, func(page []labelJSON, _ http.Header) bool {
+			err := pages(ctx, g.Sender, c, func(page []labelJSON, _ http.Header) bool {
 				found = found || slices.Contains(page, labelJSON{Name: name})
 				return !found
 			})
@@ -78,7 +78,7 @@ func (g *gitlab) remarks(ctx context.Context, p Path, number int64) ([]Remark, e
 	var all []Remark
 	t := Thread{Number: number}
 	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
-	err := pages(ctx, g.sender, c, func(page []gitlabRemark, _ http.Header) bool {
+	err := pages(ctx, g.Sender, c, func(page []gitlabRemark, _ http.Header) bool {
 		for _, j := range page {
 			if j.System || strings.TrimSpace(j.Body) == "" {
 				continue

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,39 +36,41 @@ var (
 	errTooLarge = fmt.Errorf("response larger than %d bytes", maxResponse)
 )
 
-// call is one request.
-type call struct {
-	what   string // for errors
-	owner  string // whose token is sent
-	method string
-	path   []string // segments below the base URL, not escaped
-	// graphql sends it to GitHub's GraphQL API instead of a path.
-	graphql bool
-	reads   bool // it changes nothing, although it is a POST
-	query   url.Values
-	body    any // as JSON; nil for none
-	out     any // for the response's JSON; nil ignores it
+// Call is what the sender has to know of a request of a client library.
+type Call struct {
+	What  string // for errors
+	Repo  Path   // its names are checked, because libraries don't escape them; its owner's token is sent
+	Owner string // instead of a repository
 
-	// landed reports whether a write whose response was lost happened, and stores its
+	GraphQL bool // errors are in responses with status 200
+	Reads   bool // it changes nothing, although it is a POST
+
+	// Landed reports whether a write whose response was lost happened, and stores its
 	// result. nil: the request has the same effect when it is repeated.
-	landed func(context.Context) (bool, error)
+	Landed func(context.Context) (bool, error)
+
+	page url.Values // query parameters of a page of a list; nil for the first one
 }
 
-// sender sends the requests to one host. It is safe for concurrent use.
-type sender struct {
+// Sender sends the requests to one host. It is a RoundTripper for the http.Client of a client library, and
+// accepts only requests with a context of [Sender.Do]. It is safe for concurrent use.
+type Sender struct {
 	Options
-	base    string // URL of the API, without a slash at its end
-	host    string
-	client  *http.Client
-	headers func(h http.Header, token string)
+	base   *url.URL // of the API, without a slash at its end
+	client *http.Client
 
 	writing   chan struct{} // has an element while a write is in progress; guards nextWrite
 	nextWrite time.Time
 	blocked   chan time.Time // has one element: the end of the current rate limit
 }
 
-func newSender(o Options, base *url.URL, headers func(http.Header, string)) *sender {
-	s := &sender{Options: o, base: strings.TrimSuffix(base.String(), "/"), host: base.Host, headers: headers, writing: make(chan struct{}, 1), blocked: make(chan time.Time, 1)}
+// NewSender returns a sender. It sends no request.
+func NewSender(o Options) (*Sender, error) {
+	base, err := baseURL(o.Kind, o.Server)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sender{Options: o, base: base, writing: make(chan struct{}, 1), blocked: make(chan time.Time, 1)}
 	s.blocked <- time.Time{}
 	transport := &http.Transport{
 		Proxy: o.Proxy, ForceAttemptHTTP2: true, IdleConnTimeout: idleConnections,
@@ -80,7 +80,101 @@ func newSender(o Options, base *url.URL, headers func(http.Header, string)) *sen
 		transport.Proxy = nil
 	}
 	s.client = &http.Client{Transport: transport, CheckRedirect: redirect}
-	return s
+	return s, nil
+}
+
+// Base returns the URL of the API, without a slash at its end.
+func (s *Sender) Base() *url.URL { return s.base }
+
+// Do calls a function of a client library that sends a request with its context, once. The request is
+// repeated until it is fulfilled or refused, or the attempts or the patience are exhausted. The error is of
+// type [Error], or the context's cause. It is nil if the request landed without a response: what the library
+// returned to the function is zero then.
+func (s *Sender) Do(ctx context.Context, c Call, send func(context.Context) error) error {
+	_, err := s.do(ctx, c, send)
+	return err
+}
+
+func (s *Sender) do(ctx context.Context, c Call, send func(context.Context) error) (http.Header, error) {
+	names := []string{c.Owner}
+	if c.Owner == "" {
+		c.Owner, names = c.Repo.Owner, []string{c.Repo.Owner, c.Repo.Name}
+	}
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.What, err)
+		}
+	}
+	e := &exchange{s: s, Call: c}
+	err := send(context.WithValue(ctx, exchangeKey{}, e))
+	switch {
+	case err == nil && e.res != nil:
+		return e.res.header, nil
+	case e.done:
+		return http.Header{}, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case e.failed != nil:
+		return nil, e.failed
+	case e.res != nil:
+		_, err = e.settle(ctx, e.res, fmt.Errorf("invalid JSON in the response: %w", err))
+		return http.Header{}, err
+	}
+	return nil, fmt.Errorf("%s: %w", c.What, err)
+}
+
+// checkName checks the name of an owner or a repository.
+func checkName(name string) error {
+	for s := range strings.SplitSeq(name, "/") {
+		if s == "" || s == "." || s == ".." || url.PathEscape(s) != s {
+			return fmt.Errorf("invalid name %q", name)
+		}
+	}
+	return nil
+}
+
+type exchangeKey struct{}
+
+// errLanded ends a request that landed without a response.
+var errLanded = errors.New("the request landed")
+
+// RoundTrip implements http.RoundTripper. The response was read, and is below 300.
+func (s *Sender) RoundTrip(req *http.Request) (*http.Response, error) {
+	var err error
+	var payload []byte
+	if req.Body != nil {
+		payload, err = io.ReadAll(req.Body)
+		req.Body.Close()
+	}
+	e, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok || e.s != s || req.URL.Host != s.base.Host || req.URL.Scheme != s.base.Scheme {
+		return nil, fmt.Errorf("request to %s not sent: it is not one to %s", req.URL.Host, s.base.Host)
+	}
+	if err == nil {
+		e.method, e.header, e.payload, e.target = req.Method, req.Header, payload, paged(req.URL, e.page)
+		err = e.send(req.Context())
+	}
+	switch {
+	case err != nil:
+		e.failed = err
+		return nil, err
+	case e.done:
+		return nil, errLanded
+	}
+	return &http.Response{
+		Status: http.StatusText(e.res.status), StatusCode: e.res.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: e.res.header, Body: io.NopCloser(bytes.NewReader(e.res.body)), ContentLength: int64(len(e.res.body)), Request: req,
+	}, nil
+}
+
+// paged returns a URL with the query parameters of a page.
+func paged(u *url.URL, page url.Values) string {
+	if page == nil {
+		return u.String()
+	}
+	other := *u
+	other.RawQuery = joinedQuery(u.Query(), page).Encode()
+	return other.String()
 }
 
 // redirect follows redirects of a request only to the same server, so that no other one
@@ -99,86 +193,54 @@ func redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// send sends a request until it is fulfilled or refused, or the attempts or the patience
-// are exhausted. The error is of type [Error], or the context's cause.
-func (s *sender) send(ctx context.Context, c call) (http.Header, error) {
-	target, payload, err := s.prepare(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what, err)
-	}
-	e := &exchange{s: s, call: c, target: target, payload: payload}
-	if e.token, err = s.token(ctx, c.owner); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what, err)
+// exchange is the state of one request that may take several attempts.
+type exchange struct {
+	s *Sender
+	Call
+	method, target string
+	header         http.Header
+	payload        []byte
+	token          string
+	rejected       bool // a token was replaced
+	lost           int  // attempts that were lost or failed with 5xx
+	refusals       int  // attempts that were rate limited, or refused for a while
+	waited         time.Duration
+
+	res    *response // of success
+	done   bool      // it landed without a response
+	failed error
+}
+
+// send makes attempts until there is a response of success, or the write is done.
+func (e *exchange) send(ctx context.Context) (err error) {
+	if e.token, err = e.s.token(ctx, e.Owner); err != nil {
+		return fmt.Errorf("%s: %w", e.What, err)
 	}
 	for {
 		res, err := e.once(ctx)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if err == nil && res.status < 300 {
-			if again, err := e.refusedInside(ctx, res); err != nil {
-				return http.Header{}, err
-			} else if again {
+			again, err := e.refusedInside(ctx, res)
+			if again && err == nil {
 				continue
 			}
-			if c.out != nil {
-				if err = json.Unmarshal(res.body, c.out); err != nil {
-					err = fmt.Errorf("invalid JSON in the response: %w", err)
-				}
-			}
-			if err == nil {
-				return res.header, nil
-			}
-			_, err = e.settle(ctx, res, err)
-			return http.Header{}, err
+			e.res = res
+			return err
 		}
-		done, err := e.again(ctx, res, err)
-		if err != nil || done {
-			return http.Header{}, err
+		e.done, err = e.again(ctx, res, err)
+		if err != nil || e.done {
+			return err
 		}
 	}
 }
 
-// prepare returns the URL and the body of a request.
-func (s *sender) prepare(c call) (target string, payload []byte, err error) {
-	target = s.base
-	for _, segment := range c.path {
-		parts := strings.Split(segment, "/")
-		if slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, "..") {
-			return "", nil, fmt.Errorf("invalid name %q", segment)
-		}
-		target += "/" + url.PathEscape(segment)
-	}
-	if c.graphql {
-		target = graphqlURL(s.base)
-	}
-	if len(c.query) > 0 {
-		target += "?" + c.query.Encode()
-	}
-	if c.body != nil {
-		payload, err = json.Marshal(c.body)
-	}
-	return target, payload, err
-}
-
-func (s *sender) token(ctx context.Context, owner string) (string, error) {
+func (s *Sender) token(ctx context.Context, owner string) (string, error) {
 	if s.Token == nil {
 		return "", nil
 	}
 	return s.Token(ctx, owner)
-}
-
-// exchange is the state of one request that may take several attempts.
-type exchange struct {
-	s *sender
-	call
-	target   string
-	payload  []byte
-	token    string
-	rejected bool // a token was replaced
-	lost     int  // attempts that were lost or failed with 5xx
-	refusals int  // attempts that were rate limited, or refused for a while
-	waited   time.Duration
 }
 
 // once makes one attempt, after waiting for the end of a rate limit and the pause
@@ -189,7 +251,7 @@ func (e *exchange) once(ctx context.Context) (*response, error) {
 	if err := e.wait(ctx, until.Sub(e.s.Now())); err != nil {
 		return nil, err
 	}
-	if e.method == http.MethodGet || e.reads {
+	if e.method == http.MethodGet || e.Reads {
 		return e.roundTrip(ctx)
 	}
 	select {
@@ -218,11 +280,9 @@ func (e *exchange) roundTrip(ctx context.Context) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.payload != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header = e.header.Clone()
 	req.Header.Set("User-Agent", e.s.UserAgent)
-	e.s.headers(req.Header, e.token)
+	e.authorize(req)
 	res, err := e.s.client.Do(req)
 	if err == nil {
 		defer res.Body.Close()
@@ -243,6 +303,17 @@ func (e *exchange) roundTrip(ctx context.Context) (*response, error) {
 		err = wrapped.Err
 	}
 	return nil, err
+}
+
+// authorize adds the token to a request.
+func (e *exchange) authorize(req *http.Request) {
+	switch {
+	case e.token == "":
+	case e.s.Kind == Gitea:
+		req.Header.Set("Authorization", "token "+e.token)
+	default:
+		req.Header.Set("Authorization", "Bearer "+e.token)
+	}
 }
 
 // again decides after an attempt without success whether there is another one, and waits
@@ -274,14 +345,14 @@ func (e *exchange) again(ctx context.Context, res *response, cause error) (done 
 	} else if cause != nil {
 		text = e.clean(cause.Error())
 	}
-	e.note(fmt.Sprintf("%s: %s; retrying", e.what, text))
+	e.note(fmt.Sprintf("%s: %s; retrying", e.What, text))
 	if err := e.wait(ctx, d); err != nil {
 		return false, err
 	}
-	if e.landed == nil {
+	if e.Landed == nil {
 		return false, nil
 	}
-	return e.landed(ctx)
+	return e.Landed(ctx)
 }
 
 // refused waits after a response below 500 that has another attempt, or returns its error.
@@ -294,14 +365,14 @@ func (e *exchange) refused(ctx context.Context, res *response) error {
 	if all {
 		return e.pause(res, wait)
 	}
-	e.note(fmt.Sprintf("%s: %s; retrying in %s", e.what, e.clean(message(res.body)), wait))
+	e.note(fmt.Sprintf("%s: %s; retrying in %s", e.What, e.clean(message(res.body)), wait))
 	return e.wait(ctx, wait)
 }
 
 // refusedInside is refused for a response of GraphQL, whose status is a success. It reports whether
 // there is another attempt.
 func (e *exchange) refusedInside(ctx context.Context, res *response) (bool, error) {
-	if !e.graphql {
+	if !e.GraphQL {
 		return false, nil
 	}
 	if _, _, again := res.delay(e.s.Now(), e.refusals); !again {
@@ -313,8 +384,8 @@ func (e *exchange) refusedInside(ctx context.Context, res *response) (bool, erro
 // settle ends a request without another attempt after a response that was lost or
 // invalid. It is a success if the write happened.
 func (e *exchange) settle(ctx context.Context, res *response, cause error) (bool, error) {
-	if e.landed != nil {
-		if done, err := e.landed(ctx); done && err == nil {
+	if e.Landed != nil {
+		if done, err := e.Landed(ctx); done && err == nil {
 			return true, nil
 		}
 	}
@@ -328,10 +399,10 @@ func (e *exchange) settle(ctx context.Context, res *response, cause error) (bool
 // renew replaces a token that was refused. It fails if no other one is available.
 func (e *exchange) renew(ctx context.Context, res *response) error {
 	e.rejected = true
-	e.s.Reject(ctx, e.owner, e.token)
-	token, err := e.s.token(ctx, e.owner)
+	e.s.Reject(ctx, e.Owner, e.token)
+	token, err := e.s.token(ctx, e.Owner)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.what, err)
+		return fmt.Errorf("%s: %w", e.What, err)
 	}
 	if token == e.token {
 		return e.fail(res, ErrDenied, "", time.Time{})
@@ -350,7 +421,7 @@ func (e *exchange) pause(res *response, d time.Duration) error {
 	if e.waited+d > patience {
 		return e.fail(res, ErrLimited, "", until)
 	}
-	e.note(fmt.Sprintf("%s: rate limited by %s; retrying in %s", e.what, e.s.host, d.Round(time.Second)))
+	e.note(fmt.Sprintf("%s: rate limited by %s; retrying in %s", e.What, e.s.base.Host, d.Round(time.Second)))
 	return nil // once waits
 }
 
@@ -373,7 +444,7 @@ func (e *exchange) note(text string) {
 
 // fail returns the error of the request. An empty text stands for that of the response.
 func (e *exchange) fail(res *response, kind error, text string, retryAt time.Time) error {
-	failed := &Error{What: e.what, Host: e.s.host, RetryAt: retryAt, Anonymous: e.token == "", kind: kind}
+	failed := &Error{What: e.What, Host: e.s.base.Host, RetryAt: retryAt, Anonymous: e.token == "", kind: kind}
 	if res != nil {
 		failed.Status = res.status
 		if text == "" {

@@ -1,26 +1,25 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // maxLog bounds what is read of a log, in bytes.
 const maxLog = 256 << 20
 
-// tail returns the end of a text, at most so many bytes. A forge may redirect to another
-// server, which does not get the token.
-func (s *sender) tail(ctx context.Context, c call, most int) (string, error) {
-	target, _, err := s.prepare(c)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", c.what, err)
-	}
-	e := &exchange{s: s, call: c, target: target}
-	if e.token, err = s.token(ctx, c.owner); err != nil {
-		return "", fmt.Errorf("%s: %w", c.what, err)
+// Tail returns the end of a text, at most so many bytes. The path is below the base of the API, and is escaped.
+// A forge may redirect to another server, which does not get the token.
+func (s *Sender) Tail(ctx context.Context, c Call, path string, most int) (string, error) {
+	e := &exchange{s: s, Call: c, target: s.base.String() + path}
+	var err error
+	if e.token, err = s.token(ctx, cmp.Or(c.Owner, c.Repo.Owner)); err != nil {
+		return "", fmt.Errorf("%s: %w", c.What, err)
 	}
 	for {
 		text, res, err := e.tail(ctx, most)
@@ -36,6 +35,15 @@ func (s *sender) tail(ctx context.Context, c call, most int) (string, error) {
 	}
 }
 
+// tail is Tail for a call without a client library.
+func (s *Sender) tail(ctx context.Context, c call, most int) (string, error) {
+	target, _, err := s.prepare(c)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", c.what, err)
+	}
+	return s.Tail(ctx, c.call(), strings.TrimPrefix(target, s.base.String()), most)
+}
+
 // tail makes one attempt.
 func (e *exchange) tail(ctx context.Context, most int) (string, *response, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("timed out after %s", requestTimeout))
@@ -49,7 +57,7 @@ func (e *exchange) tail(ctx context.Context, most int) (string, *response, error
 		}
 		req.Header.Set("User-Agent", e.s.UserAgent)
 		if hops == 0 {
-			e.s.headers(req.Header, e.token)
+			e.authorize(req)
 		}
 		res, err := client.Do(req)
 		if err != nil {
