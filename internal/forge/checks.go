@@ -12,22 +12,22 @@ type Check struct {
 	Status Checks // ChecksPending, ChecksPassed or ChecksFailed
 	Text   string // that the CI has attached, such as a summary; "" for none
 	URL    string // of its page; "" for none
-	job    int64  // whose log can be read; 0 for none
+	Job    int64  // whose log can be read; 0 for none
 }
 
 // CheckList returns the checks of a commit. Of several with the same name the latest counts.
 // sha is the commit, of a pull request's head or base.
 func (c *Client) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
-	return c.api.checkList(ctx, p, sha)
+	return c.api.CheckList(ctx, p, sha)
 }
 
 // CheckLog returns the end of the log of a check, at most so many bytes; "" if the forge has
 // none, or has deleted it.
 func (c *Client) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {
-	if check.job == 0 {
+	if check.Job == 0 {
 		return "", nil
 	}
-	text, err := c.api.checkLog(ctx, p, check, most)
+	text, err := c.api.CheckLog(ctx, p, check, most)
 	if errors.Is(err, ErrNotFound) {
 		return "", nil
 	}

@@ -42,7 +42,7 @@ type commitStatus struct {
 
 func checksWhat(p Path, sha string) string { return "get the checks of " + sha + " in " + p.String() }
 
-func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
+func (g *github) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	var all []Check
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
 	err := eachPage(ctx, g.Sender, c, func(page githubChecks, _ http.Header) (int, bool) {
@@ -53,7 +53,7 @@ func (g *github) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 				Text: strings.TrimSpace(strings.Join([]string{o.Title, o.Summary, o.Text}, "\n\n")),
 			}
 			if r.App != nil && r.App.Slug == "github-actions" {
-				check.job = r.ID
+				check.Job = r.ID
 			}
 			all = append(all, check)
 		}
@@ -90,6 +90,6 @@ func commitStatuses(ctx context.Context, s *Sender, p Path, sha string, query ur
 	return latest(all), err
 }
 
-func (g *github) checkLog(ctx context.Context, p Path, check Check, most int) (string, error) {
-	return g.tail(ctx, call{what: "get the log of check " + check.Name + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "actions", "jobs", decimal(check.job), "logs")}, most)
+func (g *github) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {
+	return g.tail(ctx, call{what: "get the log of check " + check.Name + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "actions", "jobs", decimal(check.Job), "logs")}, most)
 }

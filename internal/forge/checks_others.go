@@ -7,11 +7,11 @@ import (
 )
 
 // checkList returns the statuses of a commit: Gitea's API has no logs for them.
-func (g *gitea) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
+func (g *gitea) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	return commitStatuses(ctx, g.Sender, p, sha, url.Values{"sort": {"recentupdate"}, "limit": {giteaPage}})
 }
 
-func (g *gitea) checkLog(context.Context, Path, Check, int) (string, error) { return "", nil }
+func (g *gitea) CheckLog(context.Context, Path, Check, int) (string, error) { return "", nil }
 
 type gitlabPipeline struct {
 	ID int64 `json:"id"`
@@ -26,7 +26,7 @@ type gitlabJob struct {
 }
 
 // checkList returns the jobs of the newest pipeline of a commit.
-func (g *gitlab) checkList(ctx context.Context, p Path, sha string) ([]Check, error) {
+func (g *gitlab) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	var found []gitlabPipeline
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "pipelines"), query: url.Values{"sha": {sha}, "order_by": {"id"}, "sort": {"desc"}, "per_page": {"1"}}, out: &found}
 	if _, err := g.send(ctx, c); err != nil || len(found) == 0 {
@@ -36,7 +36,7 @@ func (g *gitlab) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 	c = call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "pipelines", decimal(found[0].ID), "jobs"), query: url.Values{"per_page": {perPage}}}
 	err := pages(ctx, g.Sender, c, func(page []gitlabJob, _ http.Header) bool {
 		for _, j := range page {
-			check := Check{Name: j.Name, URL: j.URL, Status: ChecksPending, job: j.ID}
+			check := Check{Name: j.Name, URL: j.URL, Status: ChecksPending, Job: j.ID}
 			switch {
 			case j.Status == "success" || j.Status == "skipped" || j.Status == "manual" || j.AllowFailure && j.Status == "failed":
 				check.Status = ChecksPassed
@@ -50,6 +50,6 @@ func (g *gitlab) checkList(ctx context.Context, p Path, sha string) ([]Check, er
 	return latest(all), err
 }
 
-func (g *gitlab) checkLog(ctx context.Context, p Path, check Check, most int) (string, error) {
-	return g.tail(ctx, call{what: "get the log of job " + check.Name + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p, "jobs", decimal(check.job), "trace")}, most)
+func (g *gitlab) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {
+	return g.tail(ctx, call{what: "get the log of job " + check.Name + " in " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p, "jobs", decimal(check.Job), "trace")}, most)
 }

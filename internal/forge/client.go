@@ -31,7 +31,7 @@ func NewClient(o Options) (*Client, error) {
 func (c *Client) Host() string { return c.host }
 
 // Repo returns a repository and what the token may do there.
-func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.repo(ctx, p) }
+func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.Repo(ctx, p) }
 
 // Find returns the open pull request of a head, else the latest one that was closed or
 // merged. The error is [ErrNotFound] if no one exists. Of Gitea, only the last closed ones are searched.
@@ -63,7 +63,7 @@ func (c *Client) FindAll(ctx context.Context, p Path, h Head) ([]PullRequest, er
 
 // find returns the pull requests for a head that have a state, "" for all.
 func (c *Client) find(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
-	all, err := c.api.pulls(ctx, p, own(p, h), state)
+	all, err := c.api.Pulls(ctx, p, own(p, h), state)
 	slices.SortFunc(all, func(a, b PullRequest) int {
 		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
 	})
@@ -104,7 +104,7 @@ func (c *Client) Create(ctx context.Context, p Path, n New) (pr PullRequest, cre
 	// After a lost response the pull request that exists is the one that was created,
 	// unless another process was faster.
 	lost := false
-	made, err := c.api.create(ctx, p, n, func(ctx context.Context) (bool, error) {
+	made, err := c.api.Create(ctx, p, n, func(ctx context.Context) (bool, error) {
 		lost = true
 		return existing(ctx)
 	})
@@ -119,31 +119,28 @@ func (c *Client) Create(ctx context.Context, p Path, n New) (pr PullRequest, cre
 	if pr.Number == 0 {
 		return PullRequest{}, false, err
 	}
-	return pr, true, c.api.change(ctx, p, pr, Change{Labels: n.Labels, Reviewers: n.Reviewers, Assignees: n.Assignees})
+	return pr, true, c.api.Change(ctx, p, pr, Change{Labels: n.Labels, Reviewers: n.Reviewers, Assignees: n.Assignees})
 }
 
 // Update changes a pull request and returns it.
 func (c *Client) Update(ctx context.Context, p Path, number int64, change Change) (PullRequest, error) {
-	pr, err := c.api.get(ctx, p, number)
+	pr, err := c.api.Pull(ctx, p, number)
 	if err != nil {
 		return PullRequest{}, err
 	}
-	if err := c.api.change(ctx, p, pr, change); err != nil {
+	if err := c.api.Change(ctx, p, pr, change); err != nil {
 		return pr, err
 	}
-	return c.api.get(ctx, p, number)
+	return c.api.Pull(ctx, p, number)
 }
 
 // Get returns a pull request with its checks.
 func (c *Client) Get(ctx context.Context, p Path, number int64) (PullRequest, error) {
-	pr, err := c.api.get(ctx, p, number)
-	if err == nil {
-		pr.Checks, err = c.api.checks(ctx, p, pr)
+	pr, err := c.api.Pull(ctx, p, number)
+	if err != nil {
+		return pr, err
 	}
-	if g, ok := c.api.(*github); ok && err == nil && pr.blocked {
-		pr.Blocked, _ = g.blocked(ctx, p, pr) // without it, the reason is a guess
-	}
-	return pr, err
+	return c.api.Checks(ctx, p, pr)
 }
 
 // MergeMethod is how a pull request is merged.
@@ -159,7 +156,7 @@ const (
 // Merge merges a pull request if its head still is at the commit sha. Merging a merged one
 // is a success. Whether checks passed is up to the caller and the repository's rules.
 func (c *Client) Merge(ctx context.Context, p Path, number int64, sha string, method MergeMethod) error {
-	pr, err := c.api.get(ctx, p, number)
+	pr, err := c.api.Pull(ctx, p, number)
 	what := fmt.Sprintf("merge pull request %d of %s", number, p)
 	switch {
 	case err != nil:
@@ -171,25 +168,25 @@ func (c *Client) Merge(ctx context.Context, p Path, number int64, sha string, me
 	case pr.SHA != sha:
 		return fmt.Errorf("%s: %w: its head is at %.10s, not at %.10s", what, ErrConflict, pr.SHA, sha)
 	}
-	return c.api.merge(ctx, p, pr, method, func(ctx context.Context) (bool, error) {
-		now, err := c.api.get(ctx, p, number)
+	return c.api.Merge(ctx, p, pr, method, func(ctx context.Context) (bool, error) {
+		now, err := c.api.Pull(ctx, p, number)
 		return now.State == Merged, err
 	})
 }
 
 // Close closes a pull request without merging it.
 func (c *Client) Close(ctx context.Context, p Path, number int64) error {
-	pr, err := c.api.get(ctx, p, number)
+	pr, err := c.api.Pull(ctx, p, number)
 	if err != nil || pr.State != Open {
 		return err
 	}
-	return c.api.change(ctx, p, pr, Change{state: Closed})
+	return c.api.Change(ctx, p, pr, Change{State: Closed})
 }
 
 // CheckThread checks that an issue or pull request exists. The error is [ErrNotFound] if it
 // does not.
 func (c *Client) CheckThread(ctx context.Context, p Path, t Thread) error {
-	_, err := c.api.comments(ctx, p, t)
+	_, err := c.api.Comments(ctx, p, t)
 	return err
 }
 
@@ -206,19 +203,19 @@ func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body str
 // Replace updates the comment that Sticky has found, or creates one if that is zero.
 func (c *Client) Replace(ctx context.Context, p Path, t Thread, found Comment, marker, body string) (Comment, error) {
 	body = strings.TrimRight(body, "\n") + "\n\n" + hidden(marker) + "\n"
-	if found.id != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
+	if found.ID != 0 && strings.TrimSpace(found.Text) == strings.TrimSpace(body) {
 		return found, nil
 	}
 	var landed Comment
-	made, err := c.api.comment(ctx, p, t, found.id, body, func(ctx context.Context) (bool, error) {
+	made, err := c.api.Comment(ctx, p, t, found.ID, body, func(ctx context.Context) (bool, error) {
 		var err error
 		landed, err = c.Sticky(ctx, p, t, marker)
-		return landed.id != 0, err
+		return landed.ID != 0, err
 	})
-	if landed.id != 0 {
+	if landed.ID != 0 {
 		made = landed
 	}
-	made.Created = found.id == 0
+	made.Created = found.ID == 0
 	return made, err
 }
 
@@ -237,12 +234,12 @@ func (c *Client) Fork(ctx context.Context, p Path, into string) (Repository, err
 	if at.Owner == "" || !errors.Is(err, ErrNotFound) {
 		return fork, err
 	}
-	self, err := c.api.self(ctx, at.Owner)
+	self, err := c.api.Self(ctx, at.Owner)
 	if err != nil && !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
 		return Repository{}, err
 	}
-	err = c.api.fork(ctx, p, at.Owner, strings.EqualFold(at.Owner, self), func(ctx context.Context) (bool, error) {
-		_, err := c.api.repo(ctx, at)
+	err = c.api.Fork(ctx, p, at.Owner, strings.EqualFold(at.Owner, self), func(ctx context.Context) (bool, error) {
+		_, err := c.api.Repo(ctx, at)
 		if errors.Is(err, ErrNotFound) {
 			return false, nil
 		}
@@ -260,14 +257,14 @@ func (c *Client) Fork(ctx context.Context, p Path, into string) (Repository, err
 // [ErrConflict] for a repository that is not a fork of p.
 func (c *Client) FindFork(ctx context.Context, p Path, into string) (Path, Repository, error) {
 	if into == "" {
-		self, err := c.api.self(ctx, p.Owner)
+		self, err := c.api.Self(ctx, p.Owner)
 		if err != nil {
 			return Path{}, Repository{}, fmt.Errorf("fork %s: user of the token: %w", p, err)
 		}
 		into = self
 	}
 	at := Path{into, p.Name}
-	fork, err := c.api.repo(ctx, at)
+	fork, err := c.api.Repo(ctx, at)
 	switch {
 	case err != nil:
 		return at, Repository{}, err

@@ -38,14 +38,14 @@ const commitDocument = "mutation($input: CreateCommitOnBranchInput!) { createCom
 // Commit makes a commit with the forge's own signature on a branch, and returns its hash. Its author is the
 // user of the token. The error matches [ErrConflict] if the branch is not at the parent.
 func (c *Client) Commit(ctx context.Context, p Path, n NewCommit) (hash string, err error) {
-	g, ok := c.api.(*github)
+	g, ok := c.api.(GitHubAPI)
 	if !ok {
 		return "", fmt.Errorf("make a commit in %s: %w by %s", p, ErrInvalid, c.kind)
 	}
-	return g.commit(ctx, p, n)
+	return g.Commit(ctx, p, n)
 }
 
-func (g *github) commit(ctx context.Context, p Path, n NewCommit) (hash string, err error) {
+func (g *github) Commit(ctx context.Context, p Path, n NewCommit) (hash string, err error) {
 	type addition struct {
 		Path     string `json:"path"`
 		Contents string `json:"contents"`

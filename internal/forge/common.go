@@ -107,13 +107,13 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 		if *j.Mergeable && j.MergeState != "blocked" && j.MergeState != "draft" && j.MergeState != "behind" {
 			pr.Mergeable = CanMerge
 		}
-		pr.blocked = pr.State == Open && j.MergeState == "blocked"
+		pr.Ruled = pr.State == Open && j.MergeState == "blocked"
 		if pr.State == Open && j.MergeState == "behind" {
 			pr.Blocked = behind(pr.Base)
 		}
 	}
 	for _, u := range j.Assignees {
-		pr.assignees = append(pr.assignees, u.Login)
+		pr.Assignees = append(pr.Assignees, u.Login)
 	}
 	return pr, nil
 }
@@ -161,7 +161,7 @@ func (j repoJSON) repository() Repository {
 }
 
 func (j commentJSON) comment() Comment {
-	return Comment{URL: j.URL, id: j.ID, author: j.User.Login, bot: j.User.Type == "Bot", Text: j.Body}
+	return Comment{URL: j.URL, ID: j.ID, Author: j.User.Login, Bot: j.User.Type == "Bot", Text: j.Body}
 }
 
 // inRepo returns the path of a repository's resource.
@@ -197,8 +197,8 @@ func fields(c Change) map[string]any {
 			m[name] = *value
 		}
 	}
-	if c.state != "" {
-		m["state"] = c.state
+	if c.State != "" {
+		m["state"] = c.State
 	}
 	return m
 }

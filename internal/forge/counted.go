@@ -27,8 +27,35 @@ type commitJSON struct {
 
 // CommitOf returns a commit of a repository.
 func (c *Client) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
+	return c.api.CommitOf(ctx, p, sha)
+}
+
+// Created returns when a pull request was created.
+func (c *Client) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+	return c.api.Created(ctx, p, number)
+}
+
+// CheckTime returns how long the completed checks of a commit have run: the check runs of
+// GitHub, the jobs of GitLab, and the statuses of Gitea, each from its first to its last
+// state.
+func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (time.Duration, error) {
+	return c.api.CheckTime(ctx, p, sha)
+}
+
+func (g *github) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
+	return commitOf(ctx, g.Sender, p, sha, inRepo(p, "git", "commits", sha))
+}
+
+func (g *gitea) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
+	return commitOf(ctx, g.Sender, p, sha, inRepo(p, "git", "commits", sha))
+}
+
+func (g *gitlab) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
+	return commitOf(ctx, g.Sender, p, sha, inProject(p, "repository", "commits", sha))
+}
+
+func commitOf(ctx context.Context, s *Sender, p Path, sha string, path []string) (CommitInfo, error) {
 	var j commitJSON
-	s, path := c.api.resource(p, []string{"git", "commits", sha}, []string{"repository", "commits", sha})
 	_, err := s.send(ctx, call{what: "get commit " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
 	info := CommitInfo{Message: j.Message + j.Commit.Message}
 	if len(j.ParentIDs) > 0 {
@@ -40,12 +67,22 @@ func (c *Client) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, 
 	return info, err
 }
 
-// Created returns when a pull request was created.
-func (c *Client) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+func (g *github) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+	return createdAt(ctx, g.Sender, p, number, inRepo(p, "pulls", decimal(number)))
+}
+
+func (g *gitea) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+	return createdAt(ctx, g.Sender, p, number, inRepo(p, "pulls", decimal(number)))
+}
+
+func (g *gitlab) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
+	return createdAt(ctx, g.Sender, p, number, inProject(p, "merge_requests", decimal(number)))
+}
+
+func createdAt(ctx context.Context, s *Sender, p Path, number int64, path []string) (time.Time, error) {
 	var j struct {
 		At time.Time `json:"created_at"`
 	}
-	s, path := c.api.resource(p, []string{"pulls", decimal(number)}, []string{"merge_requests", decimal(number)})
 	_, err := s.send(ctx, call{what: getWhat(p, number), owner: p.Owner, method: http.MethodGet, path: path, out: &j})
 	return j.At, err
 }
@@ -60,66 +97,60 @@ type timed struct {
 	Updated *time.Time `json:"updated_at"`   // of Gitea
 }
 
-// CheckTime returns how long the completed checks of a commit have run: the check runs of
-// GitHub, the jobs of GitLab, and the statuses of Gitea, each from its first to its last
-// state.
-func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
-	add := func(from, to *time.Time) {
-		if from != nil && to != nil && to.After(*from) {
-			sum += to.Sub(*from)
-		}
+func timesWhat(p Path, sha string) string { return "get the checks of " + sha + " of " + p.String() }
+
+// span returns the time between two times; 0 if one is missing.
+func span(from, to *time.Time) time.Duration {
+	if from != nil && to != nil && to.After(*from) {
+		return to.Sub(*from)
 	}
-	s, path := c.api.resource(p, []string{"commits", sha, "statuses"}, []string{"repository", "commits", sha, "statuses"})
-	request := call{what: "get the checks of " + sha + " of " + p.String(), owner: p.Owner, method: http.MethodGet, path: path, query: url.Values{"per_page": {perPage}}}
-	if c.kind == GitHub {
-		request.path = inRepo(p, "commits", sha, "check-runs")
-		type runs struct {
-			Runs []timed `json:"check_runs"`
-		}
-		err := eachPage(ctx, s, request, func(page runs, _ http.Header) (int, bool) {
-			for _, run := range page.Runs {
-				add(run.Started, run.Ended)
-			}
-			return len(page.Runs), true
-		})
-		return sum, err
+	return 0
+}
+
+func (g *github) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
+	type runs struct {
+		Runs []timed `json:"check_runs"`
 	}
-	if c.kind == Gitea {
-		request.query = url.Values{"limit": {giteaPage}}
-	}
-	type span struct{ from, to *time.Time }
-	contexts := map[string]span{}
-	err = pages(ctx, s, request, func(page []timed, _ http.Header) bool {
-		for _, t := range page {
-			add(t.Started, t.Finish)
-			if c.kind != Gitea || t.Created == nil {
-				continue
-			}
-			is := contexts[t.Context]
-			if is.from == nil || t.Created.Before(*is.from) {
-				is.from = t.Created
-			}
-			if is.to == nil || t.Updated != nil && t.Updated.After(*is.to) {
-				is.to = t.Updated
-			}
-			contexts[t.Context] = is
+	c := call{what: timesWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
+	err = eachPage(ctx, g.Sender, c, func(page runs, _ http.Header) (int, bool) {
+		for _, run := range page.Runs {
+			sum += span(run.Started, run.Ended)
 		}
-		return true
+		return len(page.Runs), true
 	})
-	for _, is := range contexts {
-		add(is.from, is.to)
-	}
 	return sum, err
 }
 
-func (f *github) resource(p Path, rest, _ []string) (*Sender, []string) {
-	return f.Sender, inRepo(p, rest...)
+func (g *gitlab) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
+	c := call{what: timesWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inProject(p, "repository", "commits", sha, "statuses"), query: url.Values{"per_page": {perPage}}}
+	err = pages(ctx, g.Sender, c, func(page []timed, _ http.Header) bool {
+		for _, t := range page {
+			sum += span(t.Started, t.Finish)
+		}
+		return true
+	})
+	return sum, err
 }
 
-func (f *gitea) resource(p Path, rest, _ []string) (*Sender, []string) {
-	return f.Sender, inRepo(p, rest...)
-}
-
-func (f *gitlab) resource(p Path, _, project []string) (*Sender, []string) {
-	return f.Sender, inProject(p, project...)
+func (g *gitea) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
+	first, last := map[string]*time.Time{}, map[string]*time.Time{}
+	c := call{what: timesWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "statuses"), query: url.Values{"limit": {giteaPage}}}
+	err = pages(ctx, g.Sender, c, func(page []timed, _ http.Header) bool {
+		for _, t := range page {
+			if t.Created == nil {
+				continue
+			}
+			if at := first[t.Context]; at == nil || t.Created.Before(*at) {
+				first[t.Context] = t.Created
+			}
+			if at := last[t.Context]; at == nil || t.Updated != nil && t.Updated.After(*at) {
+				last[t.Context] = t.Updated
+			}
+		}
+		return true
+	})
+	for name, from := range first {
+		sum += span(from, last[name])
+	}
+	return sum, err
 }

@@ -26,7 +26,7 @@ type Repository struct {
 	// Push reports whether the token can push. False may be wrong if PushUnknown is set.
 	Push, PushUnknown bool
 
-	id    int64 // GitLab's
+	ID    int64 // GitLab's
 	small bool  // perhaps empty
 }
 
@@ -91,9 +91,9 @@ type PullRequest struct {
 	Labels  []string
 	Updated time.Time // last activity; zero if unknown
 
-	blocked                  bool     // of GitHub, by a rule that it does not name
-	assignees                []string // Gitea's
-	assigneeIDs, reviewerIDs []int64  // GitLab's
+	Ruled                    bool     // of GitHub, blocked by a rule that it does not name
+	Assignees                []string // Gitea's
+	AssigneeIDs, ReviewerIDs []int64  // GitLab's
 }
 
 // New is a pull request to create.
@@ -115,7 +115,7 @@ type Change struct {
 	// reviewer with a slash, ORG/TEAM, is a team; GitLab has none.
 	Reviewers, Assignees []string
 
-	state State
+	State State // Closed, or "": unchanged
 }
 
 // Thread is what comments are on.
@@ -130,44 +130,55 @@ type Comment struct {
 	Text    string // with the marker
 	Created bool   // false: an earlier one was updated
 
-	id     int64
-	author string
-	bot    bool
+	ID     int64
+	Author string
+	Bot    bool // an app
 }
 
-// dialect is the API of one kind of forge.
-type dialect interface {
-	// repo returns a repository with the token's permissions.
-	repo(ctx context.Context, p Path) (Repository, error)
-	// self returns the name of the token's user; an error for tokens without one.
-	self(ctx context.Context, owner string) (string, error)
-	// pulls returns pull requests by their head: all that are open, and unless state is Open the
+// API is the API of one kind of forge.
+type API interface {
+	// Repo returns a repository with the token's permissions.
+	Repo(ctx context.Context, p Path) (Repository, error)
+	// Self returns the name of the token's user; an error for tokens without one.
+	Self(ctx context.Context, owner string) (string, error)
+	// App returns the name of the app of a token without a user; an error for others.
+	App(ctx context.Context, owner string) (string, error)
+	// Pulls returns pull requests by their head: all that are open, and unless state is Open the
 	// latest of the others, the newest first.
-	pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error)
-	// create creates a pull request. landed is for [call].
-	create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error)
-	// change changes a pull request. All of its requests can be repeated.
-	change(ctx context.Context, p Path, pr PullRequest, c Change) error
-	get(ctx context.Context, p Path, number int64) (PullRequest, error)
-	// checks returns the checks of a pull request that get returned.
-	checks(ctx context.Context, p Path, pr PullRequest) (Checks, error)
-	merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error
-	comments(ctx context.Context, p Path, t Thread) ([]Comment, error)
-	checkList(ctx context.Context, p Path, sha string) ([]Check, error)
-	// checkLog returns the end of the log of a check with a job.
-	checkLog(ctx context.Context, p Path, check Check, most int) (string, error)
-	remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
-	writes(ctx context.Context, p Path, user string) (bool, error)
-	// resource returns the sender, and the path of a resource: rest in the repository of GitHub
-	// and Gitea, project in the project of GitLab.
-	resource(p Path, rest, project []string) (*Sender, []string)
-	// comment creates a comment, or updates the one with the id unless that is 0.
-	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
-	// repos returns the repositories of an owner. The forge may have left out some that the
+	Pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error)
+	// Create creates a pull request. landed is for [Call].
+	Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error)
+	// Change changes a pull request. All of its requests can be repeated.
+	Change(ctx context.Context, p Path, pr PullRequest, c Change) error
+	Pull(ctx context.Context, p Path, number int64) (PullRequest, error)
+	// Checks returns a pull request of Pull with its checks, and with what blocks it.
+	Checks(ctx context.Context, p Path, pr PullRequest) (PullRequest, error)
+	Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error
+	Comments(ctx context.Context, p Path, t Thread) ([]Comment, error)
+	// Comment creates a comment, or updates the one with the id unless that is 0.
+	Comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
+	CheckList(ctx context.Context, p Path, sha string) ([]Check, error)
+	// CheckLog returns the end of the log of a check with a job.
+	CheckLog(ctx context.Context, p Path, check Check, most int) (string, error)
+	Remarks(ctx context.Context, p Path, number int64) ([]Remark, error)
+	Writes(ctx context.Context, p Path, user string) (bool, error)
+	// AddLabel adds a label to a pull request, and creates it if it is missing.
+	AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error
+	// Repos returns the repositories of an owner. The forge may have left out some that the
 	// filter does not match.
-	repos(ctx context.Context, f Filter) ([]Repository, error)
-	// fork starts to create a fork. own: into is the token's user.
-	fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error
+	Repos(ctx context.Context, f Filter) ([]Repository, error)
+	// Fork starts to create a fork. own: into is the token's user.
+	Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error
+	CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error)
+	// Created returns when a pull request was created.
+	Created(ctx context.Context, p Path, number int64) (time.Time, error)
+	CheckTime(ctx context.Context, p Path, sha string) (time.Duration, error)
+}
+
+// GitHubAPI is what only GitHub has.
+type GitHubAPI interface {
+	Commit(ctx context.Context, p Path, n NewCommit) (hash string, err error)
+	Workflows(ctx context.Context, p Path) (missing string, known bool, err error)
 }
 
 // Client accesses one forge. It is safe for concurrent use. All requests to a host must
@@ -175,5 +186,5 @@ type dialect interface {
 type Client struct {
 	kind Kind
 	host string
-	api  dialect
+	api  API
 }

@@ -25,16 +25,16 @@ const (
 	giteaMergeWait = 2 * time.Second
 )
 
-func (g *gitea) repo(ctx context.Context, p Path) (Repository, error) {
+func (g *gitea) Repo(ctx context.Context, p Path) (Repository, error) {
 	return getRepo(ctx, g.Sender, p)
 }
 
-func (g *gitea) self(ctx context.Context, owner string) (string, error) {
+func (g *gitea) Self(ctx context.Context, owner string) (string, error) {
 	return getLogin(ctx, g.Sender, owner)
 }
 
 // pulls filters by the head itself, because the server can't.
-func (g *gitea) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
+func (g *gitea) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	var found []PullRequest
 	c := call{what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"), query: url.Values{"state": {"open"}, "limit": {giteaPage}}}
 	err := eachPull(ctx, g.Sender, c, p, func(pr PullRequest) bool {
@@ -83,7 +83,7 @@ func titled(pr PullRequest, c Change, prefix string) (string, bool) {
 	return title, changed
 }
 
-func (g *gitea) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+func (g *gitea) Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
 	title, _ := titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, giteaDraft)
 	body := map[string]any{"title": title, "body": n.Body, "base": n.Base, "head": n.Head.Branch}
 	if n.Head.Repo != (Path{}) {
@@ -93,14 +93,14 @@ func (g *gitea) create(ctx context.Context, p Path, n New, landed func(context.C
 	return plain(pr, giteaDraft), err
 }
 
-func (g *gitea) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+func (g *gitea) Change(ctx context.Context, p Path, pr PullRequest, c Change) error {
 	edit := fields(c)
 	delete(edit, "title")
 	if title, changed := titled(pr, c, giteaDraft); changed {
 		edit["title"] = title
 	}
 	if len(c.Assignees) > 0 { // the list replaces the present one
-		edit["assignees"] = union(pr.assignees, c.Assignees)
+		edit["assignees"] = union(pr.Assignees, c.Assignees)
 	}
 	users, teams := reviewers(c.Reviewers)
 	number := decimal(pr.Number)
@@ -156,7 +156,7 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+func (g *gitea) Pull(ctx context.Context, p Path, number int64) (PullRequest, error) {
 	pr, err := sendPull(ctx, g.Sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
 	pr = plain(pr, giteaDraft)
 	if pr.Conflict { // or the server is checking: its response is the same
@@ -165,13 +165,14 @@ func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, err
 	return pr, err
 }
 
-// checks looks at each status: the server combines only those of one page.
-func (g *gitea) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
-	list, err := g.checkList(ctx, p, pr.SHA)
-	return summary(list), err
+// Checks looks at each status: the server combines only those of one page.
+func (g *gitea) Checks(ctx context.Context, p Path, pr PullRequest) (PullRequest, error) {
+	list, err := g.CheckList(ctx, p, pr.SHA)
+	pr.Checks = summary(list)
+	return pr, err
 }
 
-func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+func (g *gitea) Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
 	c := call{
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),
 		body: map[string]any{"do": method, "head_commit_id": pr.SHA}, landed: landed,
@@ -188,7 +189,7 @@ func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeM
 	}
 }
 
-func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+func (g *gitea) Comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
 	// Of a missing issue, the list is a failure of the server.
 	_, err := g.send(ctx, call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "issues", decimal(t.Number))})
 	if err != nil {
@@ -197,10 +198,10 @@ func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, erro
 	return getComments(ctx, g.Sender, p, t, nil) // all on one page
 }
 
-func (g *gitea) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+func (g *gitea) Comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
 	return sendComment(ctx, g.Sender, p, t, id, body, landed)
 }
 
-func (g *gitea) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (g *gitea) Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	return sendFork(ctx, g.Sender, p, into, own, landed)
 }

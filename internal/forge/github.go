@@ -17,15 +17,15 @@ type github struct{ *Sender }
 // perPage is the maximum page size of GitHub and GitLab.
 const perPage = "100"
 
-func (g *github) repo(ctx context.Context, p Path) (Repository, error) {
+func (g *github) Repo(ctx context.Context, p Path) (Repository, error) {
 	return getRepo(ctx, g.Sender, p)
 }
 
-func (g *github) self(ctx context.Context, owner string) (string, error) {
+func (g *github) Self(ctx context.Context, owner string) (string, error) {
 	return getLogin(ctx, g.Sender, owner)
 }
 
-func (g *github) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
+func (g *github) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	of := p
 	if h.Repo != (Path{}) {
 		of = h.Repo
@@ -44,7 +44,7 @@ func (g *github) pulls(ctx context.Context, p Path, h Head, state State) ([]Pull
 	return found, err
 }
 
-func (g *github) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+func (g *github) Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
 	body := map[string]any{"title": n.Title, "body": n.Body, "base": n.Base, "head": n.Head.Branch, "draft": n.Draft}
 	if n.Head.Repo != (Path{}) {
 		body["head"] = n.Head.Repo.Owner + ":" + n.Head.Branch
@@ -55,7 +55,7 @@ func (g *github) create(ctx context.Context, p Path, n New, landed func(context.
 	return sendPull(ctx, g.Sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
 }
 
-func (g *github) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+func (g *github) Change(ctx context.Context, p Path, pr PullRequest, c Change) error {
 	if c.Draft != nil && *c.Draft != pr.Draft {
 		return fmt.Errorf("%s: draft state: %w by GitHub's REST API", changeWhat(p, pr.Number), errors.ErrUnsupported)
 	}
@@ -81,7 +81,7 @@ func (g *github) change(ctx context.Context, p Path, pr PullRequest, c Change) e
 	return nil
 }
 
-func (g *github) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+func (g *github) Pull(ctx context.Context, p Path, number int64) (PullRequest, error) {
 	return sendPull(ctx, g.Sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
 }
 
@@ -95,20 +95,27 @@ type githubRun struct {
 	Conclusion string `json:"conclusion"`
 }
 
-func (g *github) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
+func (g *github) Checks(ctx context.Context, p Path, pr PullRequest) (PullRequest, error) {
 	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
-	total := NoChecks
 	err := eachPage(ctx, g.Sender, c, func(page githubRuns, _ http.Header) (int, bool) {
 		for _, run := range page.Runs {
-			total = total.with(run.summary())
+			pr.Checks = pr.Checks.with(run.summary())
 		}
 		return len(page.Runs), true
 	})
 	if err != nil {
-		return "", err
+		return pr, err
 	}
 	status, err := g.combinedStatus(ctx, p, pr)
-	return total.with(status), err
+	pr.Checks = pr.Checks.with(status)
+	if err == nil && pr.Ruled {
+		pr.Blocked, _ = g.blocked(ctx, p, pr) // without it, the reason is a guess
+	}
+	return pr, err
+}
+
+func (g *github) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
+	return g.Change(ctx, p, pr, Change{Labels: []string{label}})
 }
 
 type statusJSON struct {
@@ -169,7 +176,7 @@ func (g *github) blocked(ctx context.Context, p Path, pr PullRequest) (string, e
 
 const reviewDocument = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { pullRequest(number: $number) { reviewDecision } } }"
 
-func (g *github) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+func (g *github) Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
 	_, err := g.send(ctx, call{
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),
 		body: map[string]any{"sha": pr.SHA, "merge_method": method}, landed: landed,
@@ -177,15 +184,15 @@ func (g *github) merge(ctx context.Context, p Path, pr PullRequest, method Merge
 	return err
 }
 
-func (g *github) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+func (g *github) Comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
 	return getComments(ctx, g.Sender, p, t, url.Values{"per_page": {perPage}})
 }
 
-func (g *github) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+func (g *github) Comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
 	return sendComment(ctx, g.Sender, p, t, id, body, landed)
 }
 
-func (g *github) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (g *github) Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	return sendFork(ctx, g.Sender, p, into, own, landed)
 }
 

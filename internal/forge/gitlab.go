@@ -85,7 +85,7 @@ func inProject(p Path, rest ...string) []string {
 func (j gitlabProject) repository() Repository {
 	r := Repository{
 		Path: parsePath(j.Path), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
-		Topics: j.Topics, Archived: j.Archived, Empty: j.Empty, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, id: j.ID,
+		Topics: j.Topics, Archived: j.Archived, Empty: j.Empty, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, ID: j.ID,
 	}
 	if j.Parent != nil {
 		r.Parent = parsePath(j.Parent.Path)
@@ -129,10 +129,10 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 	}
 	pr.Conflict = pr.Mergeable == CannotMerge && (j.Conflicts || j.Status == "conflict")
 	for _, u := range j.Assignees {
-		pr.assigneeIDs = append(pr.assigneeIDs, u.ID)
+		pr.AssigneeIDs = append(pr.AssigneeIDs, u.ID)
 	}
 	for _, u := range j.Reviewers {
-		pr.reviewerIDs = append(pr.reviewerIDs, u.ID)
+		pr.ReviewerIDs = append(pr.ReviewerIDs, u.ID)
 	}
 	if j.Pipeline != nil {
 		pr.Checks = pipeline(j.Pipeline.Status)
@@ -177,30 +177,30 @@ func pipeline(status string) Checks {
 	return ChecksPending
 }
 
-func (g *gitlab) repo(ctx context.Context, p Path) (Repository, error) {
+func (g *gitlab) Repo(ctx context.Context, p Path) (Repository, error) {
 	var j gitlabProject
 	_, err := g.send(ctx, call{what: "get repository " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p), out: &j})
 	return j.repository(), err
 }
 
-func (g *gitlab) self(ctx context.Context, owner string) (string, error) {
+func (g *gitlab) Self(ctx context.Context, owner string) (string, error) {
 	var j gitlabUser
 	_, err := g.send(ctx, call{what: "get the token's user", owner: owner, method: http.MethodGet, path: []string{"user"}, out: &j})
 	return j.Username, err
 }
 
-func (g *gitlab) pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
+func (g *gitlab) Pulls(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
 	states := "all"
 	if state == Open {
 		states = "opened"
 	}
 	var source int64
 	if h.Repo != (Path{}) {
-		fork, err := g.repo(ctx, h.Repo)
+		fork, err := g.Repo(ctx, h.Repo)
 		if err != nil {
 			return nil, err
 		}
-		source = fork.id
+		source = fork.ID
 	}
 	var found []PullRequest
 	var invalid error
@@ -222,16 +222,16 @@ func (g *gitlab) pulls(ctx context.Context, p Path, h Head, state State) ([]Pull
 	return found, errors.Join(err, invalid)
 }
 
-func (g *gitlab) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+func (g *gitlab) Create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
 	title, _ := titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, gitlabDraft)
 	body := map[string]any{"title": title, "description": n.Body, "target_branch": n.Base, "source_branch": n.Head.Branch}
 	source := p
 	if n.Head.Repo != (Path{}) { // is created in the fork, for the other project
-		target, err := g.repo(ctx, p)
+		target, err := g.Repo(ctx, p)
 		if err != nil {
 			return PullRequest{}, err
 		}
-		source, body["target_project_id"] = n.Head.Repo, target.id
+		source, body["target_project_id"] = n.Head.Repo, target.ID
 	}
 	return g.sendMerge(ctx, n.Head.Repo, call{what: createWhat(p, n.Head), owner: p.Owner, method: http.MethodPost, path: inProject(source, "merge_requests"), body: body, landed: landed})
 }
@@ -251,7 +251,7 @@ func (g *gitlab) sendMerge(ctx context.Context, fork Path, c call) (PullRequest,
 	return pr, err
 }
 
-func (g *gitlab) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+func (g *gitlab) Change(ctx context.Context, p Path, pr PullRequest, c Change) error {
 	body := map[string]any{}
 	if title, changed := titled(pr, c, gitlabDraft); changed {
 		body["title"] = title
@@ -262,7 +262,7 @@ func (g *gitlab) change(ctx context.Context, p Path, pr PullRequest, c Change) e
 	if c.Base != nil {
 		body["target_branch"] = *c.Base
 	}
-	if c.state == Closed {
+	if c.State == Closed {
 		body["state_event"] = "close"
 	}
 	if len(c.Labels) > 0 {
@@ -272,7 +272,7 @@ func (g *gitlab) change(ctx context.Context, p Path, pr PullRequest, c Change) e
 		key   string
 		names []string
 		ids   []int64
-	}{{"assignee_ids", c.Assignees, pr.assigneeIDs}, {"reviewer_ids", c.Reviewers, pr.reviewerIDs}} {
+	}{{"assignee_ids", c.Assignees, pr.AssigneeIDs}, {"reviewer_ids", c.Reviewers, pr.ReviewerIDs}} {
 		if len(list.names) == 0 {
 			continue
 		}
@@ -306,16 +306,16 @@ func (g *gitlab) users(ctx context.Context, p Path, names []string) ([]int64, er
 	return ids, nil
 }
 
-func (g *gitlab) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+func (g *gitlab) Pull(ctx context.Context, p Path, number int64) (PullRequest, error) {
 	return g.sendMerge(ctx, Path{}, call{what: getWhat(p, number), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests", decimal(number))})
 }
 
-// checks returns those of the pipeline, which are in the merge request.
-func (g *gitlab) checks(_ context.Context, _ Path, pr PullRequest) (Checks, error) {
-	return pr.Checks, nil
+// Checks returns a pull request as it is: those of the pipeline are in the merge request.
+func (g *gitlab) Checks(_ context.Context, _ Path, pr PullRequest) (PullRequest, error) {
+	return pr, nil
 }
 
-func (g *gitlab) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+func (g *gitlab) Merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
 	_, err := g.send(ctx, call{
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inProject(p, "merge_requests", decimal(pr.Number), "merge"),
 		body: map[string]any{"sha": pr.SHA, "squash": method == Squash}, landed: landed,
@@ -336,7 +336,7 @@ func notes(p Path, t Thread, rest ...string) []string {
 	return append(inProject(p, kind, decimal(t.Number), "notes"), rest...)
 }
 
-func (g *gitlab) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+func (g *gitlab) Comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
 	var all []Comment
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
 	err := pages(ctx, g.Sender, c, func(page []gitlabNote, _ http.Header) bool {
@@ -355,10 +355,10 @@ func (g *gitlab) note(p Path, t Thread, j gitlabNote) Comment {
 		kind = "issues"
 	}
 	address := fmt.Sprintf("%s/%s/-/%s/%d#note_%d", strings.TrimSuffix(g.Server, "/"), p, kind, t.Number, j.ID)
-	return Comment{URL: address, id: j.ID, author: j.Author.Username, Text: j.Body}
+	return Comment{URL: address, ID: j.ID, Author: j.Author.Username, Text: j.Body}
 }
 
-func (g *gitlab) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+func (g *gitlab) Comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodPost, path: notes(p, t), body: map[string]any{"body": body}, landed: landed}
 	if id != 0 {
 		c.method, c.path, c.landed = http.MethodPut, notes(p, t, decimal(id)), nil
@@ -382,7 +382,7 @@ func (g *gitlab) language(ctx context.Context, p Path) (string, error) {
 	return most, err
 }
 
-func (g *gitlab) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+func (g *gitlab) Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	body := map[string]any{}
 	if !own {
 		body["namespace_path"] = into

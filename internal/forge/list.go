@@ -35,7 +35,7 @@ var ErrIncomplete = errors.New("incomplete list")
 // have no commit to start from. It fails unless it received the complete list.
 func (c *Client) ListRepos(ctx context.Context, f Filter) (Listing, error) {
 	var l Listing
-	all, err := c.api.repos(ctx, f)
+	all, err := c.api.Repos(ctx, f)
 	if err != nil {
 		return l, err
 	}
@@ -94,12 +94,12 @@ func listRepos[J interface{ repository() Repository }](ctx context.Context, s *S
 }
 
 // repos lists private repositories of a user, too, if that is the token's.
-func (g *github) repos(ctx context.Context, f Filter) ([]Repository, error) {
+func (g *github) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"per_page": {perPage}, "sort": {"created"}, "direction": {"asc"}}
 	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
 	if errors.Is(err, ErrNotFound) {
 		path := []string{"users", f.Owner, "repos"}
-		if self, selfErr := g.self(ctx, f.Owner); selfErr == nil && strings.EqualFold(self, f.Owner) {
+		if self, selfErr := g.Self(ctx, f.Owner); selfErr == nil && strings.EqualFold(self, f.Owner) {
 			path, query = []string{"user", "repos"}, joinedQuery(query, url.Values{"affiliation": {"owner"}})
 		}
 		all, err = listRepos[repoJSON](ctx, g.Sender, f, path, query)
@@ -122,7 +122,7 @@ func (g *github) empty(ctx context.Context, p Path) (bool, error) {
 	return false, err
 }
 
-func (g *gitea) repos(ctx context.Context, f Filter) ([]Repository, error) {
+func (g *gitea) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"limit": {giteaPage}}
 	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
 	if errors.Is(err, ErrNotFound) {
@@ -134,7 +134,7 @@ func (g *gitea) repos(ctx context.Context, f Filter) ([]Repository, error) {
 	return all, err
 }
 
-func (g *gitlab) repos(ctx context.Context, f Filter) ([]Repository, error) {
+func (g *gitlab) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"per_page": {perPage}, "order_by": {"id"}, "sort": {"asc"}}
 	if f.Topic != "" {
 		query.Set("topic", f.Topic)

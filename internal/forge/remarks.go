@@ -3,7 +3,6 @@ package forge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ type Remark struct {
 
 // Remarks returns the remarks on a pull request, without approvals.
 func (c *Client) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
-	all, err := c.api.remarks(ctx, p, number)
+	all, err := c.api.Remarks(ctx, p, number)
 	slices.SortStableFunc(all, func(a, b Remark) int { return a.At.Compare(b.At) })
 	return all, err
 }
@@ -34,7 +33,7 @@ func (c *Client) Writes(ctx context.Context, p Path, user string) (bool, error) 
 	if user == "" || strings.ContainsAny(user, "/\\") {
 		return false, nil
 	}
-	can, err := c.api.writes(ctx, p, user)
+	can, err := c.api.Writes(ctx, p, user)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -43,15 +42,13 @@ func (c *Client) Writes(ctx context.Context, p Path, user string) (bool, error) 
 
 // Self returns the name of the token's user, of an app's token NAME[bot]; "" if the forge does not report it.
 func (c *Client) Self(ctx context.Context, owner string) (string, error) {
-	self, err := c.api.self(ctx, owner)
+	self, err := c.api.Self(ctx, owner)
 	if !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
 		return self, err
 	}
-	if g, ok := c.api.(*github); ok {
-		self, err = g.viewer(ctx, owner)
-		if !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
-			return self, err
-		}
+	self, err = c.api.App(ctx, owner)
+	if !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
+		return self, err
 	}
 	return "", context.Cause(ctx)
 }
@@ -63,9 +60,9 @@ func (c *Client) Sticky(ctx context.Context, p Path, t Thread, marker string) (C
 	if err != nil {
 		return Comment{}, err
 	}
-	all, err := c.api.comments(ctx, p, t)
+	all, err := c.api.Comments(ctx, p, t)
 	for _, found := range slices.Backward(all) {
-		mine := found.author == self || self == "" && found.bot
+		mine := found.Author == self || self == "" && found.Bot
 		if mine && lastMarker(found.Text) == hidden(marker) {
 			return found, err
 		}
@@ -82,13 +79,5 @@ func lastMarker(text string) string {
 
 // AddLabel adds a label to a pull request, and creates it in the repository if it is missing.
 func (c *Client) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
-	err := c.api.change(ctx, p, pr, Change{Labels: []string{label}})
-	g, ok := c.api.(*gitea)
-	if !ok || !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	if err := g.createLabel(ctx, p, label); err != nil {
-		return fmt.Errorf("label %s: %w", label, err)
-	}
-	return c.api.change(ctx, p, pr, Change{Labels: []string{label}})
+	return c.api.AddLabel(ctx, p, pr, label)
 }

@@ -27,7 +27,7 @@ type permissionJSON struct {
 	Permission string `json:"permission"`
 }
 
-func (g *github) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+func (g *github) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
 	n := decimal(number)
 	all, err := getRemarks(ctx, g.Sender, p, number, "c", inRepo(p, "issues", n, "comments"), url.Values{"per_page": {perPage}})
 	for _, list := range []struct {
@@ -67,7 +67,7 @@ func commentsWhat(p Path, number int64) string {
 	return "get the comments on pull request " + decimal(number) + " of " + p.String()
 }
 
-func (g *github) writes(ctx context.Context, p Path, user string) (bool, error) {
+func (g *github) Writes(ctx context.Context, p Path, user string) (bool, error) {
 	return mayWrite(ctx, g.Sender, p, user)
 }
 

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,7 +11,7 @@ import (
 	"time"
 )
 
-func (g *gitea) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+func (g *gitea) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
 	n := decimal(number)
 	all, err := getRemarks(ctx, g.Sender, p, number, "c", inRepo(p, "issues", n, "comments"), nil)
 	if err != nil {
@@ -42,9 +43,29 @@ func (g *gitea) remarks(ctx context.Context, p Path, number int64) ([]Remark, er
 	return all, err
 }
 
-func (g *gitea) writes(ctx context.Context, p Path, user string) (bool, error) {
+func (g *gitea) Writes(ctx context.Context, p Path, user string) (bool, error) {
 	return mayWrite(ctx, g.Sender, p, user)
 }
+
+// AddLabel implements API.
+func (g *gitea) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
+	err := g.Change(ctx, p, pr, Change{Labels: []string{label}})
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := g.createLabel(ctx, p, label); err != nil {
+		return fmt.Errorf("label %s: %w", label, err)
+	}
+	return g.Change(ctx, p, pr, Change{Labels: []string{label}})
+}
+
+func (g *gitlab) AddLabel(ctx context.Context, p Path, pr PullRequest, label string) error {
+	return g.Change(ctx, p, pr, Change{Labels: []string{label}})
+}
+
+func (g *gitea) App(context.Context, string) (string, error) { return "", ErrNotFound }
+
+func (g *gitlab) App(context.Context, string) (string, error) { return "", ErrNotFound }
 
 // createLabel creates a label. One that was created meanwhile is no error.
 func (g *gitea) createLabel(ctx context.Context, p Path, name string) error {
@@ -74,7 +95,7 @@ type gitlabRemark struct {
 	} `json:"position"`
 }
 
-func (g *gitlab) remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
+func (g *gitlab) Remarks(ctx context.Context, p Path, number int64) ([]Remark, error) {
 	var all []Remark
 	t := Thread{Number: number}
 	c := call{what: commentsWhat(p, number), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
@@ -95,7 +116,7 @@ func (g *gitlab) remarks(ctx context.Context, p Path, number int64) ([]Remark, e
 	return all, err
 }
 
-func (g *gitlab) writes(ctx context.Context, p Path, user string) (bool, error) {
+func (g *gitlab) Writes(ctx context.Context, p Path, user string) (bool, error) {
 	ids, err := g.users(ctx, p, []string{user})
 	if err != nil {
 		return false, err

@@ -18,14 +18,14 @@ const actionsUser = "github-actions[bot]"
 // with the fix; "" if it can. It is unknown for tokens whose permissions GitHub does not
 // report, such as fine-grained ones. Other forges require no permission.
 func (c *Client) Workflows(ctx context.Context, p Path) (missing string, known bool, err error) {
-	g, ok := c.api.(*github)
+	g, ok := c.api.(GitHubAPI)
 	if !ok {
 		return "", true, nil
 	}
-	return g.workflows(ctx, p)
+	return g.Workflows(ctx, p)
 }
 
-func (g *github) workflows(ctx context.Context, p Path) (missing string, known bool, err error) {
+func (g *github) Workflows(ctx context.Context, p Path) (missing string, known bool, err error) {
 	// The request comes first: it creates the token of an app.
 	header, err := g.send(ctx, call{what: "get the permissions of the token for " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p)})
 	if err != nil {
@@ -47,15 +47,15 @@ func (g *github) workflows(ctx context.Context, p Path) (missing string, known b
 		}
 		return "the token lacks the scope \"workflow\": add it to the token", true, nil
 	}
-	user, err := g.viewer(ctx, p.Owner)
+	user, err := g.App(ctx, p.Owner)
 	if err == nil && user == actionsUser {
 		return "the token that GitHub creates for a workflow (GITHUB_TOKEN) can't have this permission: use a token of a user or of a GitHub App", true, nil
 	}
 	return "", false, nil
 }
 
-// viewer returns the user of the token, also of an app's: NAME[bot].
-func (g *github) viewer(ctx context.Context, owner string) (string, error) {
+// App returns the user of the token, also of an app's: NAME[bot].
+func (g *github) App(ctx context.Context, owner string) (string, error) {
 	var data struct {
 		Viewer userJSON `json:"viewer"`
 	}
