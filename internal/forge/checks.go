@@ -38,18 +38,25 @@ func (c *Client) CheckLog(ctx context.Context, p Path, check Check, most int) (s
 func summary(list []Check) Checks {
 	total := NoChecks
 	for _, c := range list {
-		total = total.with(c.Status)
+		total = total.With(c.Status)
 	}
 	return total
 }
 
-// latest returns the checks without earlier ones of the same name; the list starts with the
+// Latest returns the checks without earlier ones of the same name; the list starts with the
 // newest.
-func latest(all []Check) (list []Check) {
+func Latest(all []Check) (list []Check) {
 	for _, c := range all {
 		if !slices.ContainsFunc(list, func(o Check) bool { return o.Name == c.Name }) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// With adds a summary: a failure counts more than what is pending, and that more than
+// what passed.
+func (c Checks) With(other Checks) Checks {
+	order := []Checks{NoChecks, ChecksPassed, ChecksPending, ChecksFailed}
+	return order[max(slices.Index(order, c), slices.Index(order, other))]
 }

@@ -40,8 +40,6 @@ type commitStatus struct {
 	URL         string `json:"target_url"`
 }
 
-func checksWhat(p Path, sha string) string { return "get the checks of " + sha + " in " + p.String() }
-
 func (g *github) CheckList(ctx context.Context, p Path, sha string) ([]Check, error) {
 	var all []Check
 	c := call{what: checksWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
@@ -63,7 +61,7 @@ func (g *github) CheckList(ctx context.Context, p Path, sha string) ([]Check, er
 		return nil, err
 	}
 	statuses, err := commitStatuses(ctx, g.Sender, p, sha, url.Values{"per_page": {perPage}})
-	return latest(append(all, statuses...)), err
+	return Latest(append(all, statuses...)), err
 }
 
 // commitStatuses returns the statuses of a commit, the newest first.
@@ -87,7 +85,7 @@ func commitStatuses(ctx context.Context, s *Sender, p Path, sha string, query ur
 		}
 		all = append(all, check)
 	}
-	return latest(all), err
+	return Latest(all), err
 }
 
 func (g *github) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {

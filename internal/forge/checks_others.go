@@ -47,7 +47,7 @@ func (g *gitlab) CheckList(ctx context.Context, p Path, sha string) ([]Check, er
 		}
 		return true
 	})
-	return latest(all), err
+	return Latest(all), err
 }
 
 func (g *gitlab) CheckLog(ctx context.Context, p Path, check Check, most int) (string, error) {

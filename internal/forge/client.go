@@ -9,22 +9,9 @@ import (
 	"strings"
 )
 
-// NewClient returns a client. It sends no request.
-func NewClient(o Options) (*Client, error) {
-	s, err := NewSender(o)
-	if err != nil {
-		return nil, err
-	}
-	c := &Client{kind: o.Kind, host: strings.TrimPrefix(s.base.Host, "api.")}
-	switch o.Kind {
-	case GitHub:
-		c.api = &github{s}
-	case GitLab:
-		c.api = &gitlab{s}
-	case Gitea:
-		c.api = &gitea{s}
-	}
-	return c, nil
+// NewClient returns a client of the API that a sender's requests go to.
+func NewClient(s *Sender, api API) *Client {
+	return &Client{kind: s.Kind, host: strings.TrimPrefix(s.base.Host, "api."), api: api}
 }
 
 // Host returns the host of the forge.
@@ -63,7 +50,7 @@ func (c *Client) FindAll(ctx context.Context, p Path, h Head) ([]PullRequest, er
 
 // find returns the pull requests for a head that have a state, "" for all.
 func (c *Client) find(ctx context.Context, p Path, h Head, state State) ([]PullRequest, error) {
-	all, err := c.api.Pulls(ctx, p, own(p, h), state)
+	all, err := c.api.Pulls(ctx, p, Own(p, h), state)
 	slices.SortFunc(all, func(a, b PullRequest) int {
 		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
 	})
@@ -80,8 +67,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// own returns a head without the repository if that is the one of the pull request.
-func own(p Path, h Head) Head {
+// Own returns a head without the repository if that is the one of the pull request.
+func Own(p Path, h Head) Head {
 	if strings.EqualFold(h.Repo.String(), p.String()) {
 		h.Repo = Path{}
 	}
@@ -92,7 +79,7 @@ func own(p Path, h Head) Head {
 // false if an open one for the head existed, which it returns unchanged. If only a later
 // step fails, the pull request is returned with the error.
 func (c *Client) Create(ctx context.Context, p Path, n New) (pr PullRequest, created bool, err error) {
-	n.Head = own(p, n.Head)
+	n.Head = Own(p, n.Head)
 	existing := func(ctx context.Context) (bool, error) {
 		found, err := c.FindOpen(ctx, p, n.Head)
 		if err != nil && !errors.Is(err, ErrNotFound) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/connect"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
@@ -77,7 +78,7 @@ func open(t *testing.T, kind forge.Kind, change ...func(*forge.Options)) testFor
 	for _, f := range change {
 		f(&o)
 	}
-	client, err := forge.NewClient(o)
+	client, err := connect.Client(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -546,12 +547,12 @@ func TestServersAreChecked(t *testing.T) {
 		"https://github.com": "", "https://git.example.com/sub": "", "http://127.0.0.1:3000": "", "http://localhost": "", "http://[::1]:1": "",
 		"http://git.example.com": "http is for loopback only", "ftp://x": "invalid URL", "https://u:p@x": "invalid URL", "": "invalid URL", "https://x?y": "invalid URL",
 	} {
-		_, err := forge.NewClient(forge.Options{Kind: forge.GitHub, Server: server})
+		_, err := connect.Client(forge.Options{Kind: forge.GitHub, Server: server})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
-	if _, err := forge.NewClient(forge.Options{Kind: "bitbucket", Server: "https://x"}); err == nil {
+	if _, err := connect.Client(forge.Options{Kind: "bitbucket", Server: "https://x"}); err == nil {
 		t.Error("an unknown kind was accepted")
 	}
 }

@@ -91,7 +91,7 @@ func (g *github) Commit(ctx context.Context, p Path, n NewCommit) (hash string, 
 	case landed != "":
 		return landed, nil
 	case data.Created.Commit.OID == "":
-		return "", fmt.Errorf("%s: %w: no hash", what, errResponse)
+		return "", fmt.Errorf("%s: %w: no hash", what, ErrResponse)
 	}
 	return data.Created.Commit.OID, nil
 }

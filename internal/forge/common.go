@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -76,12 +75,9 @@ type commentJSON struct {
 	User userJSON `json:"user"`
 }
 
-// errResponse is a response that lacks what it must have.
-var errResponse = errors.New("unexpected response")
-
 // pullRequest converts a pull request of the repository p.
 func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
-	if err := checkPull(j.Number, j.URL); err != nil {
+	if err := CheckPull(j.Number, j.URL); err != nil {
 		return PullRequest{}, err
 	}
 	pr := PullRequest{
@@ -99,7 +95,7 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 		pr.State = Closed
 	}
 	if j.Head.Repo != nil {
-		pr.Head = own(p, Head{Repo: parsePath(j.Head.Repo.FullName), Branch: j.Head.Ref})
+		pr.Head = Own(p, Head{Repo: ParsePath(j.Head.Repo.FullName), Branch: j.Head.Ref})
 	}
 	if j.Mergeable != nil && j.MergeState != "unknown" {
 		pr.Mergeable = CannotMerge
@@ -109,7 +105,7 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 		}
 		pr.Ruled = pr.State == Open && j.MergeState == "blocked"
 		if pr.State == Open && j.MergeState == "behind" {
-			pr.Blocked = behind(pr.Base)
+			pr.Blocked = Behind(pr.Base)
 		}
 	}
 	for _, u := range j.Assignees {
@@ -118,36 +114,9 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 	return pr, nil
 }
 
-// behind is why a pull request is blocked that lacks commits of its base.
-func behind(base string) string { return "it is behind " + base + ": update its branch" }
-
-// What reviews are required, for Blocked.
-const (
-	needsReview  = "it requires an approving review, perhaps of a code owner: have it approved, and merge it again"
-	needsChanges = "a reviewer has requested changes: respond to the review (millhand follow), and merge it again"
-)
-
-// checkPull checks what identifies a pull request.
-func checkPull(number int64, address string) error {
-	u, err := url.Parse(address)
-	if number <= 0 || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("%w: a pull request without number or URL", errResponse)
-	}
-	return nil
-}
-
-// parsePath splits OWNER/NAME at the last slash.
-func parsePath(full string) Path {
-	i := strings.LastIndex(full, "/")
-	if i < 0 {
-		return Path{Name: full}
-	}
-	return Path{full[:i], full[i+1:]}
-}
-
 func (j repoJSON) repository() Repository {
 	r := Repository{
-		Path: parsePath(j.FullName), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
+		Path: ParsePath(j.FullName), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
 		Language: j.Language, Topics: j.Topics, Archived: j.Archived, Fork: j.Fork, PushUnknown: j.Permissions == nil,
 		Empty: j.Empty, small: j.Size != nil && *j.Size == 0,
 	}
@@ -155,7 +124,7 @@ func (j repoJSON) repository() Repository {
 		r.Push = j.Permissions.Push
 	}
 	if j.Parent != nil {
-		r.Parent = parsePath(j.Parent.FullName)
+		r.Parent = ParsePath(j.Parent.FullName)
 	}
 	return r
 }
@@ -171,23 +140,13 @@ func inRepo(p Path, rest ...string) []string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-func findWhat(p Path, h Head) string {
-	return fmt.Sprintf("find pull request for %s in %s", h.Branch, p)
-}
-
-func createWhat(p Path, h Head) string {
-	return fmt.Sprintf("create pull request for %s in %s", h.Branch, p)
-}
-func getWhat(p Path, n int64) string    { return fmt.Sprintf("get pull request %d of %s", n, p) }
-func changeWhat(p Path, n int64) string { return fmt.Sprintf("update pull request %d of %s", n, p) }
-func mergeWhat(p Path, n int64) string  { return fmt.Sprintf("merge pull request %d of %s", n, p) }
-
-func commentWhat(p Path, t Thread) string {
-	if t.Issue {
-		return fmt.Sprintf("comment on issue %d of %s", t.Number, p)
-	}
-	return fmt.Sprintf("comment on pull request %d of %s", t.Number, p)
-}
+func findWhat(p Path, h Head) string       { return OfHead("find", p, h).What }
+func createWhat(p Path, h Head) string     { return OfHead("create", p, h).What }
+func getWhat(p Path, n int64) string       { return OfPull("get", p, n).What }
+func changeWhat(p Path, n int64) string    { return OfPull("update", p, n).What }
+func mergeWhat(p Path, n int64) string     { return OfPull("merge", p, n).What }
+func commentWhat(p Path, t Thread) string  { return OfThread(p, t).What }
+func checksWhat(p Path, sha string) string { return OfCommit(p, sha).What }
 
 // fields returns the fields of a change that GitHub and Gitea name alike.
 func fields(c Change) map[string]any {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,18 @@ func (e *Error) Error() string {
 
 // Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.kind }
+
+// ErrResponse is a response that lacks what it must have.
+var ErrResponse = errors.New("unexpected response")
+
+// CheckPull checks what identifies a pull request.
+func CheckPull(number int64, address string) error {
+	u, err := url.Parse(address)
+	if number <= 0 || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%w: a pull request without number or URL", ErrResponse)
+	}
+	return nil
+}
 
 // kindOf returns the kind of a response without success.
 func kindOf(status int) error {

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -10,6 +11,15 @@ type Path struct{ Owner, Name string } // an owner of GitLab may have slashes
 
 // String returns OWNER/NAME.
 func (p Path) String() string { return p.Owner + "/" + p.Name }
+
+// ParsePath splits OWNER/NAME at the last slash.
+func ParsePath(full string) Path {
+	i := strings.LastIndex(full, "/")
+	if i < 0 {
+		return Path{Name: full}
+	}
+	return Path{full[:i], full[i+1:]}
+}
 
 // Repository is a repository as its forge describes it.
 type Repository struct {

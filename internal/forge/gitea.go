@@ -14,6 +14,9 @@ import (
 // gitea is the API of Gitea and Forgejo.
 type gitea struct{ *Sender }
 
+// NewGitea returns the API of Gitea and Forgejo.
+func NewGitea(s *Sender) API { return &gitea{s} }
+
 const (
 	giteaPage   = "50" // the default maximum page size of servers
 	giteaDraft  = "WIP: "
@@ -102,7 +105,7 @@ func (g *gitea) Change(ctx context.Context, p Path, pr PullRequest, c Change) er
 	if len(c.Assignees) > 0 { // the list replaces the present one
 		edit["assignees"] = union(pr.Assignees, c.Assignees)
 	}
-	users, teams := reviewers(c.Reviewers)
+	users, teams := Reviewers(c.Reviewers)
 	number := decimal(pr.Number)
 	for _, step := range []struct {
 		method string

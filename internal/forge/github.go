@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 )
 
 // github is the REST API of GitHub.
 type github struct{ *Sender }
+
+// NewGitHub returns the API of GitHub.
+func NewGitHub(s *Sender) API { return &github{s} }
 
 // perPage is the maximum page size of GitHub and GitLab.
 const perPage = "100"
@@ -59,7 +60,7 @@ func (g *github) Change(ctx context.Context, p Path, pr PullRequest, c Change) e
 	if c.Draft != nil && *c.Draft != pr.Draft {
 		return fmt.Errorf("%s: draft state: %w by GitHub's REST API", changeWhat(p, pr.Number), errors.ErrUnsupported)
 	}
-	users, teams := reviewers(c.Reviewers)
+	users, teams := Reviewers(c.Reviewers)
 	number := decimal(pr.Number)
 	for _, step := range []struct {
 		method string
@@ -99,7 +100,7 @@ func (g *github) Checks(ctx context.Context, p Path, pr PullRequest) (PullReques
 	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
 	err := eachPage(ctx, g.Sender, c, func(page githubRuns, _ http.Header) (int, bool) {
 		for _, run := range page.Runs {
-			pr.Checks = pr.Checks.with(run.summary())
+			pr.Checks = pr.Checks.With(run.summary())
 		}
 		return len(page.Runs), true
 	})
@@ -107,7 +108,7 @@ func (g *github) Checks(ctx context.Context, p Path, pr PullRequest) (PullReques
 		return pr, err
 	}
 	status, err := g.combinedStatus(ctx, p, pr)
-	pr.Checks = pr.Checks.with(status)
+	pr.Checks = pr.Checks.With(status)
 	if err == nil && pr.Ruled {
 		pr.Blocked, _ = g.blocked(ctx, p, pr) // without it, the reason is a guess
 	}
@@ -148,13 +149,6 @@ func (r githubRun) summary() Checks {
 	return ChecksFailed
 }
 
-// with adds a summary: a failure counts more than what is pending, and that more than
-// what passed.
-func (c Checks) with(other Checks) Checks {
-	order := []Checks{NoChecks, ChecksPassed, ChecksPending, ChecksFailed}
-	return order[max(slices.Index(order, c), slices.Index(order, other))]
-}
-
 // blocked asks what blocks a pull request: of the rules, GitHub names only the one about reviews.
 func (g *github) blocked(ctx context.Context, p Path, pr PullRequest) (string, error) {
 	var data struct {
@@ -167,9 +161,9 @@ func (g *github) blocked(ctx context.Context, p Path, pr PullRequest) (string, e
 	err := g.graphql(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner}, reviewDocument, map[string]any{"owner": p.Owner, "name": p.Name, "number": pr.Number}, &data)
 	switch data.Repository.PullRequest.Decision {
 	case "REVIEW_REQUIRED":
-		return needsReview, err
+		return NeedsReview, err
 	case "CHANGES_REQUESTED":
-		return needsChanges, err
+		return NeedsChanges, err
 	}
 	return "", err
 }
@@ -194,16 +188,4 @@ func (g *github) Comment(ctx context.Context, p Path, t Thread, id int64, body s
 
 func (g *github) Fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	return sendFork(ctx, g.Sender, p, into, own, landed)
-}
-
-// reviewers separates teams, ORG/TEAM, of which the team's name is returned, from users.
-func reviewers(names []string) (users, teams []string) {
-	for _, name := range names {
-		if _, team, ok := strings.Cut(name, "/"); ok {
-			teams = append(teams, team)
-			continue
-		}
-		users = append(users, name)
-	}
-	return users, teams
 }

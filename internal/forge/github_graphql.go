@@ -67,7 +67,7 @@ func (g *github) graphql(ctx context.Context, c call, document string, variables
 		return nil
 	}
 	if err := json.Unmarshal(res.Data, data); err != nil {
-		return fmt.Errorf("%s: %w: %w", c.what, errResponse, err)
+		return fmt.Errorf("%s: %w: %w", c.what, ErrResponse, err)
 	}
 	return nil
 }

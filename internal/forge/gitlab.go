@@ -13,6 +13,9 @@ import (
 // gitlab is the API of GitLab.
 type gitlab struct{ *Sender }
 
+// NewGitLab returns the API of GitLab.
+func NewGitLab(s *Sender) API { return &gitlab{s} }
+
 const (
 	gitlabDraft     = "Draft: "
 	gitlabDeveloper = 30 // the access level from which on a member can push
@@ -84,11 +87,11 @@ func inProject(p Path, rest ...string) []string {
 
 func (j gitlabProject) repository() Repository {
 	r := Repository{
-		Path: parsePath(j.Path), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
+		Path: ParsePath(j.Path), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
 		Topics: j.Topics, Archived: j.Archived, Empty: j.Empty, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, ID: j.ID,
 	}
 	if j.Parent != nil {
-		r.Parent = parsePath(j.Parent.Path)
+		r.Parent = ParsePath(j.Parent.Path)
 	}
 	if j.Permissions != nil {
 		for _, a := range []*gitlabAccess{j.Permissions.Project, j.Permissions.Group} {
@@ -101,7 +104,7 @@ func (j gitlabProject) repository() Repository {
 // pullRequest converts a merge request. Its head's repository is not known; fork is a
 // name for one that is another project.
 func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
-	if err := checkPull(j.IID, j.URL); err != nil {
+	if err := CheckPull(j.IID, j.URL); err != nil {
 		return PullRequest{}, err
 	}
 	pr := PullRequest{
@@ -144,11 +147,11 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 func gitlabBlocked(status, base string) string {
 	switch status {
 	case "not_approved":
-		return needsReview
+		return NeedsReview
 	case "requested_changes":
-		return needsChanges
+		return NeedsChanges
 	case "need_rebase":
-		return behind(base)
+		return Behind(base)
 	}
 	return map[string]string{
 		"discussions_not_resolved":       "it has threads that are not resolved: resolve them, and merge it again",

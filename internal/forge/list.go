@@ -42,7 +42,7 @@ func (c *Client) ListRepos(ctx context.Context, f Filter) (Listing, error) {
 	seen := map[string]bool{}
 	for _, r := range all {
 		// A repository that was created meanwhile moves others to the next page.
-		if seen[r.Path.String()] || !f.matches(r) {
+		if seen[r.Path.String()] || !f.Matches(r) {
 			continue
 		}
 		seen[r.Path.String()] = true
@@ -61,8 +61,16 @@ func (c *Client) ListRepos(ctx context.Context, f Filter) (Listing, error) {
 	return l, nil
 }
 
-// matches reports whether a repository has what the filter asks for.
-func (f Filter) matches(r Repository) bool {
+// Check returns an error for a repository without a name.
+func (r Repository) Check() error {
+	if r.Path.Owner == "" || r.Path.Name == "" {
+		return fmt.Errorf("%w: a repository without a name", ErrResponse)
+	}
+	return nil
+}
+
+// Matches reports whether a repository has what the filter asks for.
+func (f Filter) Matches(r Repository) bool {
 	text := strings.ToLower(r.Path.Name + "\n" + r.Description)
 	return (f.Topic == "" || slices.ContainsFunc(r.Topics, func(t string) bool { return strings.EqualFold(t, f.Topic) })) &&
 		(f.Language == "" || strings.EqualFold(r.Language, f.Language)) &&
@@ -88,7 +96,7 @@ func listRepos[J interface{ repository() Repository }](ctx context.Context, s *S
 		err = fmt.Errorf("%s: %s: %w: received %d of %d repositories; try again", c.what, s.base.Host, ErrIncomplete, len(all), total)
 	}
 	if err == nil && slices.ContainsFunc(all, func(r Repository) bool { return r.Path.Owner == "" || r.Path.Name == "" }) {
-		err = fmt.Errorf("%s: %s: %w: a repository without a name", c.what, s.base.Host, errResponse)
+		err = fmt.Errorf("%s: %s: %w: a repository without a name", c.what, s.base.Host, ErrResponse)
 	}
 	return all, err
 }
@@ -105,7 +113,7 @@ func (g *github) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 		all, err = listRepos[repoJSON](ctx, g.Sender, f, path, query)
 	}
 	for i := range all {
-		if r := &all[i]; err == nil && r.small && f.matches(*r) && (f.Archived || !r.Archived) && (f.Forks || !r.Fork) {
+		if r := &all[i]; err == nil && r.small && f.Matches(*r) && (f.Archived || !r.Archived) && (f.Forks || !r.Fork) {
 			r.Empty, err = g.empty(ctx, r.Path)
 		}
 	}
@@ -150,7 +158,7 @@ func (g *gitlab) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	}
 	f.Language = "" // lists lack it
 	for i := range all {
-		if !f.matches(all[i]) || all[i].Empty {
+		if !f.Matches(all[i]) || all[i].Empty {
 			continue
 		}
 		if all[i].Language, err = g.language(ctx, all[i].Path); err != nil {

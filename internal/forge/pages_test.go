@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/connect"
 	"github.com/millhand/millhand/internal/testing/forgetest"
 )
 
@@ -196,7 +197,7 @@ const pageHeader = "Link" // RFC 8288
 func clientOf(t *testing.T, kind forge.Kind, server string) *forge.Client {
 	t.Helper()
 	c := &clock{now: time.Unix(2000000000, 0)}
-	client, err := forge.NewClient(forge.Options{Kind: kind, Server: server, UserAgent: "millhand/test", Now: c.Now, Sleep: c.Sleep, Token: func(context.Context, string) (string, error) { return "good-token", nil }})
+	client, err := connect.Client(forge.Options{Kind: kind, Server: server, UserAgent: "millhand/test", Now: c.Now, Sleep: c.Sleep, Token: func(context.Context, string) (string, error) { return "good-token", nil }})
 	must(t, err)
 	return client
 }

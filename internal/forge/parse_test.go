@@ -157,7 +157,7 @@ func FuzzResponses(f *testing.F) {
 
 func TestPathsAreSplitAtTheLastSlash(t *testing.T) {
 	for full, want := range map[string]Path{"a/b": {"a", "b"}, "a/b/c": {"a/b", "c"}, "x": {"", "x"}, "": {}} {
-		if got := parsePath(full); got != want {
+		if got := ParsePath(full); got != want {
 			t.Errorf("%s: %v", strconv.Quote(full), got)
 		}
 	}

@@ -96,17 +96,14 @@ func (s *Sender) Do(ctx context.Context, c Call, send func(context.Context) erro
 }
 
 func (s *Sender) do(ctx context.Context, c Call, send func(context.Context) error) (http.Header, error) {
-	names := []string{c.Owner}
-	if c.Owner == "" {
-		c.Owner, names = c.Repo.Owner, []string{c.Repo.Owner, c.Repo.Name}
+	e, err := s.exchange(c)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		if err := checkName(name); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.What, err)
-		}
+	err = send(context.WithValue(ctx, exchangeKey{}, e))
+	if err == nil && e.res != nil && e.method == http.MethodGet && len(e.res.body) == 0 {
+		err = io.ErrUnexpectedEOF // libraries return a zero value
 	}
-	e := &exchange{s: s, Call: c}
-	err := send(context.WithValue(ctx, exchangeKey{}, e))
 	switch {
 	case err == nil && e.res != nil:
 		return e.res.header, nil
@@ -121,6 +118,20 @@ func (s *Sender) do(ctx context.Context, c Call, send func(context.Context) erro
 		return http.Header{}, err
 	}
 	return nil, fmt.Errorf("%s: %w", c.What, err)
+}
+
+// exchange returns the exchange of a call whose names are valid.
+func (s *Sender) exchange(c Call) (*exchange, error) {
+	names := []string{c.Owner}
+	if c.Owner == "" {
+		c.Owner, names = c.Repo.Owner, []string{c.Repo.Owner, c.Repo.Name}
+	}
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.What, err)
+		}
+	}
+	return &exchange{s: s, Call: c}, nil
 }
 
 // checkName checks the name of an owner or a repository.

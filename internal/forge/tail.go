@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,9 +15,12 @@ const maxLog = 256 << 20
 // Tail returns the end of a text, at most so many bytes. The path is below the base of the API, and is escaped.
 // A forge may redirect to another server, which does not get the token.
 func (s *Sender) Tail(ctx context.Context, c Call, path string, most int) (string, error) {
-	e := &exchange{s: s, Call: c, target: s.base.String() + path}
-	var err error
-	if e.token, err = s.token(ctx, cmp.Or(c.Owner, c.Repo.Owner)); err != nil {
+	e, err := s.exchange(c)
+	if err != nil {
+		return "", err
+	}
+	e.target = s.base.String() + path
+	if e.token, err = s.token(ctx, e.Owner); err != nil {
 		return "", fmt.Errorf("%s: %w", c.What, err)
 	}
 	for {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/app/world"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/connect"
 	"github.com/millhand/millhand/internal/forge/credentials"
 	"github.com/millhand/millhand/tasks"
 )
@@ -42,7 +43,7 @@ func (c *Clients) Open(address string) (*forge.Client, forge.Path, error) {
 	if kind == "" {
 		return nil, path, fmt.Errorf("the kind of %s is unknown: add it to forges, such as forges: {%s: {kind: gitea}}", server.Host, server.Host)
 	}
-	client, err := forge.NewClient(forge.Options{
+	client, err := connect.Client(forge.Options{
 		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.World.Proxy, UserAgent: "millhand/" + c.World.Version, Now: c.World.Now, Sleep: c.World.Sleep, Notify: c.Notify,
 		Token: func(ctx context.Context, owner string) (string, error) {
 			token, err := c.Hosts.Token(ctx, server.Host, owner)

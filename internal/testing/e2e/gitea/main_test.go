@@ -26,6 +26,7 @@ import (
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/dev/nightly"
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/connect"
 	"github.com/millhand/millhand/internal/proc/signals"
 )
 
@@ -273,7 +274,7 @@ func (s *server) push(path, branch string, files map[string]string) {
 // client returns a client that doesn't pause between writes.
 func (s *server) client(token string) *forge.Client {
 	s.t.Helper()
-	c, err := forge.NewClient(forge.Options{
+	c, err := connect.Client(forge.Options{
 		Kind: forge.Gitea, Server: s.url, UserAgent: "millhand/test", Now: time.Now,
 		Sleep: func(ctx context.Context, d time.Duration) error { // all but the pause between writes
 			select {

@@ -1,0 +1,101 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// OfHead returns the call of a request about the pull request of a head; the verb is such as "find".
+func OfHead(verb string, p Path, h Head) Call {
+	return Call{What: fmt.Sprintf("%s pull request for %s in %s", verb, h.Branch, p), Repo: p}
+}
+
+// OfPull returns the call of a request about a pull request; the verb is such as "get".
+func OfPull(verb string, p Path, number int64) Call {
+	return Call{What: fmt.Sprintf("%s pull request %d of %s", verb, number, p), Repo: p}
+}
+
+// OfThread returns the call of a request about the comments on a thread.
+func OfThread(p Path, t Thread) Call {
+	kind := "pull request"
+	if t.Issue {
+		kind = "issue"
+	}
+	return Call{What: fmt.Sprintf("comment on %s %d of %s", kind, t.Number, p), Repo: p}
+}
+
+// OfRemarks returns the call of a request for the remarks on a pull request.
+func OfRemarks(p Path, number int64) Call {
+	return Call{What: fmt.Sprintf("get the comments on pull request %d of %s", number, p), Repo: p}
+}
+
+// OfCommit returns the call of a request for the checks of a commit.
+func OfCommit(p Path, sha string) Call {
+	return Call{What: "get the checks of " + sha + " in " + p.String(), Repo: p}
+}
+
+// Landing returns the call with a check whether a write whose response was lost happened.
+func (c Call) Landing(landed func(context.Context) (bool, error)) Call {
+	c.Landed = landed
+	return c
+}
+
+// One is [Sender.Do] for a function that returns a value and its response. The value is zero if the request
+// landed without a response.
+func One[T, R any](ctx context.Context, s *Sender, c Call, get func(context.Context) (T, R, error)) (value T, err error) {
+	err = s.Do(ctx, c, func(ctx context.Context) (err error) {
+		value, _, err = get(ctx)
+		return err
+	})
+	return value, err
+}
+
+// Each is [Sender.Pages] for a function that returns the entries of a page, which it passes to add. An error
+// of add ends the list.
+func Each[T, R any](ctx context.Context, s *Sender, c Call, list func(context.Context) ([]T, R, error), add func(T) error) error {
+	var invalid error
+	err := s.Pages(ctx, c, func(ctx context.Context) (int, bool, error) {
+		page, _, err := list(ctx)
+		for _, v := range page {
+			if invalid = add(v); invalid != nil {
+				return len(page), false, err
+			}
+		}
+		return len(page), true, err
+	})
+	if err == nil && invalid != nil {
+		err = fmt.Errorf("%s: %w", c.What, invalid)
+	}
+	return err
+}
+
+// Refuse returns the error of a request whose response of success has errors.
+func (s *Sender) Refuse(ctx context.Context, c Call, kind error, texts []string) error {
+	e := &exchange{s: s, Call: c}
+	e.token, _ = s.token(ctx, cmp.Or(c.Owner, c.Repo.Owner)) // which only cleans the texts
+	return e.fail(nil, kind, strings.Join(texts, ": "), time.Time{})
+}
+
+// Behind is why a pull request is blocked that lacks commits of its base.
+func Behind(base string) string { return "it is behind " + base + ": update its branch" }
+
+// What reviews are required, for Blocked.
+const (
+	NeedsReview  = "it requires an approving review, perhaps of a code owner: have it approved, and merge it again"
+	NeedsChanges = "a reviewer has requested changes: respond to the review (millhand follow), and merge it again"
+)
+
+// Reviewers separates teams, ORG/TEAM, of which the team's name is returned, from users.
+func Reviewers(names []string) (users, teams []string) {
+	for _, name := range names {
+		if _, team, ok := strings.Cut(name, "/"); ok {
+			teams = append(teams, team)
+			continue
+		}
+		users = append(users, name)
+	}
+	return users, teams
+}

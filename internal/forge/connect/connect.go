@@ -1,0 +1,24 @@
+// Package connect returns clients of forges of each kind. It sends no request.
+package connect
+
+import (
+	"github.com/millhand/millhand/internal/forge"
+)
+
+// Client returns a client of a forge.
+func Client(o forge.Options) (*forge.Client, error) {
+	s, err := forge.NewSender(o)
+	if err != nil {
+		return nil, err
+	}
+	var api forge.API
+	switch o.Kind {
+	case forge.GitHub:
+		api = forge.NewGitHub(s)
+	case forge.GitLab:
+		api = forge.NewGitLab(s)
+	case forge.Gitea:
+		api = forge.NewGitea(s)
+	}
+	return forge.NewClient(s, api), nil
+}
