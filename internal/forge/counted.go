@@ -42,10 +42,6 @@ func (c *Client) CheckTime(ctx context.Context, p Path, sha string) (time.Durati
 	return c.api.CheckTime(ctx, p, sha)
 }
 
-func (g *github) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
-	return commitOf(ctx, g.Sender, p, sha, inRepo(p, "git", "commits", sha))
-}
-
 func (g *gitea) CommitOf(ctx context.Context, p Path, sha string) (CommitInfo, error) {
 	return commitOf(ctx, g.Sender, p, sha, inRepo(p, "git", "commits", sha))
 }
@@ -65,10 +61,6 @@ func commitOf(ctx context.Context, s *Sender, p Path, sha string, path []string)
 		info.Parent = j.Parents[0].SHA
 	}
 	return info, err
-}
-
-func (g *github) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
-	return createdAt(ctx, g.Sender, p, number, inRepo(p, "pulls", decimal(number)))
 }
 
 func (g *gitea) Created(ctx context.Context, p Path, number int64) (time.Time, error) {
@@ -105,20 +97,6 @@ func span(from, to *time.Time) time.Duration {
 		return to.Sub(*from)
 	}
 	return 0
-}
-
-func (g *github) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {
-	type runs struct {
-		Runs []timed `json:"check_runs"`
-	}
-	c := call{what: timesWhat(p, sha), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", sha, "check-runs"), query: url.Values{"per_page": {perPage}}}
-	err = eachPage(ctx, g.Sender, c, func(page runs, _ http.Header) (int, bool) {
-		for _, run := range page.Runs {
-			sum += span(run.Started, run.Ended)
-		}
-		return len(page.Runs), true
-	})
-	return sum, err
 }
 
 func (g *gitlab) CheckTime(ctx context.Context, p Path, sha string) (sum time.Duration, err error) {

@@ -16,6 +16,9 @@ type gitlab struct{ *Sender }
 // NewGitLab returns the API of GitLab.
 func NewGitLab(s *Sender) API { return &gitlab{s} }
 
+// perPage is the maximum page size.
+const perPage = "100"
+
 const (
 	gitlabDraft     = "Draft: "
 	gitlabDeveloper = 30 // the access level from which on a member can push

@@ -101,35 +101,6 @@ func listRepos[J interface{ repository() Repository }](ctx context.Context, s *S
 	return all, err
 }
 
-// repos lists private repositories of a user, too, if that is the token's.
-func (g *github) Repos(ctx context.Context, f Filter) ([]Repository, error) {
-	query := url.Values{"per_page": {perPage}, "sort": {"created"}, "direction": {"asc"}}
-	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)
-	if errors.Is(err, ErrNotFound) {
-		path := []string{"users", f.Owner, "repos"}
-		if self, selfErr := g.Self(ctx, f.Owner); selfErr == nil && strings.EqualFold(self, f.Owner) {
-			path, query = []string{"user", "repos"}, joinedQuery(query, url.Values{"affiliation": {"owner"}})
-		}
-		all, err = listRepos[repoJSON](ctx, g.Sender, f, path, query)
-	}
-	for i := range all {
-		if r := &all[i]; err == nil && r.small && f.Matches(*r) && (f.Archived || !r.Archived) && (f.Forks || !r.Fork) {
-			r.Empty, err = g.empty(ctx, r.Path)
-		}
-	}
-	return all, err
-}
-
-// empty reports whether a repository has no commit. Lists have only its size, in KB and
-// computed later, which is 0 for small ones, too.
-func (g *github) empty(ctx context.Context, p Path) (bool, error) {
-	_, err := g.send(ctx, call{what: "list commits of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits"), query: url.Values{"per_page": {"1"}}})
-	if errors.Is(err, ErrConflict) {
-		return true, nil
-	}
-	return false, err
-}
-
 func (g *gitea) Repos(ctx context.Context, f Filter) ([]Repository, error) {
 	query := url.Values{"limit": {giteaPage}}
 	all, err := listRepos[repoJSON](ctx, g.Sender, f, []string{"orgs", f.Owner, "repos"}, query)

@@ -29,6 +29,29 @@ type operation struct {
 	Responses map[string]map[string]any `json:"responses"` // of success; null has no content
 }
 
+// githubCheck and githubStatus are what the dialect of GitHub reads of a check run and of the combined status.
+type (
+	githubCheck struct {
+		ID         int64  `json:"id"`
+		Name       string `json:"name"`
+		Status     string `json:"status"`
+		Conclusion string `json:"conclusion"`
+		URL        string `json:"html_url"`
+		Output     struct {
+			Title   string `json:"title"`
+			Summary string `json:"summary"`
+			Text    string `json:"text"`
+		} `json:"output"`
+		App *struct {
+			Slug string `json:"slug"`
+		} `json:"app"`
+	}
+	githubStatus struct {
+		State string `json:"state"`
+		Total int    `json:"total_count"`
+	}
+)
+
 // allRuns and anyStatus are what the types that read the same response have together.
 type (
 	allRuns struct {
@@ -81,7 +104,7 @@ func used() []struct {
 		{"github gitea", "get", "/repos/{owner}/{repo}/issues/{index}/comments", []commentJSON{}},
 		{"github gitea", "post", "/repos/{owner}/{repo}/issues/{index}/comments", commentJSON{}},
 		{"github gitea", "patch", "/repos/{owner}/{repo}/issues/comments/{id}", commentJSON{}},
-		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/status", statusJSON{}},
+		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/status", githubStatus{}},
 		{"github", "get", "/repos/{owner}/{repo}/commits/{ref}/check-runs", allRuns{}},
 		{"github gitea", "get", "/repos/{owner}/{repo}/git/commits/{sha}", commitJSON{}},
 		{"github gitea", "get", "/repos/{owner}/{repo}/commits/{ref}/statuses", []anyStatus{}},

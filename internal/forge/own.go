@@ -18,12 +18,9 @@ type call struct {
 	owner  string // whose token is sent
 	method string
 	path   []string // segments below the base URL, not escaped
-	// graphql sends it to GitHub's GraphQL API instead of a path.
-	graphql bool
-	reads   bool // it changes nothing, although it is a POST
-	query   url.Values
-	body    any // as JSON; nil for none
-	out     any // for the response's JSON; nil ignores it
+	query  url.Values
+	body   any // as JSON; nil for none
+	out    any // for the response's JSON; nil ignores it
 
 	landed func(context.Context) (bool, error) // as in [Call]
 }
@@ -37,7 +34,7 @@ func (s *Sender) send(ctx context.Context, c call) (http.Header, error) {
 }
 
 func (c call) call() Call {
-	return Call{What: c.what, Owner: c.owner, GraphQL: c.graphql, Reads: c.reads, Landed: c.landed}
+	return Call{What: c.what, Owner: c.owner, Landed: c.landed}
 }
 
 // request sends a request with a context of [Sender.Do], and reads its response.
@@ -51,10 +48,6 @@ func (s *Sender) request(ctx context.Context, c call) (http.Header, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	if s.Kind == GitHub {
-		req.Header.Set("Accept", "application/vnd.github+json")
-		req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
-	}
 	if payload != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -79,9 +72,6 @@ func (s *Sender) prepare(c call) (target string, payload []byte, err error) {
 			return "", nil, fmt.Errorf("invalid name %q", segment)
 		}
 		target += "/" + url.PathEscape(segment)
-	}
-	if c.graphql {
-		target = graphqlURL(s.base.String())
 	}
 	if len(c.query) > 0 {
 		target += "?" + c.query.Encode()

@@ -112,7 +112,8 @@ func rooms() map[string]room {
 		"internal/gitops/gitdir":          {"internal/gitops/ignore internal/files/owner internal/proc/clock internal/gitops/gitfile internal/gitops/objectdb", "a git directory: neither commits to be made nor remotes"},
 		"internal/gitops/remote":          {"internal/files/filelock internal/gitops/gitdir internal/proc/keys internal/text/textcut internal/proc/failpoint internal/gitops/gitfile internal/gitops/objectdb", "transfers need a git directory, not a work tree"},
 		"internal/forge":                  {"internal/text/printable internal/proc/failpoint internal/proc/clock", "requests to forges, without knowing what is published"},
-		"internal/forge/connect":          {"internal/forge", "the only one that knows all APIs"},
+		"internal/forge/github":           {"internal/forge", "one API in the terms of package forge, which paces and repeats its requests"},
+		"internal/forge/connect":          {"internal/forge internal/forge/github", "the only one that knows all APIs"},
 		"runner/publish":                  {"tasks internal/event internal/text/figures internal/forge internal/gitops/gitdir internal/gitops/remote internal/text/markdown internal/money report/patterns internal/text/printable internal/text/textcut internal/text/findings internal/proc/clock", "commits go to remotes, whoever made them: it knows neither runs nor reports"},
 		"internal/app/follow":             {"internal/money internal/text/printable internal/text/textcut", "a decision about a pull request and the texts for it, from what it is given"},
 		"internal/app/follow/pass":        {"internal/app/exitcode internal/app/fault internal/app/follow internal/app/forges internal/app/load internal/app/pulls internal/app/pulls/manage internal/app/runs internal/app/savedrun internal/app/world internal/event internal/files internal/files/filelock internal/forge internal/money internal/sandbox internal/text/printable report runner runner/ending runner/history runner/preflight runner/publish runner/savedsession tasks tasks/manifest", "acts on pull requests as package follow decides; it knows no flags"},
@@ -243,6 +244,7 @@ func homes() map[string]string {
 	return map[string]string{
 		"github.com/openai/openai-go/v3":                    "internal/model/openai",
 		"github.com/anthropics/anthropic-sdk-go":            "internal/model/anthropic",
+		"github.com/google/go-github/v88":                   "internal/forge/github",
 		"github.com/aws":                                    "internal/login internal/testing/logintest internal/model/anthropic internal/model/provider",
 		"github.com/Azure":                                  "internal/login",
 		"github.com/go-git/go-git/v5":                       "internal/gitops internal/gitops/content internal/gitops/gitdir internal/gitops/objectdb internal/gitops/remote internal/gitops/state internal/gitops/store",

@@ -3,6 +3,7 @@ package connect
 
 import (
 	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/forge/github"
 )
 
 // Client returns a client of a forge.
@@ -14,11 +15,14 @@ func Client(o forge.Options) (*forge.Client, error) {
 	var api forge.API
 	switch o.Kind {
 	case forge.GitHub:
-		api = forge.NewGitHub(s)
+		api, err = github.New(s)
 	case forge.GitLab:
 		api = forge.NewGitLab(s)
 	case forge.Gitea:
 		api = forge.NewGitea(s)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return forge.NewClient(s, api), nil
 }
