@@ -28,6 +28,8 @@ type Options struct {
 	Kind   Kind
 	Server string // URL without the API's path, for example https://github.com; http is for loopback only
 
+	API string // URL of the API, without a slash at its end; "" for the usual one of the server
+
 	// Token returns the token for the repositories of an owner; "" sends requests
 	// without one. nil: no tokens.
 	Token func(ctx context.Context, owner string) (string, error)
@@ -43,7 +45,8 @@ type Options struct {
 	Proxy     func(*http.Request) (*url.URL, error) // as in http.Transport; not called for loopback; may be nil
 	UserAgent string
 	Now       func() time.Time
-	Sleep     clock.Sleep // between requests
+	Sleep     clock.Sleep   // between requests
+	Patience  time.Duration // total wait of one request; 0 is 15 minutes
 	// Notify is called before a retry with its reason, concurrently. May be nil.
 	Notify func(text string)
 }

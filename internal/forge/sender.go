@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -67,9 +68,13 @@ type Sender struct {
 // NewSender returns a sender. It sends no request.
 func NewSender(o Options) (*Sender, error) {
 	base, err := baseURL(o.Kind, o.Server)
+	if err == nil && o.API != "" {
+		base, err = url.Parse(o.API)
+	}
 	if err != nil {
 		return nil, err
 	}
+	o.Patience = cmp.Or(o.Patience, patience)
 	s := &Sender{Options: o, base: base, writing: make(chan struct{}, 1), blocked: make(chan time.Time, 1)}
 	s.blocked <- time.Time{}
 	transport := &http.Transport{
@@ -226,6 +231,9 @@ type exchange struct {
 func (e *exchange) send(ctx context.Context) (err error) {
 	if e.token, err = e.s.token(ctx, e.Owner); err != nil {
 		return fmt.Errorf("%s: %w", e.What, err)
+	}
+	if e.s.Token == nil { // the library's own, for errors
+		e.token = strings.TrimPrefix(e.header.Get("Authorization"), "Bearer ")
 	}
 	for {
 		res, err := e.once(ctx)
@@ -429,7 +437,7 @@ func (e *exchange) pause(res *response, d time.Duration) error {
 		until = last
 	}
 	e.s.blocked <- until
-	if e.waited+d > patience {
+	if e.waited+d > e.s.Patience {
 		return e.fail(res, ErrLimited, "", until)
 	}
 	e.note(fmt.Sprintf("%s: rate limited by %s; retrying in %s", e.What, e.s.base.Host, d.Round(time.Second)))
@@ -441,8 +449,8 @@ func (e *exchange) wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	if e.waited += d; e.waited > patience {
-		return e.fail(nil, ErrLimited, fmt.Sprintf("not waiting for more than %s", patience), e.s.Now().Add(d))
+	if e.waited += d; e.waited > e.s.Patience {
+		return e.fail(nil, ErrLimited, fmt.Sprintf("not waiting for more than %s", e.s.Patience), e.s.Now().Add(d))
 	}
 	return e.s.Sleep.For(ctx, d)
 }

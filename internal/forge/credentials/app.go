@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/forge/githubapp"
 	"github.com/millhand/millhand/internal/proc/keys"
 	"github.com/millhand/millhand/tasks"
@@ -48,11 +48,11 @@ func (f *Forges) app(e tasks.Forge) (*githubapp.App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("private key in %s: %w", e.App.KeyEnv, err)
 	}
-	transport := &http.Transport{Proxy: f.Proxy, ForceAttemptHTTP2: true, DisableKeepAlives: true}
-	if loopback(e.Host) {
-		transport.Proxy = nil
+	api := githubAPI(e.Host, f.Getenv)
+	app, err := githubapp.New(id, key, forge.Options{Server: api, API: api, Proxy: f.Proxy, Now: f.Now, Sleep: f.Sleep})
+	if err != nil {
+		return nil, err
 	}
-	app := &githubapp.App{ID: id, Key: key, API: githubAPI(e.Host, f.Getenv), Transport: transport, Now: f.Now, Sleep: f.Sleep}
 	f.apps[e.Host] = app
 	return app, nil
 }

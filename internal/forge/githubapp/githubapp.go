@@ -1,39 +1,30 @@
-// Package githubapp creates installation access tokens of GitHub Apps.
+// Package githubapp creates installation access tokens of GitHub Apps, by ghinstallation and go-github, whose requests a
+// forge.Sender repeats and bounds. It does not hold tokens: that is the task of its user.
 package githubapp
 
 import (
-	"cmp"
 	"context"
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/proc/clock"
-	"github.com/millhand/millhand/internal/text/textcut"
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	jwt "github.com/golang-jwt/jwt/v4"
+	"github.com/google/go-github/v88/github"
+
+	"github.com/millhand/millhand/internal/forge"
 )
 
 const (
-	skew        = time.Minute     // by which the clock of GitHub may be behind
-	life        = 8 * time.Minute // of a JWT; GitHub accepts at most 10 minutes
-	timeout     = time.Minute     // of an attempt
-	attempts    = 5               // of one request that is lost, or refused for a while
-	firstWait   = time.Second     // before the second attempt; doubles with each
-	longestWait = 5 * time.Minute // that a server may ask for
-	maxResponse = 1 << 20         // bytes
+	skew     = time.Minute     // by which the clock of GitHub may be behind
+	life     = 8 * time.Minute // of a JWT; GitHub accepts at most 10 minutes
+	patience = 5 * time.Minute // total wait of one request: less than the life of its JWT
 )
 
 // ErrUnavailable is a server that does not respond, or refuses all requests for a while.
@@ -41,12 +32,36 @@ var ErrUnavailable = errors.New("GitHub is unavailable")
 
 // App is a GitHub App.
 type App struct {
-	ID        string // application ID or client ID
-	Key       *rsa.PrivateKey
-	API       string // base URL of the API, without a slash at the end
-	Transport http.RoundTripper
-	Now       func() time.Time
-	Sleep     clock.Sleep // between attempts
+	id     string
+	key    *rsa.PrivateKey
+	now    func() time.Time
+	sender *forge.Sender
+	github *github.Client
+}
+
+// New returns the app with an id, which is an application ID or a client ID. It sends no request.
+func New(id string, key *rsa.PrivateKey, o forge.Options) (*App, error) {
+	o.Kind, o.Patience, o.UserAgent = forge.GitHub, patience, "millhand"
+	sender, err := forge.NewSender(o)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{id: id, key: key, now: o.Now, sender: sender}
+	transport, err := ghinstallation.NewAppsTransportWithOptions(sender, 0, ghinstallation.WithSigner(a))
+	if err != nil {
+		return nil, err
+	}
+	base := sender.Base().String() + "/"
+	a.github, err = github.NewClient(github.WithTransport(transport), github.WithURLs(&base, &base), github.WithDisableRateLimitCheck())
+	return a, err
+}
+
+// Sign implements ghinstallation.Signer. It replaces the claims: ghinstallation knows no client IDs, and a clock that is more than 30
+// seconds ahead of GitHub's makes its claims invalid.
+func (a *App) Sign(jwt.Claims) (string, error) {
+	now := a.now()
+	claims := jwt.RegisteredClaims{Issuer: a.id, IssuedAt: jwt.NewNumericDate(now.Add(-skew)), ExpiresAt: jwt.NewNumericDate(now.Add(life))}
+	return jwt.NewWithClaims(jwt.SigningMethodRS256, claims).SignedString(a.key)
 }
 
 // ParseKey returns the private key in a PEM text as GitHub issues it. Line breaks may be
@@ -72,156 +87,59 @@ func ParseKey(text string) (*rsa.PrivateKey, error) {
 
 // Token is an installation access token.
 type Token struct {
-	Value       string            `json:"token"`
-	Expires     time.Time         `json:"expires_at"`
-	Permissions map[string]string `json:"permissions"` // such as "contents": "write"; nil if GitHub did not report them
+	Value       string
+	Expires     time.Time
+	Permissions map[string]string // such as "contents": "write"; nil if GitHub did not report them
 }
 
 // Token creates a token for the repositories of an organization or user.
-func (a *App) Token(ctx context.Context, owner string) (Token, error) {
+func (a *App) Token(ctx context.Context, owner string) (token Token, err error) {
 	id, err := a.installation(ctx, owner)
 	if err != nil {
-		return Token{}, fmt.Errorf("find the installation of the GitHub App for %s: %w", owner, err)
+		return Token{}, explain(err)
 	}
-	var created Token
-	err = a.request(ctx, http.MethodPost, "/app/installations/"+strconv.FormatInt(id, 10)+"/access_tokens", &created)
-	if err == nil && created.Value == "" {
-		err = errors.New("response without a token")
-	}
+	c := forge.Call{What: "create a token of the GitHub App for " + owner, Owner: owner}
+	created, err := forge.One(ctx, a.sender, c, func(ctx context.Context) (*github.InstallationToken, *github.Response, error) {
+		return a.github.Apps.CreateInstallationToken(ctx, id, &github.InstallationTokenOptions{})
+	})
 	if err != nil {
-		return Token{}, fmt.Errorf("create a token of the GitHub App for %s: %w", owner, err)
+		return Token{}, explain(err)
 	}
-	return created, nil
+	if created.GetToken() == "" {
+		return Token{}, fmt.Errorf("%s: response without a token", c.What)
+	}
+	token = Token{Value: created.GetToken(), Expires: created.GetExpiresAt().Time}
+	if granted := created.GetPermissions(); granted != nil {
+		text, err := json.Marshal(granted)
+		if err != nil {
+			return Token{}, err
+		}
+		err = json.Unmarshal(text, &token.Permissions)
+		return token, err
+	}
+	return token, nil
 }
 
 // installation returns the id of the installation of an organization or user.
 func (a *App) installation(ctx context.Context, owner string) (int64, error) {
-	var found struct {
-		ID int64 `json:"id"`
-	}
-	var status *statusError
-	for _, kind := range []string{"/orgs/", "/users/"} {
-		err := a.request(ctx, http.MethodGet, kind+url.PathEscape(owner)+"/installation", &found)
-		if !errors.As(err, &status) || status.code != http.StatusNotFound {
-			return found.ID, err
+	c := forge.Call{What: "find the installation of the GitHub App for " + owner, Owner: owner}
+	for _, find := range []func(context.Context, string) (*github.Installation, *github.Response, error){a.github.Apps.GetOrganizationInstallation, a.github.Apps.GetUserInstallation} {
+		found, err := forge.One(ctx, a.sender, c, func(ctx context.Context) (*github.Installation, *github.Response, error) { return find(ctx, owner) })
+		if !errors.Is(err, forge.ErrNotFound) {
+			return found.GetID(), err
 		}
 	}
-	return 0, errors.New("not installed there")
+	return 0, fmt.Errorf("%s: not installed there", c.What)
 }
 
-// statusError is a response with another status than 200 and 201.
-type statusError struct {
-	code  int
-	text  string
-	after time.Duration // that the server asks to wait for; 0 for none
-}
-
-func (e *statusError) Error() string {
-	text := fmt.Sprintf("status %d", e.code)
-	if e.text != "" {
-		text += ", server: " + strconv.Quote(e.text)
-	}
-	if e.code == http.StatusUnauthorized {
-		text += "; check the id and the key of the app, and the clock of this machine"
-	}
-	return text
-}
-
-// request sends a request of the app itself until it is fulfilled or refused, and decodes the
-// response. The error matches [ErrUnavailable] if a later one may succeed.
-func (a *App) request(ctx context.Context, method, path string, into any) error {
-	for n := range attempts {
-		err := a.once(ctx, method, path, into)
-		wait, again := a.delay(err, n)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case !again:
-			return err
-		case n == attempts-1 || wait > longestWait:
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		if err := a.Sleep.For(ctx, wait); err != nil {
-			return err
-		}
-	}
-	return nil // not reached
-}
-
-// delay returns how long to wait after an attempt, of which there were n before; again is false if no
-// other one can help.
-func (a *App) delay(err error, n int) (wait time.Duration, again bool) {
-	var status *statusError
-	var certificate *tls.CertificateVerificationError
-	var unknown *net.DNSError
+// explain adds to an error what a user of an app can do about it.
+func explain(err error) error {
+	var refused *forge.Error
 	switch {
-	case errors.As(err, &status):
-		return max(status.after, firstWait<<n), status.code >= 500 || status.code == http.StatusTooManyRequests || status.after > 0
-	case errors.As(err, &certificate), errors.As(err, &unknown) && unknown.IsNotFound, errors.Is(err, errRedirect):
-		return 0, false
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%w; check the id and the key of the app, and the clock of this machine", err)
+	case errors.Is(err, forge.ErrUnreachable), errors.Is(err, forge.ErrLimited):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return firstWait << n, errors.As(err, new(*lostError))
-}
-
-var errRedirect = errors.New("redirect not supported")
-
-// lostError is a request without a complete response.
-type lostError struct{ error }
-
-func (e *lostError) Unwrap() error { return e.error }
-
-// once makes one attempt.
-func (a *App) once(ctx context.Context, method, path string, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no response within %s", timeout))
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, a.API+path, nil)
-	if err != nil {
-		return err
-	}
-	jwt, err := a.jwt()
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+jwt)
-	req.Header.Set("Accept", "application/vnd.github+json")
-	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
-	req.Header.Set("User-Agent", "millhand")
-	client := http.Client{Transport: a.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errRedirect // another server must not get the JWT
-	}}
-	res, err := client.Do(req)
-	if err != nil {
-		return &lostError{cmp.Or(context.Cause(ctx), err)}
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
-	if err != nil {
-		return &lostError{cmp.Or(context.Cause(ctx), err)}
-	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {
-		var said struct {
-			Message string `json:"message"`
-		}
-		_ = json.Unmarshal(body, &said)                                      // the status is sufficient
-		after, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31) // 0 otherwise
-		return &statusError{res.StatusCode, textcut.OneLine(said.Message), time.Duration(after) * time.Second}
-	}
-	return json.Unmarshal(body, into)
-}
-
-// jwt returns the token by which the app authenticates itself.
-func (a *App) jwt() (string, error) {
-	now := a.Now()
-	claims, err := json.Marshal(map[string]any{"iat": now.Add(-skew).Unix(), "exp": now.Add(life).Unix(), "iss": a.ID})
-	if err != nil {
-		return "", err
-	}
-	encode := base64.RawURLEncoding.EncodeToString
-	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
-	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(nil, a.Key, crypto.SHA256, sum[:])
-	if err != nil {
-		return "", fmt.Errorf("sign: %w", err)
-	}
-	return text + "." + encode(signature), nil
+	return err
 }
