@@ -3,11 +3,9 @@ package session
 import (
 	"context"
 	_ "embed"
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 )
@@ -33,47 +31,26 @@ const handover = "The conversation had become too long, and its older messages w
 // first prompt if it is short. It does nothing if too little would be gained; called
 // reports whether a request was made.
 func (s *Session) compact(ctx context.Context, room int64, why string) (called bool, end *End) {
-	first, cut := 0, s.tail(min(recent, room/4))
-	if tokensOf(s.messages[:1]) <= room/4 {
+	first, cut := 0, s.talk.tail(min(recent, room/4))
+	if tokensOf(s.talk.messages[:1]) <= room/4 {
 		first = 1
 	}
-	if cut <= first || why == event.WindowFull && tokensOf(s.messages[first:cut]) < room/8 {
+	if cut <= first || why == event.WindowFull && tokensOf(s.talk.messages[first:cut]) < room/8 {
 		return false, nil
 	}
-	told := &event.Compaction{Reason: why, Messages: cut - first, Before: s.estimate()}
-	text, end := s.summary(ctx, s.messages[:cut], room)
+	told := &event.Compaction{Reason: why, Messages: cut - first, Before: s.talk.estimate()}
+	text, end := s.summary(ctx, s.talk.messages[:cut], room)
 	if end != nil {
 		return true, end
 	}
 	if strings.TrimSpace(text) == "" {
 		told.NoSummary = true
-		text = render(s.messages[first:cut], min(maxExcerpt, int(room)))
+		text = render(s.talk.messages[first:cut], min(maxExcerpt, int(room)))
 	}
-	said := model.Message{ID: s.ids.next(), Role: model.User, Text: handover + strings.TrimSpace(text) + "\n</summary>"}
-	s.cfg.Journal.Compaction(journal.Compaction{
-		From: s.messages[first].ID, To: s.messages[cut-1].ID, By: journal.Message{ID: said.ID, Turn: s.Turn(), Message: said},
-	})
-	s.messages = slices.Concat(s.messages[:first], []model.Message{said}, s.messages[cut:])
-	s.recount()
-	told.Turn, told.After = s.Turn(), s.estimate()
+	s.talk.replace(first, cut, handover+strings.TrimSpace(text)+"\n</summary>", s.Turn())
+	told.Turn, told.After = s.Turn(), s.talk.estimate()
 	s.emit(event.Event{Type: event.Compacted, Compaction: told})
 	return true, nil
-}
-
-// tail is the index of the first message that is not summarized: complete turns of
-// about most tokens, and always the last one, with its calls and their results.
-func (s *Session) tail(most int64) int {
-	at := max(s.lastResponse(), 0)
-	size := tokensOf(s.messages[at:])
-	for i := at - 1; i > 0; i-- {
-		if size += tokensOf(s.messages[i : i+1]); size > most {
-			break
-		}
-		if s.messages[i].Role != model.ToolRole {
-			at = i
-		}
-	}
-	return at
 }
 
 // summary requests a summary of messages, without tools.
@@ -88,7 +65,7 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 	}
 	n := need{request: money.Usage{Input: tokens(len(req.System)) + tokensOf(req.Messages), Output: int64(req.MaxOutput)}}
 	if s.cfg.FinalSummary {
-		n.summary = s.finalUsage()
+		n.summary = s.talk.finalUsage()
 	}
 	resp, ended, end := s.ask(ctx, req, n)
 	if end != nil {

@@ -7,18 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// estimate is the most tokens that the next request has: those that the provider
-// counted in the last one, and an estimate of those that were added since.
-func (s *Session) estimate() int64 {
-	return s.counted + tokensOf(s.messages[s.countedTo:])
-}
-
-// recount drops the provider's count, because the conversation was changed.
-func (s *Session) recount() {
-	s.head.tokens = tokens(len(s.head.system)) + tokensOfTools(s.head.specs)
-	s.counted, s.countedTo = s.head.tokens, 0
-}
-
 // tokens is the most tokens that a text of so many bytes has. Prose and code
 // have about four bytes for each token, tables of numbers and scripts other
 // than the Latin ones about three.

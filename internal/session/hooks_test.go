@@ -66,8 +66,8 @@ func TestHooksChangeRequests(t *testing.T) {
 			}
 		}
 	}
-	if len(seen.all) != 3 || s.head.tokens < int64(1000*len(seen.all[0].Tools)) {
-		t.Errorf("%d requests, %d tokens before the conversation", len(seen.all), s.head.tokens)
+	if len(seen.all) != 3 || s.talk.fixed < int64(1000*len(seen.all[0].Tools)) {
+		t.Errorf("%d requests, %d tokens before the conversation", len(seen.all), s.talk.fixed)
 	}
 }
 

@@ -20,14 +20,6 @@ func describe(c Config, offered []model.ToolSpec) journal.Session {
 	return described
 }
 
-// add adds a message to the conversation.
-func (s *Session) add(m journal.Message) {
-	m.ID = s.ids.next()
-	m.Message.ID = m.ID
-	s.messages = append(s.messages, m.Message)
-	s.cfg.Journal.Message(m)
-}
-
 // counter counts the messages of a session.
 type counter int
 
@@ -83,16 +75,16 @@ type resumed struct {
 func (s *Session) Resume(state *journal.State, totals event.Totals, ended int) {
 	for _, m := range state.Messages {
 		m.Message.ID = m.ID
-		s.messages = append(s.messages, m.Message)
+		s.talk.messages = append(s.talk.messages, m.Message)
 	}
 	for _, e := range state.History {
 		if e.Message != nil || e.Compaction != nil {
-			s.ids++ // those that were dropped keep their ids
+			s.talk.ids++ // those that were dropped keep their ids
 		}
 	}
-	s.recount()
+	s.talk.recount()
 	s.totals = totals
-	for _, m := range slices.Backward(s.messages) {
+	for _, m := range slices.Backward(s.talk.messages) {
 		if m.Role != model.ToolRole || !m.Failed {
 			break
 		}

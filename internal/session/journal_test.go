@@ -46,15 +46,15 @@ func TestTheJournalHasTheConversation(t *testing.T) {
 	state := saved(t, &file)
 	var got []model.Message
 	for i, m := range state.Messages {
-		if m.ID != s.messages[i].ID || m.Time.IsZero() {
+		if m.ID != s.talk.messages[i].ID || m.Time.IsZero() {
 			t.Errorf("message %d: %+v", i, m)
 		}
 		got = append(got, m.Message)
 	}
 	for i := range got {
-		got[i].ID = s.messages[i].ID
+		got[i].ID = s.talk.messages[i].ID
 	}
-	if diff := cmp.Diff(s.messages, got); diff != "" {
+	if diff := cmp.Diff(s.talk.messages, got); diff != "" {
 		t.Error(diff)
 	}
 	if state.Session.System != "Be brief." || len(state.Session.Tools) == 0 {
@@ -117,13 +117,13 @@ func TestAResumedSessionContinuesAnywhere(t *testing.T) {
 			t.Errorf("%d lines: %+v", n+1, got)
 		}
 		ignoreID := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" && len(p) == 3 }, cmp.Ignore())
-		if diff := cmp.Diff(first.messages, s.messages, ignoreID); diff != "" {
+		if diff := cmp.Diff(first.talk.messages, s.talk.messages, ignoreID); diff != "" {
 			t.Errorf("%d lines: %s", n+1, diff)
 		}
 		// The next process reads the same conversation.
 		again := saved(t, &continued)
-		if got := len(again.Messages); got != len(s.messages) || len(again.Turns) != 2 {
-			t.Errorf("%d lines: %d messages and %d turns are saved, want %d and 2", n+1, got, len(again.Turns), len(s.messages))
+		if got := len(again.Messages); got != len(s.talk.messages) || len(again.Turns) != 2 {
+			t.Errorf("%d lines: %d messages and %d turns are saved, want %d and 2", n+1, got, len(again.Turns), len(s.talk.messages))
 		}
 	}
 }

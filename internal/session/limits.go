@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/journal"
@@ -108,31 +107,21 @@ const (
 	finalPrompt = "The agent had to stop: %s. Below is its conversation, shortened. State what it was asked to do, what is done, what remains to be done, and what to know before continuing.\n\n%s"
 )
 
-// finalUsage is the most tokens that a final summary uses.
-func (s *Session) finalUsage() money.Usage {
-	return money.Usage{Input: min(tokens(finalShown), tokensOf(s.messages)) + 300, Output: finalOutput}
-}
-
-// worked reports whether there is anything to sum up: a response of the model.
-func (s *Session) worked() bool {
-	return slices.ContainsFunc(s.messages, func(m model.Message) bool { return m.Role == model.Assistant })
-}
-
 // summarize requests a final summary when a limit has ended the session. The
 // request has no tools, and a small size however long the conversation is. The end
 // stays the same if it fails.
 func (s *Session) summarize(ctx context.Context, end End) End {
 	req := model.Request{
 		System: finalSystem, CacheKey: s.cfg.ID, Sampling: model.Sampling{MaxOutput: finalOutput},
-		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(finalPrompt, end.Reason, render(s.messages, finalShown))}},
+		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(finalPrompt, end.Reason, render(s.talk.messages, finalShown))}},
 	}
-	resp, ended, failed := s.ask(ctx, req, need{request: s.finalUsage(), final: true})
+	resp, ended, failed := s.ask(ctx, req, need{request: s.talk.finalUsage(), final: true})
 	if failed != nil {
 		return end
 	}
 	defer s.emit(turnEnded(&ended))
 	if end.Text = resp.Text; resp.Text != "" {
-		s.add(journal.Message{Turn: ended.Number, Message: model.Message{Role: model.Assistant, Text: resp.Text}})
+		s.talk.add(journal.Message{Turn: ended.Number, Message: model.Message{Role: model.Assistant, Text: resp.Text}})
 	}
 	return end
 }

@@ -158,7 +158,7 @@ func TestLongSessionStaysWithinWindow(t *testing.T) {
 			if !end.Done() || e.made != turns {
 				t.Fatalf("after %d turns: %+v", e.made, end)
 			}
-			for _, m := range st.messages {
+			for _, m := range st.talk.messages {
 				most += len(m.Text) + len(m.Reasoning)
 			}
 			if total := st.Totals(); total.Turns != turns+e.sums || e.sums != len(compactions) || total.Usage.Input != server.Usage().Input {
@@ -170,7 +170,7 @@ func TestLongSessionStaysWithinWindow(t *testing.T) {
 			runtime.GC()
 			var mem runtime.MemStats
 			runtime.ReadMemStats(&mem)
-			t.Logf("pruned after %v, compacted after %v; %d bytes in %d messages, heap %d KiB", prunes, compactions, most, len(st.messages), mem.HeapAlloc>>10)
+			t.Logf("pruned after %v, compacted after %v; %d bytes in %d messages, heap %d KiB", prunes, compactions, most, len(st.talk.messages), mem.HeapAlloc>>10)
 			if most > 4*window {
 				t.Errorf("the conversation still has %d bytes", most)
 			}

@@ -27,8 +27,8 @@ func (m *talker) Stream(_ context.Context, req model.Request, _ func(model.Delta
 	return model.Response{Text: m.text, Finish: model.FinishStop, Usage: &money.Usage{Input: 10, Output: 1}}, nil
 }
 
-// conversation makes one of so many turns, as a model and its tools might.
-func conversation(r *rand.Rand, turns int) []model.Message {
+// randomConversation makes one of so many turns, as a model and its tools might.
+func randomConversation(r *rand.Rand, turns int) []model.Message {
 	list := []model.Message{{Role: model.User, Text: "the task"}}
 	for n := range turns {
 		said := model.Message{Role: model.Assistant, Text: strings.Repeat("word ", r.IntN(50)), State: &model.State{Wire: "w", Data: []byte(`{}`)}}
@@ -91,32 +91,32 @@ func TestPruningKeepsCallsWithResults(t *testing.T) {
 			c.Model, c.Window, c.MaxOutput = m, []int{8_000, 32_000, 128_000}[r.IntN(3)], 16_000
 			c.Emit = func(e event.Event) { seen[e.Type]++ }
 		})
-		s.messages = conversation(r, 1+r.IntN(60))
-		if n := r.IntN(len(s.messages)); n > 0 { // the provider has counted some of them, at 4 bytes a token
-			s.counted, s.countedTo = (s.head.tokens+tokensOf(s.messages[:n]))*3/4, n
+		s.talk.messages = randomConversation(r, 1+r.IntN(60))
+		if n := r.IntN(len(s.talk.messages)); n > 0 { // the provider has counted some of them, at 4 bytes a token
+			s.talk.counted, s.talk.countedTo = (s.talk.fixed+tokensOf(s.talk.messages[:n]))*3/4, n
 		}
-		if len(s.messages) > 1 && s.messages[len(s.messages)-1].Role == model.Assistant {
-			s.messages = append(s.messages, model.Message{Role: model.User, Text: "go on"})
+		if len(s.talk.messages) > 1 && s.talk.messages[len(s.talk.messages)-1].Role == model.Assistant {
+			s.talk.messages = append(s.talk.messages, model.Message{Role: model.User, Text: "go on"})
 		}
-		last := s.messages[s.lastResponse()]
+		last := s.talk.messages[s.talk.lastResponse()]
 		for range 3 {
 			if _, end := s.makeRoom(t.Context()); end != nil {
 				t.Fatalf("seed %d: %+v", seed, end)
 			}
-			if err := intact(s.messages); err != nil {
+			if err := intact(s.talk.messages); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
-		if got := s.messages[s.lastResponse()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
+		if got := s.talk.messages[s.talk.lastResponse()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
 			t.Fatalf("seed %d: the model's last message is missing", seed)
 		}
-		for _, m := range s.messages[s.lastResponse()+1:] {
+		for _, m := range s.talk.messages[s.talk.lastResponse()+1:] {
 			if m.Text == pruned {
 				t.Fatalf("seed %d: a result was removed before the model saw it", seed)
 			}
 		}
-		if s.estimate() > int64(s.cfg.Window) {
-			t.Errorf("seed %d: still %d tokens in a window of %d, %d messages", seed, s.estimate(), s.cfg.Window, len(s.messages))
+		if s.talk.estimate() > int64(s.cfg.Window) {
+			t.Errorf("seed %d: still %d tokens in a window of %d, %d messages", seed, s.talk.estimate(), s.cfg.Window, len(s.talk.messages))
 		}
 		if len(m.asked) > 1 {
 			t.Errorf("seed %d: summed up %d times without a turn between", seed, len(m.asked))
@@ -174,7 +174,7 @@ func TestRefusedConversationIsCompactedOnce(t *testing.T) {
 			if err := s.player.Finish(); err != nil {
 				t.Error(err)
 			}
-			if err := intact(s.messages); err != nil && end.Done() {
+			if err := intact(s.talk.messages); err != nil && end.Done() {
 				t.Error(err)
 			}
 			made := 0
@@ -230,7 +230,7 @@ func TestRefusedAttachmentsAreRemoved(t *testing.T) {
 				t.Error(err)
 			}
 			left := 0
-			for _, m := range s.messages {
+			for _, m := range s.talk.messages {
 				left += len(m.Attachments)
 			}
 			if left != tt.left {
@@ -298,15 +298,15 @@ func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.
 
 func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MaxOutput = 128_000, 16_000 })
-	s.messages = []model.Message{{Role: model.User, Text: "the task"}}
+	s.talk.messages = []model.Message{{Role: model.User, Text: "the task"}}
 	turn := func(tool string, results, size int) {
 		said := model.Message{Role: model.Assistant}
 		for i := range results {
-			said.Calls = append(said.Calls, model.ToolCall{ID: fmt.Sprintf("c%d.%d", len(s.messages), i), Name: tool, Input: "{}"})
+			said.Calls = append(said.Calls, model.ToolCall{ID: fmt.Sprintf("c%d.%d", len(s.talk.messages), i), Name: tool, Input: "{}"})
 		}
-		s.messages = append(s.messages, said)
+		s.talk.messages = append(s.talk.messages, said)
 		for _, c := range said.Calls {
-			s.messages = append(s.messages, model.Message{Role: model.ToolRole, CallID: c.ID, Tool: tool, Text: strings.Repeat("x", size)})
+			s.talk.messages = append(s.talk.messages, model.Message{Role: model.ToolRole, CallID: c.ID, Tool: tool, Text: strings.Repeat("x", size)})
 		}
 	}
 	turn("Skill", 1, 30_000)
@@ -317,7 +317,7 @@ func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 		t.Fatalf("a model was called: %+v", end)
 	}
 	var gone []string
-	for _, m := range s.messages {
+	for _, m := range s.talk.messages {
 		if m.Text == pruned {
 			gone = append(gone, m.CallID)
 		}
@@ -326,8 +326,8 @@ func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 		t.Errorf("removed are %s", got)
 	}
 	p := s.events[0].Prune
-	if p == nil || p.Results != 5 || p.Before-p.After < 60_000 || p.After != s.estimate() {
-		t.Errorf("told is %+v; estimated are %d", p, s.estimate())
+	if p == nil || p.Results != 5 || p.Before-p.After < 60_000 || p.After != s.talk.estimate() {
+		t.Errorf("told is %+v; estimated are %d", p, s.talk.estimate())
 	}
 }
 
@@ -343,7 +343,7 @@ func TestRoomForTheResponse(t *testing.T) {
 		{40_000, 0, 0, 30_000},
 	} {
 		s := &Session{cfg: Config{Window: tt.window, MaxOutput: tt.maxOutput, Sampling: model.Sampling{MaxOutput: tt.asked}}}
-		if got := s.room(); got != int64(tt.want) {
+		if got := s.cfg.room(); got != int64(tt.want) {
 			t.Errorf("window %d, output %d (%d asked): %d, want %d", tt.window, tt.maxOutput, tt.asked, got, tt.want)
 		}
 	}

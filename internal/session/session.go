@@ -89,7 +89,7 @@ func (e End) outcome() string {
 // be called.
 type Session struct {
 	cfg      Config
-	messages []model.Message
+	talk     conversation
 	head     head
 	failures int // failed calls since the last completed one
 	started  bool
@@ -100,12 +100,8 @@ type Session struct {
 	tooLong  bool               // the provider rejected the last request as too long
 	received received           // of the current response
 
-	ids     counter
 	resumed *resumed // response of an earlier process that is not complete
 	turns   checkpoints
-
-	counted   int64 // tokens of the first countedTo messages and of what is fixed
-	countedTo int
 
 	mu     sync.Mutex
 	totals event.Totals
@@ -116,14 +112,13 @@ type head struct {
 	system string
 	specs  []model.ToolSpec
 	hooked bool // the hooks for specs were called
-	tokens int64
 	sent   sent // messages that hooks changed
 	door   door
 }
 
 // New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
-	s := &Session{cfg: cfg, head: head{system: cfg.System}}
+	s := &Session{cfg: cfg, talk: conversation{journal: cfg.Journal}, head: head{system: cfg.System}}
 	if s.cfg.Budget == nil {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}
@@ -131,7 +126,7 @@ func New(cfg Config) *Session {
 	env.Nested = s.nested
 	s.cfg.Env, s.head.door.known = &env, env.Redact
 	s.head.specs = offered(s.cfg)
-	s.recount()
+	s.measure()
 	return s
 }
 
@@ -159,7 +154,7 @@ func (s *Session) Turn() int { return s.cfg.FirstTurn + s.Totals().Turns }
 func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
 	for _, m := range s.resumed.interrupted() {
-		s.add(m)
+		s.talk.add(m)
 	}
 	s.resumed = nil
 	s.say(prompt)
@@ -179,7 +174,7 @@ func (s *Session) Continue(ctx context.Context) End {
 		}
 		switch {
 		case end == nil:
-		case s.cfg.FinalSummary && ctx.Err() == nil && summable(end.Code) && s.worked():
+		case s.cfg.FinalSummary && ctx.Err() == nil && summable(end.Code) && s.talk.worked():
 			return s.summarize(ctx, *end)
 		default:
 			return *end
@@ -208,7 +203,7 @@ func (s *Session) info() *event.Session {
 func (s *Session) start() {
 	if !s.started {
 		s.started = true
-		if len(s.messages) == 0 { // otherwise an earlier process has started it
+		if len(s.talk.messages) == 0 { // otherwise an earlier process has started it
 			s.cfg.Journal.Session(describe(s.cfg, s.head.specs))
 		}
 		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
@@ -218,7 +213,7 @@ func (s *Session) start() {
 // say adds a user message to the conversation, with the attachments that were
 // fetched for it.
 func (s *Session) say(text string) {
-	s.add(journal.Message{Message: model.Message{Role: model.User, Text: text, Attachments: s.fetched}})
+	s.talk.add(journal.Message{Message: model.Message{Role: model.User, Text: text, Attachments: s.fetched}})
 	s.fetched = nil
 }
 
@@ -244,4 +239,10 @@ func (s *Session) delta(d model.Delta) {
 func (s *Session) emit(e event.Event) {
 	e.Job, e.Session = s.cfg.Job, s.cfg.ID
 	s.cfg.Emit(e)
+}
+
+// measure counts the tokens of what each request starts with, and those of the conversation again.
+func (s *Session) measure() {
+	s.talk.fixed = tokens(len(s.head.system)) + tokensOfTools(s.head.specs)
+	s.talk.recount()
 }

@@ -61,7 +61,7 @@ func TestLostUsageIsCharged(t *testing.T) {
 		}
 	}
 	// The conversation is as long as the provider counted it, not as what was lost.
-	if got := s.estimate(); got > 60 {
+	if got := s.talk.estimate(); got > 60 {
 		t.Errorf("the next request is estimated at %d tokens", got)
 	}
 }

@@ -29,7 +29,7 @@ func (s *Session) turn(ctx context.Context) *End {
 		s.head.specs = offered(s.cfg)
 	}
 	if s.cfg.Hooks.start(ctx, s, refreshed) || refreshed {
-		s.recount()
+		s.measure()
 	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits are checked again first
@@ -55,7 +55,7 @@ func (s *Session) handle(ctx context.Context, resp model.Response, turn int) *En
 	case resp.Finish == model.FinishFilter:
 		return &End{Code: event.CodeFailed, Reason: "the provider's content filter stopped the model", Text: resp.Text}
 	case len(resp.Calls) == 0:
-		s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.messages[len(s.messages)-1].ID}, nil)
+		s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.talk.messages[len(s.talk.messages)-1].ID}, nil)
 		return s.completed(resp)
 	}
 	s.cut, s.final.text, s.final.truncated = truncatedCall(resp), "", 0
@@ -71,9 +71,9 @@ func (s *Session) handle(ctx context.Context, resp model.Response, turn int) *En
 	hint, end := s.repeated(resp.Calls, messages)
 	results[len(results)-1].Text += hint
 	for _, r := range results {
-		s.add(r)
+		s.talk.add(r)
 	}
-	s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.messages[len(s.messages)-1].ID}, resp.Calls)
+	s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.talk.messages[len(s.talk.messages)-1].ID}, resp.Calls)
 	return end
 }
 
@@ -92,13 +92,13 @@ type need struct {
 func (s *Session) request(ctx context.Context) (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
-		Sampling: c.Sampling, System: s.head.system, Messages: s.messages, Tools: s.head.specs, Output: c.Schema, CacheKey: c.ID,
+		Sampling: c.Sampling, System: s.head.system, Messages: s.talk.messages, Tools: s.head.specs, Output: c.Schema, CacheKey: c.ID,
 	}
-	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
+	input, output := s.talk.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
 	if c.Hooks.Messages != nil {
-		req.Messages = c.Hooks.Messages(ctx, s.messages)
-		if s.head.sent.record(c.Journal, s.Turn()+1, s.messages, req.Messages) {
-			input = s.head.tokens + tokensOf(req.Messages)
+		req.Messages = c.Hooks.Messages(ctx, s.talk.messages)
+		if s.head.sent.record(c.Journal, s.Turn()+1, s.talk.messages, req.Messages) {
+			input = s.talk.fixed + tokensOf(req.Messages)
 		}
 	}
 	if room := max(c.Window-int(input), minOutputLimit); c.Window > 0 && output > room {
@@ -106,7 +106,7 @@ func (s *Session) request(ctx context.Context) (model.Request, need) {
 	}
 	n := need{request: money.Usage{Input: input, Output: int64(output)}}
 	if c.FinalSummary && s.Totals().Turns > 0 {
-		n.summary = s.finalUsage()
+		n.summary = s.talk.finalUsage()
 	}
 	return req, n
 }
@@ -202,12 +202,12 @@ func (s *Session) join(resp model.Response, ended event.Turn) {
 	if resp.Text == "" && len(resp.Calls) == 0 && resp.State == nil {
 		return
 	}
-	s.add(journal.Message{
+	s.talk.add(journal.Message{
 		Turn: ended.Number, Response: &ended,
 		Message: model.Message{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls, State: resp.State},
 	})
 	if u := resp.Usage; u != nil && u.Input > 0 {
-		s.counted, s.countedTo = u.Input+u.Output, len(s.messages)
+		s.talk.counted, s.talk.countedTo = u.Input+u.Output, len(s.talk.messages)
 	}
 }
 
